@@ -1,0 +1,219 @@
+//! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a trained
+//! `RUN-OR-CHECKPOINT[:SIMS]`.
+//!
+//! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
+
+use std::path::{Path, PathBuf};
+
+use super::perfect::{Perfect, Solver};
+use crate::checkpoint::Checkpoint;
+use crate::config::SearchConfig;
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, GameIdentity};
+use crate::net::evaluator::SharedNet;
+use crate::net::model;
+use crate::random::{Random, choose};
+use crate::search;
+use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::search::tree::Tree;
+
+/// Simulations of a trained agent when the user names none.
+pub const DEFAULT_SIMULATIONS: usize = 100;
+const MAX_SIMULATIONS: usize = 1_000_000;
+
+/// Chooses actions in one game.
+pub trait Agent<G: Game>: Send {
+    /// The action to play in `state`, which is not the end of the game.
+    fn choose(&mut self, state: &G::State) -> Result<Action>;
+    /// Hears of every action of the game, its own included.
+    fn played(&mut self, _before: &G::State, _action: Action) {}
+}
+
+/// An agent as the user wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentSpec {
+    /// Uniformly random actions.
+    Random,
+    /// Never errs; small games only.
+    Perfect,
+    /// Tree search with random playouts.
+    Rollout(usize),
+    /// Tree search without any knowledge.
+    Uniform(usize),
+    /// Tree search with a trained network.
+    Trained(PathBuf, usize),
+}
+
+impl AgentSpec {
+    /// Parses `text`; a trained agent must exist.
+    pub fn parse(text: &str) -> Result<AgentSpec> {
+        let (name, simulations) = match text.rsplit_once(':') {
+            Some((name, number)) if !Path::new(text).exists() => (name, Some(parse_simulations(text, number)?)),
+            _ => (text, None),
+        };
+        let needed = || {
+            simulations.ok_or_else(|| Error::Config(format!("agent `{text}` needs simulations: `{text}:400`")))
+        };
+        match name {
+            "random" | "perfect" if simulations.is_some() => {
+                Err(Error::Config(format!("agent `{text}`: {name} does not search, write just `{name}`")))
+            }
+            "random" => Ok(AgentSpec::Random),
+            "perfect" => Ok(AgentSpec::Perfect),
+            "rollout" => Ok(AgentSpec::Rollout(needed()?)),
+            "uniform" => Ok(AgentSpec::Uniform(needed()?)),
+            _ if Path::new(name).exists() => {
+                Ok(AgentSpec::Trained(name.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS)))
+            }
+            _ => {
+                let found = Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
+                Err(Error::Config(format!(
+                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]"
+                )))
+            }
+        }
+    }
+}
+
+fn parse_simulations(text: &str, number: &str) -> Result<usize> {
+    match number.parse() {
+        Ok(simulations) if (1..=MAX_SIMULATIONS).contains(&simulations) => Ok(simulations),
+        _ => Err(Error::Config(format!(
+            "agent `{text}`: `{number}` is no number of simulations (1 to {MAX_SIMULATIONS})"
+        ))),
+    }
+}
+
+/// An agent that is loaded and can enter many games at once.
+pub struct Contestant<G: Game> {
+    game: G,
+    search: SearchConfig,
+    kind: Kind,
+}
+
+enum Kind {
+    Random,
+    Perfect,
+    Rollout(usize),
+    Uniform(usize),
+    Trained(SharedNet, usize),
+}
+
+impl<G: Game> Contestant<G> {
+    /// Loads what the agent needs; a checkpoint must be of the game `identity`.
+    pub fn new(game: &G, identity: &GameIdentity, spec: &AgentSpec) -> Result<Contestant<G>> {
+        let mut search = SearchConfig::default();
+        let kind = match spec {
+            AgentSpec::Random => Kind::Random,
+            AgentSpec::Perfect => {
+                Solver::new(game.clone()).solve(&game.initial())?;
+                Kind::Perfect
+            }
+            AgentSpec::Rollout(simulations) => Kind::Rollout(*simulations),
+            AgentSpec::Uniform(simulations) => Kind::Uniform(*simulations),
+            AgentSpec::Trained(path, simulations) => {
+                let checkpoint = Checkpoint::find(path)?;
+                checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
+                search = checkpoint.config()?.search;
+                let network = checkpoint.network(&model::device())?;
+                let net = SharedNet::new(&network, identity.shape, checkpoint.manifest.net.evaluator);
+                Kind::Trained(net, *simulations)
+            }
+        };
+        Ok(Contestant { game: game.clone(), search, kind })
+    }
+
+    /// A contestant with this network, for evaluation during training.
+    pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
+        Contestant { game: game.clone(), search: search.clone(), kind: Kind::Trained(net, simulations) }
+    }
+
+    /// An agent for one game.
+    pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
+        match &self.kind {
+            Kind::Random => Box::new(RandomAgent { game: self.game.clone(), random }),
+            Kind::Perfect => Box::new(Perfect { solver: Solver::new(self.game.clone()), random }),
+            _ => Box::new(self.searcher(random).expect("every other kind searches")),
+        }
+    }
+
+    /// The searching agent for one game; `None` for agents that do not search.
+    pub fn searcher(&self, random: Random) -> Option<SearchAgent<G>> {
+        let (evaluator, simulations): (Box<dyn Evaluator<G>>, usize) = match &self.kind {
+            Kind::Random | Kind::Perfect => return None,
+            Kind::Rollout(simulations) => (Box::new(Rollout::new(self.game.clone())), *simulations),
+            Kind::Uniform(simulations) => (Box::new(Uniform), *simulations),
+            Kind::Trained(net, simulations) => (Box::new(net.evaluator(&self.game)), *simulations),
+        };
+        let (game, search) = (self.game.clone(), self.search.clone());
+        Some(SearchAgent { game, search, evaluator, simulations, random, tree: None })
+    }
+}
+
+struct RandomAgent<G> {
+    game: G,
+    random: Random,
+}
+
+impl<G: Game> Agent<G> for RandomAgent<G> {
+    fn choose(&mut self, state: &G::State) -> Result<Action> {
+        Ok(choose(&mut self.random, &self.game.legal(state)))
+    }
+}
+
+/// Chooses by tree search, and keeps its tree between actions.
+pub struct SearchAgent<G: Game> {
+    game: G,
+    search: SearchConfig,
+    evaluator: Box<dyn Evaluator<G>>,
+    simulations: usize,
+    random: Random,
+    tree: Option<Tree<G>>,
+}
+
+/// What a search says of a position.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The action to play.
+    pub action: Action,
+    /// For the player to move, -1..1.
+    pub value: f32,
+    /// Visits of every legal action, ascending by action.
+    pub visits: Vec<(Action, u32)>,
+    /// The expected continuation, `action` first.
+    pub principal_variation: Vec<Action>,
+}
+
+impl<G: Game> SearchAgent<G> {
+    /// Searches `state` with the agent's simulations, on top of what it kept from the position before.
+    pub fn analyze(&mut self, state: &G::State) -> Analysis {
+        let kept = self.tree.take().filter(|tree| tree.root() == state);
+        let mut tree = kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
+        // the first simulation of a new tree evaluates its root and is not counted
+        if !tree.has_root() {
+            search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random);
+        }
+        search::run(&mut tree, self.evaluator.as_mut(), self.simulations, &mut self.random);
+        let analysis = Analysis {
+            action: tree.best_action().expect("the root was evaluated"),
+            value: tree.root_wdl().value(),
+            visits: tree.root_edges().iter().map(|edge| (edge.action, edge.visits)).collect(),
+            principal_variation: tree.principal_variation(),
+        };
+        self.tree = Some(tree);
+        analysis
+    }
+}
+
+impl<G: Game> Agent<G> for SearchAgent<G> {
+    fn choose(&mut self, state: &G::State) -> Result<Action> {
+        Ok(self.analyze(state).action)
+    }
+
+    fn played(&mut self, before: &G::State, action: Action) {
+        match &mut self.tree {
+            Some(tree) if tree.root() == before => tree.advance(action),
+            _ => self.tree = None,
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Checkpoints: a folder with weights, optimizer and a manifest that says what they are.
+//!
+//! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` appears whole or not
+//! at all. The manifest names game, options, encoding, shape, config, step and seed, and has the SHA-256 of
+//! the other files, which is checked whenever they are read. An exported safetensors file carries the same
+//! manifest in its header, so it can be used wherever a checkpoint can.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, NetConfig};
+use crate::error::{Error, Result};
+use crate::game::GameIdentity;
+use crate::net::model::Network;
+use crate::storage;
+use crate::train::Trainer;
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+const FOLDER: &str = "checkpoints";
+const MANIFEST: &str = "manifest.json";
+const WEIGHTS: &str = "weights.safetensors";
+const OPTIMIZER: &str = "optimizer.bin";
+
+/// What a checkpoint is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The program that wrote it.
+    pub program: String,
+    /// Game, options, encoding and shape.
+    pub game: GameIdentity,
+    /// The network's sizes.
+    pub net: NetConfig,
+    /// Generations trained.
+    pub generation: usize,
+    /// Optimizer steps.
+    pub step: usize,
+    /// The run's seed.
+    pub seed: u64,
+    /// The run's resolved settings, as TOML.
+    pub config: String,
+    /// SHA-256 of each file beside the manifest.
+    pub files: BTreeMap<String, String>,
+}
+
+/// A checkpoint found on disk.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Its folder, or an exported safetensors file.
+    pub path: PathBuf,
+    /// What it is.
+    pub manifest: Manifest,
+}
+
+/// Writes the checkpoint of `generation` into the run folder.
+pub fn save(run: &Path, config: &Config, game: &GameIdentity, generation: usize, trainer: &Trainer) -> Result<Checkpoint> {
+    let mut manifest = Manifest {
+        format: FORMAT,
+        program: concat!("petteia ", env!("CARGO_PKG_VERSION")).into(),
+        game: game.clone(),
+        net: config.net.clone(),
+        generation,
+        step: trainer.step,
+        seed: config.seed,
+        config: config.to_toml(),
+        files: BTreeMap::new(),
+    };
+    let weights = trainer.snapshot().to_safetensors(&manifest.text())?;
+    let files = [(WEIGHTS, weights), (OPTIMIZER, trainer.optimizer_bytes()?)];
+    let path = run.join(FOLDER).join(format!("generation-{generation:04}"));
+    storage::write_folder_whole(&path, |folder| {
+        for (name, bytes) in &files {
+            storage::write_whole(&folder.join(name), bytes)?;
+            manifest.files.insert(name.to_string(), storage::sha256(bytes));
+        }
+        storage::write_whole(&folder.join(MANIFEST), manifest.text().as_bytes())
+    })?;
+    Ok(Checkpoint { path, manifest })
+}
+
+/// The newest checkpoint of a run, if it has any.
+pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
+    let folder = run.join(FOLDER);
+    let Ok(entries) = fs::read_dir(&folder) else { return Ok(None) };
+    let newest = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("generation-"))
+        .map(|entry| entry.path())
+        .max();
+    newest.map(|path| Checkpoint::open_folder(&path)).transpose()
+}
+
+/// Removes what an interrupted [`save`] left.
+pub fn clean(run: &Path) -> Result<()> {
+    storage::remove_temporaries(&run.join(FOLDER))
+}
+
+impl Manifest {
+    fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("manifests are valid JSON")
+    }
+
+    fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(text)
+            .map_err(|e| Error::Data(format!("{}: no manifest of ours: {e}", place.display())))?;
+        if manifest.format != FORMAT {
+            let found = manifest.format;
+            return Err(Error::Mismatch(format!("{}: checkpoint format {found}, this program reads {FORMAT}", place.display())));
+        }
+        Ok(manifest)
+    }
+}
+
+impl Checkpoint {
+    /// Finds what a user means by `path`: a checkpoint folder, a run folder (its newest checkpoint), or an
+    /// exported safetensors file.
+    pub fn find(path: &Path) -> Result<Checkpoint> {
+        if path.is_file() {
+            return Checkpoint::open_file(path);
+        }
+        if path.join(MANIFEST).is_file() {
+            return Checkpoint::open_folder(path);
+        }
+        let missing = |what: &str| {
+            Error::Missing(format!("{} {what}{}", path.display(), runs_beside(path)))
+        };
+        if !path.exists() {
+            return Err(missing("does not exist"));
+        }
+        latest(path)?.ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
+    }
+
+    /// The network, loaded on `device`.
+    pub fn network(&self, device: &Device) -> Result<Network> {
+        let (bytes, place) = match self.path.is_file() {
+            true => (storage::read(&self.path)?, self.path.clone()),
+            false => self.file(WEIGHTS)?,
+        };
+        let Manifest { net, game, .. } = &self.manifest;
+        Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
+    }
+
+    /// The weights file as it is.
+    pub fn weights(&self) -> Result<Vec<u8>> {
+        match self.path.is_file() {
+            true => storage::read(&self.path),
+            false => Ok(self.file(WEIGHTS)?.0),
+        }
+    }
+
+    /// A trainer that goes on from here.
+    pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
+        let (optimizer, place) = self.file(OPTIMIZER)?;
+        let trainer = Trainer::new(&config.train, self.manifest.game.shape, self.network(device)?);
+        trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
+    }
+
+    /// The settings of the run that made it.
+    pub fn config(&self) -> Result<Config> {
+        Config::parse(&self.path.join(MANIFEST).display().to_string(), &self.manifest.config, &[])
+    }
+
+    fn open_folder(path: &Path) -> Result<Checkpoint> {
+        let place = path.join(MANIFEST);
+        let manifest = Manifest::parse(&storage::read(&place)?, &place)?;
+        Ok(Checkpoint { path: path.to_path_buf(), manifest })
+    }
+
+    fn open_file(path: &Path) -> Result<Checkpoint> {
+        let bytes = storage::read(path)?;
+        let about = header_entry(&bytes).ok_or_else(|| {
+            Error::Data(format!("{} is no safetensors file that `petteia export` wrote", path.display()))
+        })?;
+        let manifest = Manifest::parse(about.as_bytes(), path)?;
+        Ok(Checkpoint { path: path.to_path_buf(), manifest })
+    }
+
+    /// A file of the folder, checked against the manifest.
+    fn file(&self, name: &str) -> Result<(Vec<u8>, PathBuf)> {
+        let path = self.path.join(name);
+        if self.path.is_file() {
+            return Err(Error::Missing(format!("{} is an export: it has no {name}", self.path.display())));
+        }
+        let bytes = storage::read(&path)?;
+        if self.manifest.files.get(name) != Some(&storage::sha256(&bytes)) {
+            return Err(Error::Data(format!(
+                "{}: the SHA-256 differs from the manifest's: the file is damaged; \
+                 remove the checkpoint's folder to go on from the one before it",
+                path.display()
+            )));
+        }
+        Ok((bytes, path))
+    }
+}
+
+/// The entry `petteia` of a safetensors header: 8 bytes of length, then JSON.
+fn header_entry(bytes: &[u8]) -> Option<String> {
+    let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+    let end = 8usize.checked_add(usize::try_from(length).ok()?)?;
+    let header: serde_json::Value = serde_json::from_slice(bytes.get(8..end)?).ok()?;
+    Some(header.get("__metadata__")?.get("petteia")?.as_str()?.to_string())
+}
+
+/// `; runs here: a, b` when there are run folders where the user looked, or in `runs`.
+fn runs_beside(path: &Path) -> String {
+    let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("runs"));
+    let mut found: Vec<String> = fs::read_dir(beside)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join(FOLDER).is_dir())
+        .map(|entry| entry.path().display().to_string())
+        .collect();
+    found.sort();
+    match found.as_slice() {
+        [] => "; train one with `petteia train CONFIG`".into(),
+        _ => format!("; runs here: {}", found.join(", ")),
+    }
+}

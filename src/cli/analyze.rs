@@ -1,0 +1,76 @@
+//! `petteia analyze`: what an agent thinks of positions.
+
+use std::io::BufRead;
+
+use clap::Args;
+use serde_json::{Map, json};
+
+use super::print;
+use crate::arena::agent::{AgentSpec, Analysis, Contestant};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, GameOptions, identity};
+use crate::games::Job;
+use crate::random::{Purpose, stream};
+
+/// Read one position a line from standard input; print one JSON object a line.
+#[derive(Args)]
+pub struct Analyze {
+    /// Game id (see `petteia games`)
+    pub game: String,
+    /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS]
+    #[arg(long)]
+    agent: String,
+    /// Seed of rollouts
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Job for Analyze {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let contestant = Contestant::new(&game, &identity(&game, &options), &AgentSpec::parse(&self.agent)?)?;
+        for (number, line) in std::io::stdin().lock().lines().enumerate() {
+            let line = line.map_err(Error::io("standard input"))?;
+            let text = line.trim();
+            if text.is_empty() {
+                continue;
+            }
+            let at_line = |what: String| Error::Position(format!("line {}: {what}", number + 1));
+            let state = game.parse_state(text).map_err(|e| at_line(e.to_string()))?;
+            if let Some(outcome) = game.outcome(&state) {
+                let value = outcome.value_for(game.to_move(&state));
+                print(json!({"position": text, "outcome": outcome.id(), "action": null, "value": value, "visits": {}, "pv": []}))?;
+                continue;
+            }
+            let random = stream(self.seed, Purpose::Agent, &[number as u64]);
+            let mut agent = contestant.searcher(random).ok_or_else(|| {
+                Error::Config(format!("agent `{}` does not search, so there is nothing to show", self.agent))
+            })?;
+            print(shown(&game, text, &state, &agent.analyze(&state)))?;
+        }
+        Ok(())
+    }
+}
+
+fn shown<G: Game>(game: &G, text: &str, state: &G::State, analysis: &Analysis) -> serde_json::Value {
+    let action_text = |action: Action| game.action_text(state, action);
+    let visits: Map<String, _> =
+        analysis.visits.iter().map(|&(action, visits)| (action_text(action), visits.into())).collect();
+    json!({
+        "position": text, "outcome": null, "action": action_text(analysis.action), "value": analysis.value,
+        "visits": visits, "pv": line_text(game, state, &analysis.principal_variation),
+    })
+}
+
+/// A line of actions in words.
+pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
+    let mut state = state.clone();
+    line.iter()
+        .map(|&action| {
+            let text = game.action_text(&state, action);
+            game.play(&mut state, action);
+            text
+        })
+        .collect()
+}

@@ -1,0 +1,77 @@
+//! `petteia arena`: which of two agents is stronger.
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::progress::verdict;
+use super::{catch_interrupts, interrupted, print, use_threads};
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::{Match, MatchResult, play_match};
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions, identity};
+use crate::games::Job;
+
+/// Play paired games between two agents.
+#[derive(Args)]
+#[command(after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]\n\
+    Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.")]
+pub struct Arena {
+    /// Game id (see `petteia games`)
+    pub game: String,
+    /// The agent whose results are counted
+    #[arg(value_name = "AGENT")]
+    first: String,
+    /// Its opponent
+    #[arg(value_name = "AGENT")]
+    second: String,
+    /// Games, an even number
+    #[arg(long, default_value_t = 100)]
+    games: usize,
+    /// Seed of openings and agents
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Random actions that begin each pair of games
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    opening_plies: usize,
+    /// Worker threads [default: all cores]; the result does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Job for Arena {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        if self.games == 0 || !self.games.is_multiple_of(2) {
+            let games = self.games;
+            return Err(Error::Config(format!("--games {games}: give an even number, each opening is played twice")));
+        }
+        let identity = identity(&game, &options);
+        let specs = [AgentSpec::parse(&self.first)?, AgentSpec::parse(&self.second)?];
+        let first = Contestant::new(&game, &identity, &specs[0])?;
+        let second = Contestant::new(&game, &identity, &specs[1])?;
+        use_threads(self.threads)?;
+        catch_interrupts();
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} games, {eta} left").expect("constant");
+        let bar = ProgressBar::new(self.games as u64).with_style(style);
+        let plan = Match { games: self.games, seed: self.seed, opening_plies: self.opening_plies };
+        let result = play_match(&game, &plan, [&first, &second], |done| {
+            bar.set_position(done as u64);
+            !interrupted()
+        });
+        bar.finish_and_clear();
+        self.show(&result?)
+    }
+}
+
+impl Arena {
+    fn show(&self, result: &MatchResult) -> Result<()> {
+        if self.json {
+            return print(serde_json::to_string(result).expect("results are valid JSON"));
+        }
+        print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))
+    }
+}

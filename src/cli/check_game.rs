@@ -1,0 +1,34 @@
+//! `petteia check-game`: the conformance test of a game's rules.
+
+use clap::Args;
+
+use super::print;
+use crate::conformance;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions};
+use crate::games::Job;
+
+/// Check a game against the contract of games, over random games.
+#[derive(Args)]
+pub struct CheckGame {
+    /// Game id (see `petteia games`)
+    #[arg(value_name = "ID")]
+    pub game: String,
+    /// Random games
+    #[arg(long, default_value_t = 200)]
+    games: usize,
+    /// Seed of the random games
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Job for CheckGame {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<()> {
+        match conformance::check(&game, self.games, self.seed) {
+            Ok(report) => print(format_args!("{}: ok, {report}", self.game)),
+            Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game))),
+        }
+    }
+}

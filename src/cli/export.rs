@@ -1,0 +1,43 @@
+//! `petteia export`: a checkpoint as one file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::print;
+use crate::checkpoint::Checkpoint;
+use crate::error::{Error, Result};
+use crate::export::{Format, export};
+
+/// Write a trained network as one file.
+#[derive(Args)]
+pub struct Export {
+    /// Run folder (its newest checkpoint) or checkpoint folder
+    #[arg(value_name = "RUN-OR-CHECKPOINT")]
+    source: PathBuf,
+    /// What to write
+    #[arg(long, value_enum)]
+    format: Format,
+    /// The file to write; it must not exist
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+impl Export {
+    /// Writes the file.
+    pub fn run(self) -> Result<()> {
+        if self.out.exists() {
+            return Err(Error::Config(format!("{} exists: give another file with --out", self.out.display())));
+        }
+        let checkpoint = Checkpoint::find(&self.source)?;
+        let size = export(&checkpoint, self.format, &self.out)?;
+        let manifest = &checkpoint.manifest;
+        print(format_args!(
+            "{}: {}, generation {}, step {}, {size} bytes",
+            self.out.display(),
+            manifest.game.id,
+            manifest.generation,
+            manifest.step
+        ))
+    }
+}

@@ -1,0 +1,66 @@
+//! `petteia games`: the registry.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::print;
+use crate::error::Result;
+use crate::game::{Game, GameOptions};
+use crate::games::{Job, ids, with_game};
+
+/// List the games.
+#[derive(Args)]
+pub struct Games {
+    /// One JSON array of objects instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+struct Describe(String);
+
+impl Job for Describe {
+    type Output = Value;
+
+    fn run<G: Game>(self, game: G, _options: GameOptions) -> Value {
+        let shape = game.shape();
+        json!({
+            "id": self.0, "name": G::TITLE, "author": G::AUTHOR, "players": G::PLAYERS,
+            "planes": shape.planes, "height": shape.height, "width": shape.width,
+            "actions": shape.actions, "encoding": G::ENCODING,
+        })
+    }
+}
+
+impl Games {
+    /// Prints the registry.
+    pub fn run(self) -> Result<()> {
+        let mut rows = Vec::new();
+        for id in ids() {
+            rows.push(with_game(&id, &Default::default(), Describe(id.clone()))?);
+        }
+        if self.json {
+            return print(Value::Array(rows));
+        }
+        print(format_args!(
+            "{:<14} {:<14} {:<16} {:>6} {:>6} {:>5} {:>7} {:>8}  by",
+            "id", "name", "players", "planes", "height", "width", "actions", "encoding"
+        ))?;
+        for row in rows {
+            let text = |key: &str| row[key].as_str().unwrap_or_default().to_string();
+            let players: Vec<&str> = row["players"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            print(format_args!(
+                "{:<14} {:<14} {:<16} {:>6} {:>6} {:>5} {:>7} {:>8}  {}",
+                text("id"),
+                text("name"),
+                players.join(", "),
+                row["planes"],
+                row["height"],
+                row["width"],
+                row["actions"],
+                row["encoding"],
+                text("author"),
+            ))?;
+        }
+        Ok(())
+    }
+}

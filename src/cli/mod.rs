@@ -1,0 +1,94 @@
+//! The commands. Each file is one command: its clap struct is a [`Job`](crate::games::Job) where it needs a
+//! game. Only this module prints, draws progress and hears Ctrl-C.
+
+mod analyze;
+mod arena;
+mod export;
+mod games;
+mod perft;
+mod play;
+mod progress;
+mod replay;
+mod train;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{Error, Result};
+use crate::games::{Job, with_game};
+
+/// Self-play reinforcement learning for two-player abstract board games.
+#[derive(Parser)]
+#[command(version, after_help = "Start with: petteia train configs/tic-tac-toe.toml")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Train(train::Train),
+    Arena(arena::Arena),
+    Play(play::Play),
+    Analyze(analyze::Analyze),
+    Export(export::Export),
+    Games(games::Games),
+    Perft(perft::Perft),
+    Replay(replay::Replay),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub fn run(self) -> Result<()> {
+        match self.command {
+            Command::Train(command) => command.run(),
+            Command::Arena(command) => on_game(&command.game.clone(), command),
+            Command::Play(command) => on_game(&command.game.clone(), command),
+            Command::Analyze(command) => on_game(&command.game.clone(), command),
+            Command::Export(command) => command.run(),
+            Command::Games(command) => command.run(),
+            Command::Perft(command) => on_game(&command.game.clone(), command),
+            Command::Replay(command) => on_game(&command.game.clone(), command),
+        }
+    }
+}
+
+fn on_game(id: &str, job: impl Job<Output = Result<()>>) -> Result<()> {
+    with_game(id, &Default::default(), job)?
+}
+
+/// Prints one line on standard output; a closed pipe is an error that `main` takes for success.
+fn print(line: impl std::fmt::Display) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C asks the work to stop cleanly; a second Ctrl-C kills.
+fn catch_interrupts() {
+    let caught = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+    if let Err(error) = caught {
+        eprintln!("warning: Ctrl-C will not be clean: {error}");
+    }
+}
+
+fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Limits the worker threads; all cores otherwise.
+fn use_threads(threads: Option<usize>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    if threads == 0 {
+        return Err(Error::Config("--threads 0: give at least 1".into()));
+    }
+    let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    built.map_err(|e| Error::Config(format!("--threads {threads}: {e}")))
+}

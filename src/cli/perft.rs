@@ -1,0 +1,74 @@
+//! `petteia perft`: counts action sequences, to compare rules with another program.
+
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+
+use super::print;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions, id_of, perft};
+use crate::games::Job;
+
+/// Count the action sequences of exactly N actions.
+#[derive(Args)]
+pub struct Perft {
+    /// Game id (see `petteia games`)
+    pub game: String,
+    /// Length of the sequences
+    #[arg(long, value_name = "N")]
+    depth: usize,
+    /// Start here instead of the initial position
+    #[arg(long, value_name = "TEXT")]
+    position: Option<String>,
+    /// Also print the count behind each first action
+    #[arg(long)]
+    divide: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Job for Perft {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        if self.depth > game.max_plies() {
+            let most = game.max_plies();
+            return Err(Error::Config(format!("--depth {}: no game is longer than {most} actions", self.depth)));
+        }
+        let state = match &self.position {
+            Some(text) => game.parse_state(text)?,
+            None => game.initial(),
+        };
+        let started = Instant::now();
+        let mut divided = Vec::new();
+        let nodes = match self.divide && self.depth > 0 {
+            false => perft(&game, &state, self.depth),
+            true => {
+                for action in game.legal(&state) {
+                    let mut next = state.clone();
+                    game.play(&mut next, action);
+                    divided.push((game.action_text(&state, action), perft(&game, &next, self.depth - 1)));
+                }
+                divided.iter().map(|(_, nodes)| nodes).sum()
+            }
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let rate = nodes as f64 / seconds.max(1e-9);
+        if self.json {
+            let mut object = json!({
+                "game": id_of::<G>(&options.variant), "depth": self.depth, "nodes": nodes,
+                "seconds": seconds, "nodes_per_second": rate,
+            });
+            if self.divide {
+                object["divide"] = divided.into_iter().map(|(action, nodes)| (action, nodes.into())).collect::<serde_json::Map<_, _>>().into();
+            }
+            return print(object);
+        }
+        for (action, nodes) in divided {
+            print(format_args!("{action}: {nodes}"))?;
+        }
+        print(format_args!("{nodes} nodes at depth {}, {seconds:.3} s, {:.1} million/s", self.depth, rate / 1e6))
+    }
+}

@@ -1,0 +1,60 @@
+//! `petteia replay`: plays actions from standard input and prints every position.
+
+use std::io::Read;
+
+use clap::Args;
+use serde_json::json;
+
+use super::print;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions};
+use crate::games::Job;
+
+/// Play actions from standard input; print one JSON object a position.
+#[derive(Args)]
+pub struct Replay {
+    /// Game id (see `petteia games`)
+    pub game: String,
+    /// Start here instead of the initial position
+    #[arg(long, value_name = "TEXT")]
+    position: Option<String>,
+}
+
+impl Job for Replay {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<()> {
+        let mut state = match &self.position {
+            Some(text) => game.parse_state(text)?,
+            None => game.initial(),
+        };
+        print_position(&game, &state, 0)?;
+        let mut input = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut input).map_err(Error::io("standard input"))?;
+        for (ply, text) in String::from_utf8_lossy(&input).split_whitespace().enumerate() {
+            let Some(action) = game.parse_action(&state, text) else {
+                return Err(illegal(&game, &state, ply, text));
+            };
+            game.try_play(&mut state, action).map_err(|_| illegal(&game, &state, ply, text))?;
+            print_position(&game, &state, ply + 1)?;
+        }
+        Ok(())
+    }
+}
+
+fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error {
+    let shown: Vec<String> = game.legal(state).iter().take(8).map(|action| game.action_text(state, *action)).collect();
+    let why = match shown.is_empty() {
+        true => "the game is over".to_string(),
+        false => format!("legal here: {} ...", shown.join(" ")),
+    };
+    Error::Illegal(format!("ply {ply}: action `{text}` is not legal in `{}` ({why})", game.state_text(state)))
+}
+
+fn print_position<G: Game>(game: &G, state: &G::State, ply: usize) -> Result<()> {
+    let legal: Vec<String> = game.legal(state).iter().map(|action| game.action_text(state, *action)).collect();
+    print(json!({
+        "ply": ply, "to_move": game.to_move(state).id(), "position": game.state_text(state),
+        "legal": legal, "outcome": game.outcome(state).map(|outcome| outcome.id()),
+    }))
+}

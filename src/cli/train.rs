@@ -1,0 +1,91 @@
+//! `petteia train`: the main job.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+
+use super::progress::{Screen, duration, verdict};
+use super::{catch_interrupts, print, use_threads};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions, identity};
+use crate::games::{Job, with_game};
+use crate::pipeline::{self, Summary};
+use crate::storage;
+
+/// Train an agent by self-play; go on with a run that exists.
+#[derive(Args)]
+pub struct Train {
+    /// The settings, e.g. configs/phage.toml
+    #[arg(value_name = "CONFIG")]
+    config: PathBuf,
+    /// The run folder [default: runs/<name of the config>]
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+    /// Change a setting, e.g. --set search.simulations=64
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Worker threads [default: all cores]; the result does not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+struct TrainGame<'a> {
+    config: &'a Config,
+    folder: &'a Path,
+}
+
+impl Train {
+    /// Reads the config, trains, and says what came out.
+    pub fn run(self) -> Result<()> {
+        let config = self.read_config()?;
+        let name = self.config.file_stem().unwrap_or_default();
+        let folder = self.run.clone().unwrap_or_else(|| Path::new("runs").join(name));
+        use_threads(self.threads)?;
+        catch_interrupts();
+        with_game(&config.game.id, &config.game.options, TrainGame { config: &config, folder: &folder })?
+    }
+
+    fn read_config(&self) -> Result<Config> {
+        let place = self.config.display().to_string();
+        let bytes = storage::read(&self.config).map_err(|e| Error::Config(format!("cannot read the config: {e}")))?;
+        let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
+        Config::parse(&place, &text, &self.set)
+    }
+}
+
+impl Job for TrainGame<'_> {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let screen = Screen::new();
+        let started = Instant::now();
+        let result = pipeline::train(&game, &identity(&game, &options), self.config, self.folder, &screen);
+        screen.finish();
+        match result {
+            Ok(summary) => print_summary(&self.config.game.id, self.config, &summary, started),
+            Err(Error::Interrupted) => print(format_args!(
+                "interrupted; {} is saved, the same command goes on from there",
+                self.folder.display()
+            )),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant) -> Result<()> {
+    let run = summary.run.display();
+    let took = duration(started.elapsed().as_secs_f64());
+    print(format_args!("\n{id}: {} generations, {} steps, {took} in this session", summary.generations, summary.steps))?;
+    match &summary.evaluation {
+        Some((opponent, result)) => {
+            let simulations = config.arena.simulations;
+            print(format_args!("strength at {simulations} simulations against {opponent}: {}", verdict(result)))?;
+        }
+        None => print("strength: not measured (arena.final_games = 0)")?,
+    }
+    print(format_args!("\nplay against it:  petteia play {id} --opponent {run}"))?;
+    print(format_args!("measure it:       petteia arena {id} {run}:100 rollout:400 --games 200"))?;
+    print(format_args!("export it:        petteia export {run} --format safetensors --out {id}.safetensors"))
+}

@@ -1,0 +1,443 @@
+//! The settings of a run: one TOML file, then `--set key=value`, checked once.
+//!
+//! A misspelt key prints the line, a caret and the legal keys; a value out of range prints the line
+//! and the permitted range. The resolved settings are written to the run folder and to every checkpoint.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::game::Settings;
+
+/// Everything that decides what a run does. Same config, same seed: same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Every random stream of the run is derived from this (default 1).
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// The game: `id`, and the game's own switches.
+    pub game: GameConfig,
+    /// The network.
+    #[serde(default)]
+    pub net: NetConfig,
+    /// The tree search of self-play and evaluation.
+    #[serde(default)]
+    pub search: SearchConfig,
+    /// Games that the agent plays against itself.
+    #[serde(default)]
+    pub selfplay: SelfplayConfig,
+    /// What training samples from.
+    #[serde(default)]
+    pub replay: ReplayConfig,
+    /// Gradient steps.
+    #[serde(default)]
+    pub train: TrainConfig,
+    /// Evaluation after each generation and at the end.
+    #[serde(default)]
+    pub arena: ArenaConfig,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// `[game]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GameConfig {
+    /// The registry id (required).
+    pub id: String,
+    /// The game's own switches; the game refuses those that it does not know.
+    #[serde(flatten)]
+    pub options: Settings,
+}
+
+/// `[net]`: a residual tower (AlphaZero: 256 filters, 19 blocks).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetConfig {
+    /// Channels of the tower, 1..=512 (default 32).
+    pub filters: usize,
+    /// Residual blocks of two 3x3 convolutions, 0..=40 (default 4).
+    pub blocks: usize,
+    /// Planes of the value head, 1..=64 (default 4; AlphaZero: 1).
+    pub value_planes: usize,
+    /// Hidden units of the value head, 1..=1024 (default 64; AlphaZero: 256).
+    pub value_hidden: usize,
+    /// What evaluates positions outside training (default `fused`).
+    pub evaluator: EvaluatorKind,
+}
+
+/// `net.evaluator`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvaluatorKind {
+    /// The fused forward pass of `net/cpu`.
+    Fused,
+    /// burn's own forward pass: the reference.
+    Burn,
+}
+
+impl Default for NetConfig {
+    fn default() -> Self {
+        NetConfig { filters: 32, blocks: 4, value_planes: 4, value_hidden: 64, evaluator: EvaluatorKind::Fused }
+    }
+}
+
+/// `[search]`: PUCT (Silver et al. 2017, Rosin 2011).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchConfig {
+    /// New simulations an action, 1..=1000000 (default 64; AlphaZero: 800).
+    pub simulations: usize,
+    /// Exploration constant, 0.01..=100 (default 1.5; AlphaZero: 1.25).
+    pub cpuct: f32,
+    /// First-play urgency: an unvisited action counts as the parent's value minus this times the root of the
+    /// prior mass already visited, 0..=2 (default 0.2, as KataGo).
+    pub fpu_reduction: f32,
+    /// The same at a root with noise, 0..=2 (default 0, as KataGo).
+    pub fpu_reduction_root: f32,
+    /// Total concentration of the Dirichlet noise, shared by the legal actions: alpha = this / actions,
+    /// 0.1..=1000 (default 10.83, as KataGo).
+    pub noise_concentration: f32,
+    /// Share of the noise in the root's priors during self-play, 0..=1 (default 0.25, as AlphaZero).
+    pub noise_fraction: f32,
+    /// Keep the subtree of the action played (default true).
+    pub reuse_tree: bool,
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        SearchConfig {
+            simulations: 64,
+            cpuct: 1.5,
+            fpu_reduction: 0.2,
+            fpu_reduction_root: 0.0,
+            noise_concentration: 10.83,
+            noise_fraction: 0.25,
+            reuse_tree: true,
+        }
+    }
+}
+
+/// `[selfplay]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SelfplayConfig {
+    /// Games a generation, 1..=10000000 (default 512).
+    pub games: usize,
+    /// Games in flight together; their leaves form one batch and their records one shard,
+    /// 1..=65536 (default 64).
+    pub batch: usize,
+    /// Temperature of the first `temperature_plies` plies, 0..=10 (default 1).
+    pub temperature: f32,
+    /// Plies at `temperature`, 0..=10000 (default 16; AlphaZero: 30 in chess).
+    pub temperature_plies: usize,
+    /// Temperature afterwards, 0..=10 (default 0.2).
+    pub temperature_final: f32,
+    /// Up to this many uniformly random actions begin a game (they are not trained on), 0..=1000 (default 0).
+    pub random_plies: usize,
+    /// Games of the first generation, played before any network exists, 0..=10000000 (default 512).
+    pub bootstrap_games: usize,
+    /// Their evaluator (default `rollout`): random playouts by the rules alone, or `uniform`.
+    pub bootstrap: Bootstrap,
+    /// Their simulations an action, 1..=1000000 (default 200).
+    pub bootstrap_simulations: usize,
+}
+
+/// `selfplay.bootstrap`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bootstrap {
+    /// Random playouts to the end of the game.
+    Rollout,
+    /// Equal priors and value 0: only the ends of games that the tree reaches say anything.
+    Uniform,
+}
+
+impl Default for SelfplayConfig {
+    fn default() -> Self {
+        SelfplayConfig {
+            games: 512,
+            batch: 64,
+            temperature: 1.0,
+            temperature_plies: 16,
+            temperature_final: 0.2,
+            random_plies: 0,
+            bootstrap_games: 512,
+            bootstrap: Bootstrap::Rollout,
+            bootstrap_simulations: 200,
+        }
+    }
+}
+
+/// `[replay]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayConfig {
+    /// Newest positions that training samples from, 1..=100000000 (default 100000; AlphaZero: the last
+    /// million games). Whole shards are kept, so the window may hold a little more.
+    pub window: usize,
+}
+
+impl Default for ReplayConfig {
+    fn default() -> Self {
+        ReplayConfig { window: 100_000 }
+    }
+}
+
+/// `[train]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainConfig {
+    /// Turns of the pipeline, 1..=100000 (default 10).
+    pub generations: usize,
+    /// Samples a step, 1..=65536 (default 128; AlphaZero: 4096).
+    pub batch: usize,
+    /// How often a new position is sampled on average, 0.01..=1000 (default 4): a generation takes
+    /// `new positions * samples_per_position / batch` steps.
+    pub samples_per_position: f32,
+    /// `adamw` or `sgd` (default `adamw`; AlphaZero: SGD with momentum 0.9).
+    pub optimizer: OptimizerKind,
+    /// Highest learning rate, 1e-9..=1 (default 0.002).
+    pub learning_rate: f64,
+    /// Learning rate at the end of the cosine, 0..=1 (default 0.0001).
+    pub learning_rate_final: f64,
+    /// Steps over which the rate rises from 0, 0..=1000000 (default 100).
+    pub warmup_steps: usize,
+    /// Decoupled (AdamW) or L2 (SGD) weight decay, not on norms and biases, 0..=1 (default 0.0001).
+    pub weight_decay: f64,
+    /// Momentum of SGD, 0..=0.999 (default 0.9).
+    pub momentum: f64,
+    /// Largest norm of the whole gradient, 1e-6..=1e6 (default 5).
+    pub clip_norm: f32,
+    /// Weight of the value loss beside the policy loss, 0..=100 (default 1).
+    pub value_weight: f32,
+    /// Share of the search's own root value in the value target, 0..=1 (default 0; the rest is the
+    /// game's outcome).
+    pub search_value_share: f32,
+}
+
+/// `train.optimizer`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptimizerKind {
+    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+    Adamw,
+    /// Stochastic gradient descent with momentum.
+    Sgd,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        TrainConfig {
+            generations: 10,
+            batch: 128,
+            samples_per_position: 4.0,
+            optimizer: OptimizerKind::Adamw,
+            learning_rate: 0.002,
+            learning_rate_final: 0.0001,
+            warmup_steps: 100,
+            weight_decay: 0.0001,
+            momentum: 0.9,
+            clip_norm: 5.0,
+            value_weight: 1.0,
+            search_value_share: 0.0,
+        }
+    }
+}
+
+/// `[arena]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArenaConfig {
+    /// Paired games against `opponent` after each generation, even, 0..=1000000 (default 20; 0: none).
+    pub games: usize,
+    /// The same after the last generation (default 100).
+    pub final_games: usize,
+    /// `random`, `rollout:SIMS` or `uniform:SIMS` (default `rollout:400`).
+    pub opponent: String,
+    /// Simulations an action of our agent, 1..=1000000 (default 100).
+    pub simulations: usize,
+    /// Seeded random actions that begin each pair of games, 0..=1000 (default 4).
+    pub opening_plies: usize,
+}
+
+impl Default for ArenaConfig {
+    fn default() -> Self {
+        ArenaConfig { games: 20, final_games: 100, opponent: "rollout:400".into(), simulations: 100, opening_plies: 4 }
+    }
+}
+
+impl Config {
+    /// Parses `source`, the text of `place`, applies `sets` (`key=value` each) and checks every range.
+    pub fn parse(place: &str, source: &str, sets: &[String]) -> Result<Config> {
+        let named = |what: &str| Error::Config(format!("{place}: {}", what.trim_end()));
+        let checked: Config = toml::from_str(source).map_err(|e| named(&e.to_string()))?;
+        if let Err(problem) = checked.check() {
+            return Err(named(&problem.shown_in(source)));
+        }
+        let mut table: toml::Table = toml::from_str(source).map_err(|e| named(&e.to_string()))?;
+        let mut config = checked;
+        for set in sets {
+            config = apply(&mut table, set)?;
+        }
+        Ok(config)
+    }
+
+    /// The resolved settings as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("a config is always valid TOML")
+    }
+
+    /// The settings that differ, one line each: `key: ours / theirs`.
+    pub fn differences(&self, other: &Config) -> Vec<String> {
+        let flat = |config: &Config| {
+            let mut rows = Vec::new();
+            let table = toml::Table::try_from(config).expect("a config is always valid TOML");
+            flatten("", &toml::Value::Table(table), &mut rows);
+            rows.into_iter().collect::<BTreeMap<_, _>>()
+        };
+        let (ours, theirs) = (flat(self), flat(other));
+        let keys: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+        let shown = |value: Option<&String>| value.cloned().unwrap_or_else(|| "not set".into());
+        keys.into_iter()
+            .filter(|key| ours.get(*key) != theirs.get(*key))
+            .map(|key| format!("{key}: {} / {}", shown(ours.get(key)), shown(theirs.get(key))))
+            .collect()
+    }
+
+    fn check(&self) -> Result<(), RangeProblem> {
+        let (n, s, p, t, a) = (&self.net, &self.search, &self.selfplay, &self.train, &self.arena);
+        range("net.filters", n.filters as f64, 1.0, 512.0)?;
+        range("net.blocks", n.blocks as f64, 0.0, 40.0)?;
+        range("net.value_planes", n.value_planes as f64, 1.0, 64.0)?;
+        range("net.value_hidden", n.value_hidden as f64, 1.0, 1024.0)?;
+        range("search.simulations", s.simulations as f64, 1.0, 1e6)?;
+        range("search.cpuct", s.cpuct as f64, 0.01, 100.0)?;
+        range("search.fpu_reduction", s.fpu_reduction as f64, 0.0, 2.0)?;
+        range("search.fpu_reduction_root", s.fpu_reduction_root as f64, 0.0, 2.0)?;
+        range("search.noise_concentration", s.noise_concentration as f64, 0.1, 1000.0)?;
+        range("search.noise_fraction", s.noise_fraction as f64, 0.0, 1.0)?;
+        range("selfplay.games", p.games as f64, 1.0, 1e7)?;
+        range("selfplay.batch", p.batch as f64, 1.0, 65536.0)?;
+        range("selfplay.temperature", p.temperature as f64, 0.0, 10.0)?;
+        range("selfplay.temperature_plies", p.temperature_plies as f64, 0.0, 1e4)?;
+        range("selfplay.temperature_final", p.temperature_final as f64, 0.0, 10.0)?;
+        range("selfplay.random_plies", p.random_plies as f64, 0.0, 1e3)?;
+        range("selfplay.bootstrap_games", p.bootstrap_games as f64, 0.0, 1e7)?;
+        range("selfplay.bootstrap_simulations", p.bootstrap_simulations as f64, 1.0, 1e6)?;
+        range("replay.window", self.replay.window as f64, 1.0, 1e8)?;
+        range("train.generations", t.generations as f64, 1.0, 1e5)?;
+        range("train.batch", t.batch as f64, 1.0, 65536.0)?;
+        range("train.samples_per_position", t.samples_per_position as f64, 0.01, 1000.0)?;
+        range("train.learning_rate", t.learning_rate, 1e-9, 1.0)?;
+        range("train.learning_rate_final", t.learning_rate_final, 0.0, 1.0)?;
+        range("train.warmup_steps", t.warmup_steps as f64, 0.0, 1e6)?;
+        range("train.weight_decay", t.weight_decay, 0.0, 1.0)?;
+        range("train.momentum", t.momentum, 0.0, 0.999)?;
+        range("train.clip_norm", t.clip_norm as f64, 1e-6, 1e6)?;
+        range("train.value_weight", t.value_weight as f64, 0.0, 100.0)?;
+        range("train.search_value_share", t.search_value_share as f64, 0.0, 1.0)?;
+        range("arena.games", a.games as f64, 0.0, 1e6)?;
+        range("arena.final_games", a.final_games as f64, 0.0, 1e6)?;
+        range("arena.simulations", a.simulations as f64, 1.0, 1e6)?;
+        range("arena.opening_plies", a.opening_plies as f64, 0.0, 1e3)?;
+        even("arena.games", a.games)?;
+        even("arena.final_games", a.final_games)
+    }
+}
+
+/// A key whose value is not permitted.
+struct RangeProblem {
+    key: &'static str,
+    says: String,
+}
+
+impl RangeProblem {
+    /// The problem with the line of `source` that holds the key and a caret under its value.
+    fn shown_in(&self, source: &str) -> String {
+        let (section, name) = self.key.split_once('.').unwrap_or(("", self.key));
+        let mut inside = section.is_empty();
+        for (number, line) in source.lines().enumerate() {
+            let text = line.trim();
+            if text.starts_with('[') {
+                inside = text.trim_matches(['[', ']', ' ']) == section;
+            }
+            let Some((key, value)) = line.split_once('=').filter(|_| inside) else { continue };
+            if key.trim() == name {
+                let at = line.len() - value.trim_start().len();
+                let width = value.split('#').next().unwrap_or("").trim().len().max(1);
+                let gutter = " ".repeat((number + 1).to_string().len());
+                return format!(
+                    "line {}, column {}\n{gutter} |\n{} | {line}\n{gutter} | {}{}\n{}",
+                    number + 1,
+                    at + 1,
+                    number + 1,
+                    " ".repeat(at),
+                    "^".repeat(width),
+                    self.says,
+                );
+            }
+        }
+        self.says.clone()
+    }
+}
+
+fn range(key: &'static str, value: f64, low: f64, high: f64) -> Result<(), RangeProblem> {
+    // written so that NaN fails
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    Err(RangeProblem { key, says: format!("{key} = {value} is out of range: {low} to {high} is permitted") })
+}
+
+fn even(key: &'static str, value: usize) -> Result<(), RangeProblem> {
+    if value.is_multiple_of(2) {
+        return Ok(());
+    }
+    let says = format!("{key} = {value} is odd: games come in pairs, each opening with both colours");
+    Err(RangeProblem { key, says })
+}
+
+/// Puts one `key=value` into `table` and returns the config that it then describes.
+fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
+    let wrong = |what: &str| Error::Config(format!("--set {set}: {}", what.trim_end()));
+    let (key, text) = set
+        .split_once('=')
+        .map(|(key, text)| (key.trim(), text.trim()))
+        .filter(|(key, _)| !key.is_empty())
+        .ok_or_else(|| wrong("write it as key=value, e.g. --set search.simulations=64"))?;
+    // what is no TOML value is a text, so that --set game.id=phage needs no quotes
+    let value = format!("x = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut table| table.remove("x"))
+        .unwrap_or_else(|| toml::Value::String(text.to_string()));
+    let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut target = &mut *table;
+    for section in sections.split('.').filter(|section| !section.is_empty()) {
+        target = target
+            .entry(section)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()))
+            .as_table_mut()
+            .ok_or_else(|| wrong(&format!("`{section}` is no section")))?;
+    }
+    target.insert(name.to_string(), value);
+    let config: Config = table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message()))?;
+    config.check().map_err(|problem| wrong(&problem.says))?;
+    Ok(config)
+}
+
+fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                flatten(&path, value, out);
+            }
+        }
+        _ => out.push((prefix.to_string(), value.to_string())),
+    }
+}

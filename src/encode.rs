@@ -1,0 +1,97 @@
+//! Encoded positions: a handful of words that expand into the network's input.
+//!
+//! A plane is a bit set of up to 128 squares times one number, so a record's position stays small in
+//! the replay window and its symmetries are bit permutations. [`Planes::expand`] writes the
+//! `[planes, height, width]` floats that the network reads. Planes are seen by the player to move.
+
+use crate::board::Symmetry;
+use crate::game::Shape;
+
+/// One plane: `value` on the squares of `bits`, 0 elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Plane {
+    bits: u128,
+    value: f32,
+}
+
+/// Squares in a plane at most.
+pub const MAX_CELLS: usize = 128;
+
+/// The planes of one position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planes {
+    planes: Vec<Plane>,
+    height: usize,
+    width: usize,
+}
+
+impl Planes {
+    /// Planes that hold NaN until they are written, so that a forgotten one is noticed.
+    pub fn new(shape: Shape) -> Planes {
+        assert!(shape.cells() <= MAX_CELLS, "a board has at most {MAX_CELLS} squares");
+        let unset = Plane { bits: u128::MAX, value: f32::NAN };
+        Planes { planes: vec![unset; shape.planes], height: shape.height, width: shape.width }
+    }
+
+    /// Makes every plane NaN again.
+    pub fn reset(&mut self) {
+        self.planes.fill(Plane { bits: u128::MAX, value: f32::NAN });
+    }
+
+    /// 1 on the squares of `bits`, 0 elsewhere.
+    pub fn set_bits(&mut self, plane: usize, bits: u128) {
+        self.planes[plane] = Plane { bits, value: 1.0 };
+    }
+
+    /// The same number on every square.
+    pub fn fill(&mut self, plane: usize, value: f32) {
+        self.planes[plane] = Plane { bits: u128::MAX, value };
+    }
+
+    /// Writes `[planes, height, width]` floats.
+    pub fn expand(&self, out: &mut [f32]) {
+        let cells = self.height * self.width;
+        assert_eq!(out.len(), self.planes.len() * cells);
+        for (plane, out) in self.planes.iter().zip(out.chunks_exact_mut(cells)) {
+            for (cell, out) in out.iter_mut().enumerate() {
+                *out = if plane.bits >> cell & 1 == 1 { plane.value } else { 0.0 };
+            }
+        }
+    }
+
+    /// The planes of the position that `symmetry` makes of this one.
+    pub fn mapped(&self, symmetry: Symmetry) -> Planes {
+        let mut mapped = self.clone();
+        if symmetry == Symmetry::IDENTITY {
+            return mapped;
+        }
+        let cells = self.height * self.width;
+        for plane in mapped.planes.iter_mut().filter(|plane| plane.bits != u128::MAX) {
+            let mut bits = 0;
+            for cell in (0..cells).filter(|cell| plane.bits >> cell & 1 == 1) {
+                bits |= 1 << symmetry.square(cell, self.height, self.width);
+            }
+            plane.bits = bits;
+        }
+        mapped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_expand_and_map() {
+        let shape = Shape { planes: 2, height: 2, width: 3, actions: 6 };
+        let mut planes = Planes::new(shape);
+        let mut out = vec![0.0; 12];
+        planes.expand(&mut out);
+        assert!(out.iter().all(|x| x.is_nan()));
+        planes.set_bits(0, 0b000_001);
+        planes.fill(1, 0.25);
+        planes.mapped(Symmetry::COLUMN_MIRROR[1]).expand(&mut out);
+        assert_eq!(out[..6], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(out[6..], [0.25; 6]);
+    }
+}

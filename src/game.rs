@@ -1,0 +1,314 @@
+//! The contract between the rules of a game and everything else.
+//!
+//! A [`Game`] is the rules of one variant as a value; its `State` is a position. Rules know
+//! nothing of search, networks or files. Players need not alternate: ask [`Game::to_move`].
+//! An [`Action`] is its own policy index, seen by the player to move (as the planes are), so the
+//! network's output needs no translation. Text appears only at the edge.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use crate::board::Symmetry;
+use crate::encode::Planes;
+use crate::error::{Error, Result};
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Player {
+    /// The player who acts first from the initial position.
+    First,
+    /// The other one.
+    Second,
+}
+
+impl Player {
+    /// The opponent.
+    pub fn other(self) -> Player {
+        match self {
+            Player::First => Player::Second,
+            Player::Second => Player::First,
+        }
+    }
+
+    /// 0 for the first player, 1 for the second.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// `"first"` or `"second"`, as in records and JSON output.
+    pub fn id(self) -> &'static str {
+        ["first", "second"][self.index()]
+    }
+}
+
+/// How a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// That player has won.
+    Win(Player),
+    /// Nobody has won.
+    Draw,
+}
+
+impl Outcome {
+    /// 1 when `player` has won, -1 when the opponent has, 0 for a draw.
+    pub fn value_for(self, player: Player) -> f32 {
+        match self {
+            Outcome::Win(winner) if winner == player => 1.0,
+            Outcome::Win(_) => -1.0,
+            Outcome::Draw => 0.0,
+        }
+    }
+
+    /// `"first"`, `"second"` or `"draw"`, as in records and JSON output.
+    pub fn id(self) -> &'static str {
+        match self {
+            Outcome::Win(player) => player.id(),
+            Outcome::Draw => "draw",
+        }
+    }
+
+    /// The inverse of [`Outcome::id`].
+    pub fn from_id(text: &str) -> Option<Outcome> {
+        [Outcome::Win(Player::First), Outcome::Win(Player::Second), Outcome::Draw]
+            .into_iter()
+            .find(|outcome| outcome.id() == text)
+    }
+}
+
+/// An action: the index of its policy logit, `0..shape.actions`, seen by the player to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Action(pub u16);
+
+impl Action {
+    /// The policy index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The sizes that a network needs to know of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Shape {
+    /// Input planes.
+    pub planes: usize,
+    /// Rows of a plane.
+    pub height: usize,
+    /// Columns of a plane.
+    pub width: usize,
+    /// Policy logits: first as many whole planes of `height * width` as fit (action = plane *
+    /// cells + cell), then extras that belong to no square.
+    pub actions: usize,
+}
+
+impl Shape {
+    /// Squares of one plane.
+    pub fn cells(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// Numbers of one encoded position, `[planes, height, width]`.
+    pub fn input_len(&self) -> usize {
+        self.planes * self.cells()
+    }
+}
+
+/// The switches of a game as a user wrote them (`[game]` of a config without `id`).
+pub type Settings = BTreeMap<String, toml::Value>;
+
+/// What [`Game::new`] is given: one of [`Game::VARIANTS`] and the user's switches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GameOptions {
+    /// The variant: the part of the id after the name, empty for the plain game.
+    pub variant: String,
+    /// Named switches; a game refuses those that it does not know.
+    pub settings: Settings,
+}
+
+impl GameOptions {
+    /// Refuses switches that are not in `known`.
+    pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {
+        match self.settings.keys().find(|key| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => Err(Error::Config(format!(
+                "unknown option `game.{key}`: {game} {}",
+                match known {
+                    [] => "has no options besides `id`".to_string(),
+                    _ => format!("knows {}", known.join(", ")),
+                }
+            ))),
+        }
+    }
+}
+
+/// A position drawn for people: row 0 is the top row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardView {
+    /// Labels under the columns, from left to right.
+    pub columns: Vec<String>,
+    /// Labels beside the rows, from the top.
+    pub rows: Vec<String>,
+    /// One short text a square, `[rows][columns]`.
+    pub cells: Vec<Vec<String>>,
+    /// What the board does not show (reserves, moves left), or empty.
+    pub note: String,
+}
+
+/// The rules of one variant of a game.
+pub trait Game: Clone + Send + Sync + 'static {
+    /// A position: small, cheap to clone, without heap.
+    type State: Clone + Eq + Debug + Send + Sync;
+
+    /// The id of the plain game, lower case with hyphens.
+    const NAME: &'static str;
+    /// The name for people.
+    const TITLE: &'static str;
+    /// Who made the game.
+    const AUTHOR: &'static str;
+    /// What the two players are called.
+    const PLAYERS: [&'static str; 2];
+    /// The variants, default first; the id is `NAME` for `""`, else `NAME-variant`.
+    const VARIANTS: &'static [&'static str];
+    /// Raised whenever the planes or the action layout change.
+    const ENCODING: u32;
+
+    /// The rules for these options; unknown names are refused with the known ones.
+    fn new(options: &GameOptions) -> Result<Self>;
+    /// Planes, height, width and actions.
+    fn shape(&self) -> Shape;
+    /// No game is longer than this many actions.
+    fn max_plies(&self) -> usize;
+    /// The start position.
+    fn initial(&self) -> Self::State;
+    /// Who acts now; may stay the same after an action.
+    fn to_move(&self, state: &Self::State) -> Player;
+    /// Replaces the content of `out`: ascending, empty exactly when the game is over.
+    fn legal_actions(&self, state: &Self::State, out: &mut Vec<Action>);
+    /// Plays a legal action (unchecked in release builds).
+    fn play(&self, state: &mut Self::State, action: Action);
+    /// The result when the game is over.
+    fn outcome(&self, state: &Self::State) -> Option<Outcome>;
+    /// Writes every plane, seen by the player to move.
+    fn encode(&self, state: &Self::State, planes: &mut Planes);
+    /// A hash of everything that future play depends on; equal for equal states.
+    fn key(&self, state: &Self::State) -> u64;
+
+    /// The action as text, in the board's own coordinates.
+    fn action_text(&self, state: &Self::State, action: Action) -> String;
+    /// The inverse of [`Game::action_text`]; `None` for text that is no legal action here.
+    fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
+    /// The position as text, on one line.
+    fn state_text(&self, state: &Self::State) -> String;
+    /// The inverse of [`Game::state_text`]; the error says what is wrong and where.
+    fn parse_state(&self, text: &str) -> Result<Self::State>;
+    /// The position for people.
+    fn view(&self, state: &Self::State) -> BoardView;
+    /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches.
+    fn touched(&self, before: &Self::State, action: Action) -> Vec<(usize, usize)>;
+
+    /// The symmetries of the rules at this position, the identity first.
+    fn symmetries(&self, _state: &Self::State) -> &'static [Symmetry] {
+        &[Symmetry::IDENTITY]
+    }
+    /// Where a symmetry takes an action (both seen by the player to move).
+    fn map_action(&self, _symmetry: Symmetry, action: Action) -> Action {
+        action
+    }
+    /// Where a symmetry takes a position.
+    fn map_state(&self, _symmetry: Symmetry, state: &Self::State) -> Self::State {
+        state.clone()
+    }
+
+    /// Plays an action if it is legal, else leaves the state as it was.
+    fn try_play(&self, state: &mut Self::State, action: Action) -> Result<()> {
+        let mut legal = Vec::new();
+        self.legal_actions(state, &mut legal);
+        if legal.binary_search(&action).is_err() {
+            return Err(Error::Illegal(format!("action {} is not legal here", action.0)));
+        }
+        self.play(state, action);
+        Ok(())
+    }
+
+    /// The legal actions in a new list.
+    fn legal(&self, state: &Self::State) -> Vec<Action> {
+        let mut legal = Vec::new();
+        self.legal_actions(state, &mut legal);
+        legal
+    }
+}
+
+/// A game together with what a file must say to mean the same game again.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GameIdentity {
+    /// The registry id, e.g. `"cage-8"`.
+    pub id: String,
+    /// The switches that were set.
+    #[serde(default)]
+    pub options: Settings,
+    /// [`Game::ENCODING`].
+    pub encoding: u32,
+    /// The sizes.
+    pub shape: Shape,
+}
+
+impl GameIdentity {
+    /// Refuses when `self`, read from `place`, is not the game `expected`; says which part differs.
+    pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
+        let differs = |what: &str, found: String, wanted: String| {
+            Err(Error::Mismatch(format!("{place} has {what} {found}, but {wanted} is asked for")))
+        };
+        if self.id != expected.id {
+            return differs("game", self.id.clone(), expected.id.clone());
+        }
+        if self.options != expected.options {
+            return differs("game options", format!("{:?}", self.options), format!("{:?}", expected.options));
+        }
+        if self.encoding != expected.encoding {
+            return differs("encoding version", self.encoding.to_string(), expected.encoding.to_string());
+        }
+        if self.shape != expected.shape {
+            return differs("shape", format!("{:?}", self.shape), format!("{:?}", expected.shape));
+        }
+        Ok(())
+    }
+}
+
+/// The identity of `game`, whose registry id is `id_of::<G>(options)`.
+pub fn identity<G: Game>(game: &G, options: &GameOptions) -> GameIdentity {
+    GameIdentity {
+        id: id_of::<G>(&options.variant),
+        options: options.settings.clone(),
+        encoding: G::ENCODING,
+        shape: game.shape(),
+    }
+}
+
+/// The registry id of a variant.
+pub fn id_of<G: Game>(variant: &str) -> String {
+    match variant {
+        "" => G::NAME.to_string(),
+        _ => format!("{}-{variant}", G::NAME),
+    }
+}
+
+/// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
+pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
+    let mut lists = vec![Vec::new(); depth];
+    perft_into(game, state, depth, &mut lists)
+}
+
+fn perft_into<G: Game>(game: &G, state: &G::State, depth: usize, lists: &mut [Vec<Action>]) -> u64 {
+    let Some((legal, deeper)) = lists.split_first_mut() else { return 1 };
+    game.legal_actions(state, legal);
+    if depth == 1 {
+        return legal.len() as u64;
+    }
+    let mut nodes = 0;
+    for &action in legal.iter() {
+        let mut next = state.clone();
+        game.play(&mut next, action);
+        nodes += perft_into(game, &next, depth - 1, deeper);
+    }
+    nodes
+}

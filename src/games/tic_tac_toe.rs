@@ -1,0 +1,206 @@
+//! Tic-tac-toe, traditional: the yardstick whose truth everyone knows, and the worked example of a game.
+//!
+//! T1 Two players, X first, 3x3 squares a1..c3, put their marks on empty squares in turn.
+//! T2 Who has three marks on a rank, file or diagonal has won.
+//! T3 A full board without such a line is a draw.
+//!
+//! | action | meaning |
+//! |--------|---------|
+//! | 0..9   | a mark on square `row * 3 + column`, a1 = 0, c1 = 2, c3 = 8 |
+//!
+//! | plane | on squares |
+//! |-------|------------|
+//! | 0     | with a mark of the player to move |
+//! | 1     | with a mark of the opponent |
+//!
+//! Position text: ranks 3 to 1 separated by `/`, `X`, `O` or `.` for each square, then the side to move:
+//! `.../.X./O.. X`. Symmetries: all 8 of the square.
+
+use crate::board::{Symmetry, file_labels, parse_square, rank_labels, square_text};
+use crate::encode::Planes;
+use crate::error::{Error, Result};
+use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+
+const SIDE: usize = 3;
+const FULL: u16 = 0b111_111_111;
+const LINES: [u16; 8] = [
+    0b000_000_111, // ranks
+    0b000_111_000,
+    0b111_000_000,
+    0b001_001_001, // files
+    0b010_010_010,
+    0b100_100_100,
+    0b100_010_001, // diagonals
+    0b001_010_100,
+];
+
+/// The rules; there is nothing to choose.
+#[derive(Clone, Debug)]
+pub struct TicTacToe;
+
+/// The marks of both players as sets of squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    marks: [u16; 2],
+}
+
+impl State {
+    fn occupied(self) -> u16 {
+        self.marks[0] | self.marks[1]
+    }
+
+    fn mover(self) -> Player {
+        match self.marks[0].count_ones() == self.marks[1].count_ones() {
+            true => Player::First,
+            false => Player::Second,
+        }
+    }
+
+    fn has_line(self, player: Player) -> bool {
+        LINES.iter().any(|line| self.marks[player.index()] & line == *line)
+    }
+}
+
+impl Game for TicTacToe {
+    type State = State;
+
+    const NAME: &'static str = "tic-tac-toe";
+    const TITLE: &'static str = "Tic-tac-toe";
+    const AUTHOR: &'static str = "traditional";
+    const PLAYERS: [&'static str; 2] = ["X", "O"];
+    const VARIANTS: &'static [&'static str] = &[""];
+    const ENCODING: u32 = 1;
+
+    fn new(options: &GameOptions) -> Result<Self> {
+        options.expect_settings(Self::NAME, &[])?;
+        Ok(TicTacToe)
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { planes: 2, height: SIDE, width: SIDE, actions: SIDE * SIDE }
+    }
+
+    fn max_plies(&self) -> usize {
+        SIDE * SIDE
+    }
+
+    fn initial(&self) -> State {
+        State { marks: [0, 0] }
+    }
+
+    fn to_move(&self, state: &State) -> Player {
+        state.mover()
+    }
+
+    fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
+        out.clear();
+        if self.outcome(state).is_none() {
+            let occupied = state.occupied();
+            out.extend((0..9).filter(|square| occupied >> square & 1 == 0).map(Action));
+        }
+    }
+
+    fn play(&self, state: &mut State, action: Action) {
+        debug_assert!(state.occupied() >> action.0 & 1 == 0);
+        state.marks[state.mover().index()] |= 1 << action.0;
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        // only who moved last can have a new line
+        let last = state.mover().other();
+        if state.has_line(last) {
+            return Some(Outcome::Win(last));
+        }
+        (state.occupied() == FULL).then_some(Outcome::Draw)
+    }
+
+    fn encode(&self, state: &State, planes: &mut Planes) {
+        let mover = state.mover();
+        planes.set_bits(0, state.marks[mover.index()] as u128);
+        planes.set_bits(1, state.marks[mover.other().index()] as u128);
+    }
+
+    fn key(&self, state: &State) -> u64 {
+        (state.marks[0] as u64) << 9 | state.marks[1] as u64
+    }
+
+    fn action_text(&self, _state: &State, action: Action) -> String {
+        square_text(action.index(), SIDE)
+    }
+
+    fn parse_action(&self, state: &State, text: &str) -> Option<Action> {
+        let action = Action(parse_square(text, SIDE, SIDE)? as u16);
+        self.legal(state).contains(&action).then_some(action)
+    }
+
+    fn state_text(&self, state: &State) -> String {
+        let rows: Vec<String> = self.view(state).cells.iter().map(|row| row.concat()).collect();
+        format!("{} {}", rows.join("/"), Self::PLAYERS[state.mover().index()])
+    }
+
+    fn parse_state(&self, text: &str) -> Result<State> {
+        let wrong = |what: &str| {
+            Error::Position(format!("tic-tac-toe position `{text}`: {what}; write it like `.../.X./O.. X`"))
+        };
+        let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
+        let rows: Vec<&str> = board.split('/').collect();
+        if rows.len() != SIDE || rows.iter().any(|row| row.chars().count() != SIDE) {
+            return Err(wrong("it needs 3 ranks of 3 squares"));
+        }
+        let mut state = self.initial();
+        for (square, mark) in rows.iter().rev().flat_map(|row| row.chars()).enumerate() {
+            match mark {
+                'X' => state.marks[0] |= 1 << square,
+                'O' => state.marks[1] |= 1 << square,
+                '.' => {}
+                other => return Err(wrong(&format!("`{other}` is no mark"))),
+            }
+        }
+        let (x, o) = (state.marks[0].count_ones(), state.marks[1].count_ones());
+        if x != o && x != o + 1 {
+            return Err(wrong(&format!("{x} X and {o} O cannot be, X begins")));
+        }
+        if side != Self::PLAYERS[state.mover().index()] {
+            return Err(wrong("the side to move does not fit the marks"));
+        }
+        if state.has_line(state.mover()) {
+            return Err(wrong("the game was over before the last mark"));
+        }
+        Ok(state)
+    }
+
+    fn view(&self, state: &State) -> BoardView {
+        let mark = |square: usize| match (state.marks[0] >> square & 1, state.marks[1] >> square & 1) {
+            (1, _) => "X".to_string(),
+            (_, 1) => "O".to_string(),
+            _ => ".".to_string(),
+        };
+        let row = |y: usize| (0..SIDE).map(|x| mark(y * SIDE + x)).collect();
+        BoardView {
+            columns: file_labels(SIDE),
+            rows: rank_labels(SIDE),
+            cells: (0..SIDE).rev().map(row).collect(),
+            note: String::new(),
+        }
+    }
+
+    fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
+        vec![(SIDE - 1 - action.index() / SIDE, action.index() % SIDE)]
+    }
+
+    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+        &Symmetry::SQUARE
+    }
+
+    fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        Action(symmetry.square(action.index(), SIDE, SIDE) as u16)
+    }
+
+    fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
+        let map = |marks: u16| {
+            let squares = (0..9).filter(|square| marks >> square & 1 == 1);
+            squares.fold(0, |set, square| set | 1 << symmetry.square(square, SIDE, SIDE))
+        };
+        State { marks: state.marks.map(map) }
+    }
+}

@@ -1,0 +1,20 @@
+//! The `petteia` command: parse, run, print the error.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::Parser;
+use petteia::cli::Cli;
+use petteia::error::Error;
+
+fn main() -> ExitCode {
+    match Cli::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // whoever read our output has had enough
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

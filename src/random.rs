@@ -1,0 +1,66 @@
+//! Named random streams: every stream is a function of the run's seed and a list of numbers (what for,
+//! generation, game ...), never of threads or time.
+
+use rand::{RngExt, SeedableRng};
+
+/// The generator of all streams (xoshiro256++, Blackman and Vigna 2019).
+pub type Random = rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What a stream is for; part of its name.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose {
+    /// A self-play game: then generation and game index.
+    Selfplay = 1,
+    /// Sampling of one training step: then the step.
+    Sampling = 2,
+    /// The network's first weights.
+    Weights = 3,
+    /// Openings of an arena match: then the pair.
+    Opening = 4,
+    /// An agent in an arena game: then game and side.
+    Agent = 5,
+}
+
+/// The stream of this purpose and these numbers.
+pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
+    let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
+    state = mix(state.wrapping_add(purpose as u64));
+    for &number in numbers {
+        state = mix(state.rotate_left(17).wrapping_add(number).wrapping_mul(0xff51_afd7_ed55_8ccd));
+    }
+    Random::seed_from_u64(state)
+}
+
+/// The finalizer of SplitMix64: a bijection that spreads every bit.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// One of `items`, uniformly.
+pub fn choose<T: Copy>(random: &mut Random, items: &[T]) -> T {
+    items[random.random_range(0..items.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_differ_by_every_part_of_their_name() {
+        let first = |seed, purpose, numbers: &[u64]| stream(seed, purpose, numbers).random::<u64>();
+        let mut seen = vec![
+            first(1, Purpose::Selfplay, &[1, 2]),
+            first(2, Purpose::Selfplay, &[1, 2]),
+            first(1, Purpose::Opening, &[1, 2]),
+            first(1, Purpose::Selfplay, &[2, 1]),
+            first(1, Purpose::Selfplay, &[1]),
+            first(1, Purpose::Selfplay, &[1, 2, 0]),
+        ];
+        assert_eq!(seen[0], first(1, Purpose::Selfplay, &[1, 2]));
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 6);
+    }
+}

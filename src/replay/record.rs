@@ -1,0 +1,111 @@
+//! One self-play game as text: everything needed to play it again by the rules.
+//!
+//! A record is one JSON line. Positions and actions are in the game's own notation, so a record survives a
+//! change of planes or action layout, and reading it checks the rules again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, GameIdentity, Settings};
+use crate::search::evaluator::Wdl;
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+
+/// One game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The registry id.
+    pub game: String,
+    /// The game's switches.
+    pub options: Settings,
+    /// The encoding version of the program that wrote it.
+    pub encoding: u32,
+    /// The generation that played it, from 1.
+    pub generation: usize,
+    /// Its number within the generation.
+    pub index: usize,
+    /// What evaluated its positions: `rollout:200`, or the generation of the network.
+    pub evaluator: String,
+    /// The start position.
+    pub start: String,
+    /// The actions.
+    pub actions: Vec<String>,
+    /// For each ply the visits of the actions that the search considered; empty for a ply without search.
+    pub visits: Vec<BTreeMap<String, u32>>,
+    /// For each ply the search's win, draw, loss for the player to move.
+    pub wdl: Vec<[f32; 3]>,
+    /// `first`, `second` or `draw`.
+    pub outcome: String,
+}
+
+/// One ply of a replayed record.
+pub struct Ply<'a, G: Game> {
+    /// The position before the action.
+    pub state: &'a G::State,
+    /// Its legal actions.
+    pub legal: &'a [Action],
+    /// The search's visits, ascending by action; empty for a ply without search.
+    pub visits: Vec<(Action, u32)>,
+    /// The search's result for the player to move.
+    pub wdl: Wdl,
+}
+
+impl Record {
+    /// Plays the record again by the rules of `game`, shows every ply to `see`, and checks actions, visits
+    /// and outcome.
+    pub fn replay<G: Game>(&self, game: &G, identity: &GameIdentity, mut see: impl FnMut(Ply<G>)) -> Result<()> {
+        self.check_header(identity)?;
+        let mut state = game.parse_state(&self.start)?;
+        let mut legal = Vec::new();
+        for (ply, text) in self.actions.iter().enumerate() {
+            game.legal_actions(&state, &mut legal);
+            let parse = |text: &str| {
+                game.parse_action(&state, text)
+                    .filter(|action| legal.binary_search(action).is_ok())
+                    .ok_or_else(|| Error::Data(format!("ply {ply}: `{text}` is not legal")))
+            };
+            let action = parse(text)?;
+            let mut visits = self.visits[ply]
+                .iter()
+                .map(|(text, &count)| Ok((parse(text)?, count)))
+                .collect::<Result<Vec<_>>>()?;
+            visits.sort_unstable();
+            if !visits.is_empty() && visits.iter().all(|(_, count)| *count == 0) {
+                return Err(Error::Data(format!("ply {ply}: the visits sum to 0")));
+            }
+            let [win, draw, loss] = self.wdl[ply];
+            if ![win, draw, loss].iter().all(|p| (-0.01..=1.01).contains(p)) || (win + draw + loss - 1.0).abs() > 0.01 {
+                return Err(Error::Data(format!("ply {ply}: {:?} are no probabilities", self.wdl[ply])));
+            }
+            see(Ply { state: &state, legal: &legal, visits, wdl: Wdl { win, draw, loss } });
+            game.play(&mut state, action);
+        }
+        match game.outcome(&state) {
+            Some(outcome) if outcome.id() == self.outcome => Ok(()),
+            found => Err(Error::Data(format!(
+                "the record says that the outcome is {}, the rules say {}",
+                self.outcome,
+                found.map_or("that the game is not over", |outcome| outcome.id())
+            ))),
+        }
+    }
+
+    fn check_header(&self, identity: &GameIdentity) -> Result<()> {
+        if self.format != FORMAT {
+            return Err(Error::Data(format!("record format {}, this program reads {FORMAT}", self.format)));
+        }
+        if self.game != identity.id || self.options != identity.options {
+            return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));
+        }
+        if self.visits.len() != self.actions.len() || self.wdl.len() != self.actions.len() {
+            return Err(Error::Data("actions, visits and wdl differ in length".into()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! A record's positions as training rows: game-free, what the trainer reads.
+
+use super::record::Record;
+use crate::board::Symmetry;
+use crate::encode::Planes;
+use crate::error::Result;
+use crate::game::{Action, Game, GameIdentity, Outcome};
+use crate::search::evaluator::Wdl;
+
+/// One position.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Seen by the player to move.
+    pub planes: Planes,
+    /// Every legal action with its share of the search's visits, ascending; the shares sum to 1.
+    pub policy: Vec<(Action, f32)>,
+    /// The game's outcome for the player to move: a player may act twice in a row, so this is never
+    /// found by counting plies.
+    pub outcome: Wdl,
+    /// What the search thought, for the player to move.
+    pub search: Wdl,
+    /// The symmetries under which the sample stays true.
+    pub symmetries: &'static [Symmetry],
+}
+
+/// The samples of a record: one for each ply that was searched.
+pub fn samples<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> Result<Vec<Sample>> {
+    let mut samples = Vec::new();
+    let outcome = Outcome::from_id(&record.outcome);
+    record.replay(game, identity, |ply| {
+        let (Some(outcome), false) = (outcome, ply.visits.is_empty()) else { return };
+        let total: u32 = ply.visits.iter().map(|(_, visits)| visits).sum();
+        let share = |action: &Action| {
+            let found = ply.visits.binary_search_by_key(action, |(action, _)| *action);
+            found.map_or(0.0, |at| ply.visits[at].1 as f32 / total as f32)
+        };
+        let mut planes = Planes::new(identity.shape);
+        game.encode(ply.state, &mut planes);
+        samples.push(Sample {
+            planes,
+            policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
+            outcome: Wdl::of(outcome, game.to_move(ply.state)),
+            search: ply.wdl,
+            symmetries: game.symmetries(ply.state),
+        });
+    })?;
+    Ok(samples)
+}

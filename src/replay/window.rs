@@ -1,0 +1,143 @@
+//! The newest positions of a run, and batches drawn from them.
+//!
+//! Samples are drawn uniformly over positions, with a symmetry of the position drawn beside each. Whole
+//! shards enter and leave, so the window after a restart is the window before it.
+
+use std::collections::VecDeque;
+
+use rand::RngExt;
+
+use super::record::Record;
+use super::sample::{Sample, samples};
+use crate::board::Symmetry;
+use crate::error::Result;
+use crate::game::{Action, Game, GameIdentity, Shape};
+use crate::random::{Random, choose};
+
+/// The replay window.
+pub struct Window {
+    capacity: usize,
+    shape: Shape,
+    shards: VecDeque<Vec<Sample>>,
+    positions: usize,
+    /// Where each symmetry seen so far takes every action.
+    action_maps: Vec<(Symmetry, Vec<u16>)>,
+}
+
+/// Training rows, row-major.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Rows.
+    pub len: usize,
+    /// `[len, planes, h, w]`
+    pub planes: Vec<f32>,
+    /// `[len, actions]`, 0 where illegal.
+    pub policy: Vec<f32>,
+    /// `[len, actions]`
+    pub illegal: Vec<bool>,
+    /// `[len, 3]`: win, draw, loss for the player to move.
+    pub wdl: Vec<f32>,
+}
+
+impl Window {
+    /// An empty window of `capacity` positions.
+    pub fn new(capacity: usize, shape: Shape) -> Window {
+        Window { capacity, shape, shards: VecDeque::new(), positions: 0, action_maps: Vec::new() }
+    }
+
+    /// Positions in the window.
+    pub fn len(&self) -> usize {
+        self.positions
+    }
+
+    /// Whether there is nothing to train on.
+    pub fn is_empty(&self) -> bool {
+        self.positions == 0
+    }
+
+    /// Adds the samples of a shard's records and returns how many there are.
+    pub fn push<G: Game>(&mut self, game: &G, identity: &GameIdentity, records: &[Record]) -> Result<usize> {
+        let mut shard = Vec::new();
+        for record in records {
+            shard.extend(samples(game, identity, record)?);
+        }
+        Ok(self.push_samples(game, shard))
+    }
+
+    /// Adds a shard, drops the oldest ones that are not needed to reach the capacity, and returns how
+    /// many samples were added.
+    pub fn push_samples<G: Game>(&mut self, game: &G, shard: Vec<Sample>) -> usize {
+        for symmetry in shard.iter().flat_map(|sample| sample.symmetries) {
+            if !self.action_maps.iter().any(|(known, _)| known == symmetry) {
+                let map = (0..self.shape.actions as u16).map(|action| game.map_action(*symmetry, Action(action)).0);
+                self.action_maps.push((*symmetry, map.collect()));
+            }
+        }
+        let added = shard.len();
+        self.positions += added;
+        self.shards.push_back(shard);
+        while let Some(oldest) = self.shards.front()
+            && self.positions - oldest.len() >= self.capacity
+        {
+            self.positions -= oldest.len();
+            self.shards.pop_front();
+        }
+        added
+    }
+
+    /// `len` samples drawn with replacement, each under a random symmetry. `search_share` of the value
+    /// target is the search's own value.
+    pub fn draw(&self, len: usize, search_share: f32, random: &mut Random) -> Batch {
+        let mut batch = self.empty_batch(len);
+        for row in 0..len {
+            let sample = self.sample(random.random_range(0..self.positions));
+            let symmetry = choose(random, sample.symmetries);
+            self.write(&mut batch, row, sample, symmetry, search_share);
+        }
+        batch
+    }
+
+    /// A batch of these samples as they are.
+    pub fn rows(&self, picked: &[usize]) -> Batch {
+        let mut batch = self.empty_batch(picked.len());
+        for (row, &index) in picked.iter().enumerate() {
+            self.write(&mut batch, row, self.sample(index), Symmetry::IDENTITY, 0.0);
+        }
+        batch
+    }
+
+    fn empty_batch(&self, len: usize) -> Batch {
+        Batch {
+            len,
+            planes: vec![0.0; len * self.shape.input_len()],
+            policy: vec![0.0; len * self.shape.actions],
+            illegal: vec![true; len * self.shape.actions],
+            wdl: vec![0.0; len * 3],
+        }
+    }
+
+    fn sample(&self, mut index: usize) -> &Sample {
+        for shard in &self.shards {
+            match shard.get(index) {
+                Some(sample) => return sample,
+                None => index -= shard.len(),
+            }
+        }
+        unreachable!("the index is below the number of positions")
+    }
+
+    fn write(&self, batch: &mut Batch, row: usize, sample: &Sample, symmetry: Symmetry, search_share: f32) {
+        let (inputs, actions) = (self.shape.input_len(), self.shape.actions);
+        sample.planes.mapped(symmetry).expand(&mut batch.planes[row * inputs..(row + 1) * inputs]);
+        let map = self.action_maps.iter().find(|(known, _)| *known == symmetry).map(|(_, map)| map);
+        for (action, share) in &sample.policy {
+            let index = map.map_or(action.0, |map| map[action.index()]) as usize;
+            batch.policy[row * actions + index] = *share;
+            batch.illegal[row * actions + index] = false;
+        }
+        let mix = |outcome: f32, search: f32| (1.0 - search_share) * outcome + search_share * search;
+        let (outcome, search) = (sample.outcome, sample.search);
+        let wdl = [mix(outcome.win, search.win), mix(outcome.draw, search.draw), mix(outcome.loss, search.loss)];
+        batch.wdl[row * 3..(row + 1) * 3].copy_from_slice(&wdl);
+    }
+}

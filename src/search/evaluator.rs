@@ -1,0 +1,120 @@
+//! What a leaf is worth: priors of its legal actions and win, draw, loss for the player to move.
+//!
+//! One virtual call a batch. The uniform and the rollout evaluator need nothing but the rules; the
+//! network's is in `net`.
+
+use rand::SeedableRng;
+
+use crate::game::{Action, Game, Outcome, Player};
+use crate::random::{Random, choose};
+
+/// A position to evaluate; never one where the game is over.
+pub struct Request<'a, G: Game> {
+    /// The position.
+    pub state: &'a G::State,
+    /// Its legal actions, ascending, not empty.
+    pub legal: &'a [Action],
+    /// For evaluators that need chance; drawn from the game's own stream.
+    pub seed: u64,
+}
+
+/// Probabilities of winning, drawing and losing; they sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wdl {
+    /// Of winning.
+    pub win: f32,
+    /// Of a draw.
+    pub draw: f32,
+    /// Of losing.
+    pub loss: f32,
+}
+
+impl Wdl {
+    /// A known result as seen by `player`.
+    pub fn of(outcome: Outcome, player: Player) -> Wdl {
+        let value = outcome.value_for(player);
+        Wdl {
+            win: (value > 0.0) as u8 as f32,
+            draw: (value == 0.0) as u8 as f32,
+            loss: (value < 0.0) as u8 as f32,
+        }
+    }
+
+    /// From a value in -1..1 and the probability of a draw.
+    pub fn from_value(value: f32, draw: f32) -> Wdl {
+        let draw = draw.clamp(0.0, 1.0 - value.abs());
+        Wdl { win: (1.0 - draw + value) / 2.0, draw, loss: (1.0 - draw - value) / 2.0 }
+    }
+
+    /// The expected result, -1..1.
+    pub fn value(self) -> f32 {
+        self.win - self.loss
+    }
+}
+
+/// The answer to a [`Request`], seen by the player to move.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// One probability for each legal action, in their order; they sum to 1.
+    pub priors: Vec<f32>,
+    /// For the player to move.
+    pub wdl: Wdl,
+}
+
+/// Evaluates positions.
+pub trait Evaluator<G: Game>: Send {
+    /// Replaces the content of `out`: one evaluation for each request, in order.
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>);
+}
+
+/// Equal priors, value 0.
+pub struct Uniform;
+
+impl<G: Game> Evaluator<G> for Uniform {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+        out.clear();
+        out.extend(requests.iter().map(|request| Evaluation {
+            priors: uniform(request.legal.len()),
+            wdl: Wdl { win: 0.0, draw: 1.0, loss: 0.0 },
+        }));
+    }
+}
+
+/// Equal priors; the value is the result of one uniformly random game (UCT, Kocsis and Szepesvari 2006).
+pub struct Rollout<G> {
+    game: G,
+    legal: Vec<Action>,
+}
+
+impl<G: Game> Rollout<G> {
+    /// Rollouts by these rules.
+    pub fn new(game: G) -> Rollout<G> {
+        Rollout { game, legal: Vec::new() }
+    }
+
+    fn play_out(&mut self, state: &G::State, random: &mut Random) -> Outcome {
+        let mut state = state.clone();
+        loop {
+            self.game.legal_actions(&state, &mut self.legal);
+            if self.legal.is_empty() {
+                return self.game.outcome(&state).expect("a position without legal actions is over");
+            }
+            self.game.play(&mut state, choose(random, &self.legal));
+        }
+    }
+}
+
+impl<G: Game> Evaluator<G> for Rollout<G> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+        out.clear();
+        for request in requests {
+            let outcome = self.play_out(request.state, &mut Random::seed_from_u64(request.seed));
+            let wdl = Wdl::of(outcome, self.game.to_move(request.state));
+            out.push(Evaluation { priors: uniform(request.legal.len()), wdl });
+        }
+    }
+}
+
+fn uniform(actions: usize) -> Vec<f32> {
+    vec![1.0 / actions as f32; actions]
+}

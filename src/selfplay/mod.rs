@@ -1,0 +1,140 @@
+//! Self-play: an agent's games against itself, written as records.
+//!
+//! A shard is `batch` games in flight together on one thread: [`episode`] is one of them, and the leaves of
+//! all form one batch for the evaluator. What a shard holds depends on (seed, generation, game index) and
+//! the evaluator alone, so any number of threads writes the same bytes. [`play_generation`] spreads shards
+//! over the cores and skips those that an interrupted run has finished already.
+
+pub mod episode;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameIdentity};
+use crate::replay::record::Record;
+use crate::replay::store;
+use crate::search::evaluator::{Evaluator, Request};
+use episode::{Episode, Step};
+
+/// One generation of self-play.
+pub struct Generation<'a> {
+    /// The run's settings.
+    pub config: &'a Config,
+    /// The game's identity, for the records.
+    pub identity: &'a GameIdentity,
+    /// Its number, from 1.
+    pub number: usize,
+    /// Games to play.
+    pub games: usize,
+    /// Simulations an action.
+    pub simulations: usize,
+    /// Named in every record.
+    pub evaluator: String,
+}
+
+/// What self-play reports while it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Games finished.
+    pub games: usize,
+    /// Positions played.
+    pub positions: usize,
+    /// Leaves evaluated.
+    pub evaluations: usize,
+}
+
+/// Counters that all threads share, and the wish to stop.
+#[derive(Default)]
+pub struct Monitor {
+    games: AtomicUsize,
+    positions: AtomicUsize,
+    evaluations: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Monitor {
+    /// The counts so far.
+    pub fn progress(&self) -> Progress {
+        let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+        Progress { games: read(&self.games), positions: read(&self.positions), evaluations: read(&self.evaluations) }
+    }
+
+    /// Asks all threads to stop.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Plays and writes the shards of a generation that `run` lacks, and calls `tick` now and then from any
+/// thread; `tick` returns false to stop. Shards that were finished stay when it is interrupted.
+pub fn play_generation<G: Game, E: Evaluator<G>>(
+    game: &G,
+    generation: &Generation,
+    run: &Path,
+    evaluator: impl Fn() -> E + Sync,
+    tick: impl Fn(Progress) -> bool + Sync,
+) -> Result<()> {
+    let batch = generation.config.selfplay.batch;
+    let monitor = Monitor::default();
+    (0..generation.games.div_ceil(batch)).into_par_iter().try_for_each(|shard| {
+        let path = store::shard_path(run, generation.number, shard);
+        let games = shard * batch..((shard + 1) * batch).min(generation.games);
+        if store::is_finished(&path) {
+            monitor.games.fetch_add(games.len(), Ordering::Relaxed);
+            return Ok(());
+        }
+        let records = play_shard(game, generation, games, &mut evaluator(), &monitor, &tick)?;
+        store::write_shard(&path, &records)
+    })
+}
+
+/// Plays the games `games` of a generation together.
+pub fn play_shard<G: Game>(
+    game: &G,
+    generation: &Generation,
+    games: std::ops::Range<usize>,
+    evaluator: &mut dyn Evaluator<G>,
+    monitor: &Monitor,
+    tick: &(impl Fn(Progress) -> bool + Sync),
+) -> Result<Vec<Record>> {
+    let mut active: Vec<Episode<G>> = games.map(|index| Episode::new(game, generation, index)).collect();
+    let mut records = Vec::new();
+    let mut evaluations = Vec::new();
+    while !active.is_empty() {
+        if monitor.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let mut waiting = Vec::with_capacity(active.len());
+        for mut episode in active {
+            let before = episode.plies();
+            let step = episode.advance();
+            monitor.positions.fetch_add(episode.plies() - before, Ordering::Relaxed);
+            match step {
+                Step::Evaluate(seed) => waiting.push((episode, seed)),
+                Step::Finished => {
+                    monitor.games.fetch_add(1, Ordering::Relaxed);
+                    records.push(episode.into_record(generation));
+                }
+            }
+        }
+        let requests: Vec<Request<G>> = waiting.iter().map(|(episode, seed)| episode.request(*seed)).collect();
+        if !requests.is_empty() {
+            evaluator.evaluate(&requests, &mut evaluations);
+            monitor.evaluations.fetch_add(requests.len(), Ordering::Relaxed);
+        }
+        drop(requests);
+        for ((episode, _), evaluation) in waiting.iter_mut().zip(&evaluations) {
+            episode.apply(evaluation);
+        }
+        active = waiting.into_iter().map(|(episode, _)| episode).collect();
+        if !tick(monitor.progress()) {
+            monitor.stop();
+        }
+    }
+    records.sort_by_key(|record| record.index);
+    Ok(records)
+}

@@ -1,0 +1,98 @@
+//! Files that appear whole or not at all, and their checksums.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+
+/// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = temporary_beside(path);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(Error::io(&temporary))?;
+    fs::rename(&temporary, path).map_err(Error::io(path))?;
+    sync_folder_of(path)
+}
+
+/// Makes the folder `path` appear with everything that `fill` writes into it.
+pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let temporary = temporary_beside(path);
+    if temporary.exists() {
+        fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
+    }
+    fs::create_dir_all(&temporary).map_err(Error::io(&temporary))?;
+    fill(&temporary)?;
+    sync_folder_of(&temporary.join("."))?;
+    fs::rename(&temporary, path).map_err(Error::io(path))?;
+    sync_folder_of(path)
+}
+
+/// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
+pub fn remove_temporaries(folder: &Path) -> Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if !name.to_string_lossy().starts_with(".tmp-") {
+            continue;
+        }
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(Error::io(&path))?;
+    }
+    Ok(())
+}
+
+/// The SHA-256 of `bytes` in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads a whole file.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(Error::io(path))
+}
+
+fn temporary_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".tmp-{name}"))
+}
+
+fn sync_folder_of(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // folders can be opened and synced on Unix only
+    if cfg!(unix) {
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_appear_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        write_whole(&path, b"one").unwrap();
+        write_whole(&path, b"two").unwrap();
+        assert_eq!(read(&path).unwrap(), b"two");
+        let whole = folder.path().join("whole");
+        let failed = write_folder_whole(&whole, |_| Err(Error::Interrupted));
+        assert!(failed.is_err() && !whole.exists());
+        remove_temporaries(folder.path()).unwrap();
+        write_folder_whole(&whole, |inside| write_whole(&inside.join("b"), b"b")).unwrap();
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn checksums_are_sha256() {
+        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

@@ -1,0 +1,42 @@
+//! The two losses: cross entropy of the policy over legal actions, cross entropy of win/draw/loss.
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+
+use crate::replay::window::Batch;
+
+/// Means over a batch, in nats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Losses {
+    /// Cross entropy of the search's visits and the policy.
+    pub policy: f32,
+    /// Cross entropy of the value target and the predicted win, draw, loss.
+    pub value: f32,
+    /// Entropy of the policy targets: the least that `policy` can be.
+    pub policy_floor: f32,
+}
+
+/// The loss to descend and its parts. `logits` `[n, actions]`, `wdl` `[n, 3]`.
+pub fn losses(
+    logits: Tensor<2>,
+    wdl: Tensor<2>,
+    batch: &Batch,
+    actions: usize,
+    value_weight: f32,
+    device: &Device,
+) -> (Tensor<1>, Losses) {
+    let n = batch.len;
+    let target = Tensor::<2>::from_data(TensorData::new(batch.policy.clone(), [n, actions]), device);
+    let illegal = Tensor::<2, Bool>::from_data(TensorData::new(batch.illegal.clone(), [n, actions]), device);
+    // -1e9, not -inf: 0 * -inf would be NaN
+    let log_policy = log_softmax(logits.mask_fill(illegal, -1e9), 1);
+    let policy = (target * log_policy).sum().neg() / n as f32;
+    let target = Tensor::<2>::from_data(TensorData::new(batch.wdl.clone(), [n, 3]), device);
+    let value = (target * log_softmax(wdl, 1)).sum().neg() / n as f32;
+    let losses = Losses {
+        policy: policy.clone().into_scalar(),
+        value: value.clone().into_scalar(),
+        policy_floor: batch.policy.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum::<f32>() / n as f32,
+    };
+    (policy + value * value_weight, losses)
+}

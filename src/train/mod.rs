@@ -1,0 +1,248 @@
+//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network that changes.
+
+pub mod loss;
+pub mod schedule;
+
+use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
+use burn::optim::decay::WeightDecayConfig;
+use burn::optim::momentum::MomentumConfig;
+use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
+use burn::tensor::{Tensor, TensorData};
+
+use crate::config::{OptimizerKind, TrainConfig};
+use crate::error::{Error, Result};
+use crate::game::Shape;
+use crate::net::model::{self, Network};
+use crate::replay::window::Batch;
+use loss::Losses;
+
+/// A network under training with its optimizer.
+pub struct Trainer {
+    config: TrainConfig,
+    shape: Shape,
+    network: Option<Network>,
+    optimizer: ModuleOptimizer,
+    /// Optimizer steps so far, over all generations.
+    pub step: usize,
+}
+
+impl Trainer {
+    /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
+    pub fn new(config: &TrainConfig, shape: Shape, network: Network) -> Trainer {
+        Trainer { config: config.clone(), shape, network: Some(network), optimizer: optimizer(config), step: 0 }
+    }
+
+    /// Goes on with a saved optimizer, read from `place`.
+    pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
+        let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
+        let loaded = self.optimizer.from_bytes(bytes);
+        self.optimizer = loaded.map_err(|e| Error::Data(format!("{place} is no optimizer state: {e:?}")))?;
+        self.step = step;
+        Ok(self)
+    }
+
+    /// The optimizer's state as bytes.
+    pub fn optimizer_bytes(&self) -> Result<Vec<u8>> {
+        let bytes = self.optimizer.into_bytes();
+        Ok(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?.to_vec())
+    }
+
+    /// An independent copy of the network for evaluation and saving.
+    pub fn snapshot(&self) -> Network {
+        self.network().snapshot()
+    }
+
+    /// One optimizer step on `batch` at learning rate `rate`.
+    pub fn train(&mut self, batch: &Batch, rate: f64) -> Losses {
+        let (loss, losses) = self.losses(self.network(), batch);
+        let network = self.network.take().expect("there is a network between steps");
+        let mut gradients = GradientsParams::from_grads(loss.backward(), &network);
+        clip(&network, &mut gradients, self.config.clip_norm);
+        self.network = Some(self.optimizer.step(rate, network, gradients));
+        self.step += 1;
+        losses
+    }
+
+    /// The losses of a snapshot on `batch`, without training.
+    pub fn evaluate(&self, batch: &Batch) -> Losses {
+        self.losses(&self.snapshot(), batch).1
+    }
+
+    fn network(&self) -> &Network {
+        self.network.as_ref().expect("there is a network between steps")
+    }
+
+    fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
+        let device = network.devices().into_iter().next().unwrap_or_else(model::training_device);
+        let (n, shape) = (batch.len, self.shape);
+        let planes = TensorData::new(batch.planes.clone(), [n, shape.planes, shape.height, shape.width]);
+        let (logits, wdl) = network.forward(Tensor::from_data(planes, &device));
+        loss::losses(logits, wdl, batch, shape.actions, self.config.value_weight, &device)
+    }
+}
+
+/// Weight decay acts on kernels and matrices only, not on norms and biases.
+fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
+    let without_decay = ["gamma", "beta", "bias"];
+    match config.optimizer {
+        OptimizerKind::Adamw => {
+            let plain = AdamWConfig::new().with_epsilon(1e-8);
+            let decayed = plain.clone().with_weight_decay(config.weight_decay as f32);
+            without_decay.iter().fold(decayed.init(), |optimizer, part| {
+                let group = ParamGroup::from_predicate(*part);
+                optimizer.with_group(group, plain.clone().with_weight_decay(0.0).build(), None)
+            })
+        }
+        OptimizerKind::Sgd => {
+            let momentum = MomentumConfig::new().with_momentum(config.momentum).with_dampening(0.0);
+            let plain = SgdConfig::new().with_momentum(Some(momentum));
+            let decay = WeightDecayConfig::new(config.weight_decay as f32);
+            let decayed = plain.clone().with_weight_decay(Some(decay));
+            without_decay.iter().fold(decayed.init(), |optimizer, part| {
+                optimizer.with_group(ParamGroup::from_predicate(*part), plain.build(), None)
+            })
+        }
+    }
+}
+
+/// Scales all gradients together so that their common norm is at most `limit` (burn's own clipping is per tensor).
+pub fn clip(network: &Network, gradients: &mut GradientsParams, limit: f32) {
+    let mut norm = SquaredNorm { gradients, sum: 0.0 };
+    network.visit(&mut norm);
+    let norm = norm.sum.sqrt();
+    if norm > limit as f64 {
+        network.visit(&mut Scale { gradients, factor: limit as f64 / norm });
+    }
+}
+
+/// The norm of all gradients together.
+pub fn gradient_norm(network: &Network, gradients: &GradientsParams) -> f64 {
+    let mut norm = SquaredNorm { gradients, sum: 0.0 };
+    network.visit(&mut norm);
+    norm.sum.sqrt()
+}
+
+struct SquaredNorm<'a> {
+    gradients: &'a GradientsParams,
+    sum: f64,
+}
+
+impl ModuleVisitor for SquaredNorm<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.get::<D>(param.id) {
+            self.sum += gradient.powi_scalar(2).sum().into_scalar::<f32>() as f64;
+        }
+    }
+}
+
+struct Scale<'a> {
+    gradients: &'a mut GradientsParams,
+    factor: f64,
+}
+
+impl ModuleVisitor for Scale<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.remove::<D>(param.id) {
+            self.gradients.register(param.id, gradient.mul_scalar(self.factor));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::NetConfig;
+
+    const SHAPE: Shape = Shape { planes: 2, height: 3, width: 3, actions: 9 };
+
+    fn network() -> Network {
+        let net = NetConfig { filters: 4, blocks: 1, value_planes: 1, value_hidden: 4, ..NetConfig::default() };
+        Network::new(&net, SHAPE, 1, &model::training_device())
+    }
+
+    fn batch() -> Batch {
+        let mut batch = Batch {
+            len: 4,
+            planes: (0..4 * SHAPE.input_len()).map(|i| (i * 7 % 5) as f32).collect(),
+            policy: vec![0.0; 36],
+            illegal: vec![false; 36],
+            wdl: vec![0.0; 12],
+        };
+        for row in 0..4 {
+            batch.policy[row * 9 + row] = 1.0;
+            batch.wdl[row * 3 + row % 3] = 1.0;
+        }
+        batch
+    }
+
+    /// Name, numbers, for every parameter.
+    fn parameters(network: &Network) -> Vec<(usize, Vec<f32>)> {
+        struct Collect(Vec<(usize, Vec<f32>)>);
+        impl ModuleVisitor for Collect {
+            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+                self.0.push((D, param.val().into_data().try_into_vec().expect("f32")));
+            }
+        }
+        let mut collect = Collect(Vec::new());
+        network.snapshot().visit(&mut collect);
+        collect.0
+    }
+
+    #[test]
+    fn clipping_is_global_and_keeps_the_direction() {
+        let network = network();
+        let trainer = Trainer::new(&TrainConfig::default(), SHAPE, network);
+        let gradients = || {
+            let (loss, _) = trainer.losses(trainer.network(), &batch());
+            GradientsParams::from_grads(loss.backward(), trainer.network())
+        };
+        let (full, mut clipped) = (gradients(), gradients());
+        let norm = gradient_norm(trainer.network(), &full);
+        let limit = norm as f32 / 4.0;
+        clip(trainer.network(), &mut clipped, limit);
+        assert!((gradient_norm(trainer.network(), &clipped) - limit as f64).abs() < 1e-4 * norm);
+        let id = trainer.network().list_param_ids()[0];
+        let numbers = |g: &GradientsParams| g.get::<4>(id).map(|t| t.into_data().try_into_vec::<f32>().expect("f32"));
+        let (a, b) = (numbers(&full).expect("the stem's kernel"), numbers(&clipped).expect("the same"));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a / 4.0 - b).abs() < 1e-5));
+        // below the limit nothing happens
+        let mut same = gradients();
+        clip(trainer.network(), &mut same, norm as f32 * 2.0);
+        assert_eq!(numbers(&same), numbers(&full));
+    }
+
+    #[test]
+    fn every_parameter_is_trained() {
+        let mut trainer = Trainer::new(&TrainConfig::default(), SHAPE, network());
+        let before = parameters(&trainer.snapshot());
+        trainer.train(&batch(), 0.01);
+        let after = parameters(&trainer.snapshot());
+        let same = before.iter().zip(&after).filter(|((_, a), (_, b))| a == b).count();
+        assert_eq!(same, 0, "of {} parameters", before.len());
+    }
+
+    #[test]
+    fn weight_decay_spares_norms_and_biases() {
+        for optimizer in [OptimizerKind::Adamw, OptimizerKind::Sgd] {
+            let after = |weight_decay| {
+                let config = TrainConfig { weight_decay, optimizer, ..TrainConfig::default() };
+                let mut trainer = Trainer::new(&config, SHAPE, network());
+                trainer.train(&batch(), 0.01);
+                parameters(&trainer.snapshot())
+            };
+            for ((dimensions, without), (_, with)) in after(0.0).iter().zip(after(0.5).iter()) {
+                assert_eq!(*dimensions > 1, without != with, "{optimizer:?}: a parameter of {dimensions} dimensions");
+            }
+        }
+    }
+
+    #[test]
+    fn illegal_actions_get_no_gradient_and_no_probability() {
+        let mut batch = batch();
+        batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
+        let trainer = Trainer::new(&TrainConfig::default(), SHAPE, network());
+        let losses = trainer.evaluate(&batch);
+        // a new network is nearly indifferent, so the loss is that of 5 legal actions, not of 9
+        assert!((losses.policy - 5f32.ln()).abs() < 0.3, "{losses:?}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The checks that catch a sign, a mask, a perspective or a symmetry that is wrong: a network trained on
+//! nothing but the truth about tic-tac-toe must learn the truth, through the same records, window, loss,
+//! optimizer and evaluator that self-play uses.
+
+use std::collections::{BTreeMap, HashSet};
+
+use petteia::arena::perfect::Solver;
+use petteia::config::{EvaluatorKind, NetConfig, OptimizerKind, TrainConfig};
+use petteia::game::{Game, GameIdentity, GameOptions, Outcome, identity};
+use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::net::evaluator::SharedNet;
+use petteia::net::model::{Network, training_device};
+use petteia::random::{Purpose, stream};
+use petteia::replay::record::{FORMAT, Record};
+use petteia::replay::window::Window;
+use petteia::search::evaluator::{Evaluator, Request};
+use petteia::train::Trainer;
+
+type State = <TicTacToe as Game>::State;
+
+fn game() -> (TicTacToe, GameIdentity) {
+    let options = GameOptions::default();
+    let game = TicTacToe::new(&options).unwrap();
+    let identity = identity(&game, &options);
+    (game, identity)
+}
+
+/// Every position that is not over.
+fn positions(game: &TicTacToe) -> Vec<State> {
+    let mut seen = HashSet::new();
+    let mut open = vec![game.initial()];
+    let mut found = Vec::new();
+    while let Some(state) = open.pop() {
+        if game.outcome(&state).is_some() || !seen.insert(game.key(&state)) {
+            continue;
+        }
+        for action in game.legal(&state) {
+            let mut next = state.clone();
+            game.play(&mut next, action);
+            open.push(next);
+        }
+        found.push(state);
+    }
+    found
+}
+
+/// A record that begins at `state`, with the best actions of that position as its visits, played out perfectly.
+fn perfect_record(game: &TicTacToe, identity: &GameIdentity, solver: &mut Solver<TicTacToe>, state: &State, index: usize) -> Record {
+    let best = solver.best_actions(state).unwrap();
+    let mut visits = vec![best.iter().map(|a| (game.action_text(state, *a), 10)).collect::<BTreeMap<_, _>>()];
+    let (mut now, mut actions) = (state.clone(), Vec::new());
+    while game.outcome(&now).is_none() {
+        let action = solver.best_actions(&now).unwrap()[0];
+        actions.push(game.action_text(&now, action));
+        game.play(&mut now, action);
+    }
+    visits.resize(actions.len(), BTreeMap::new());
+    Record {
+        format: FORMAT,
+        game: identity.id.clone(),
+        options: Default::default(),
+        encoding: identity.encoding,
+        generation: 1,
+        index,
+        evaluator: "perfect".into(),
+        start: game.state_text(state),
+        wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
+        visits,
+        outcome: game.outcome(&now).unwrap().id().into(),
+        actions,
+    }
+}
+
+fn trained(game: &TicTacToe, identity: &GameIdentity, config: TrainConfig, steps: usize) -> (Trainer, Window, Vec<State>) {
+    let positions = positions(game);
+    assert_eq!(positions.len(), 4520, "positions of tic-tac-toe that are not over");
+    let mut solver = Solver::new(game.clone());
+    let records: Vec<Record> =
+        positions.iter().enumerate().map(|(i, state)| perfect_record(game, identity, &mut solver, state, i)).collect();
+    let mut window = Window::new(100_000, identity.shape);
+    assert_eq!(window.push(game, identity, &records).unwrap(), positions.len());
+    let net = NetConfig { filters: 32, blocks: 2, value_hidden: 64, ..NetConfig::default() };
+    let network = Network::new(&net, identity.shape, 1, &training_device());
+    let mut trainer = Trainer::new(&config, identity.shape, network);
+    for step in 0..steps {
+        let rate = petteia::train::schedule::learning_rate(&config, step, step as f64 / steps as f64);
+        let mut random = stream(1, Purpose::Sampling, &[step as u64]);
+        trainer.train(&window.draw(config.batch, 0.0, &mut random), rate);
+    }
+    (trainer, window, positions)
+}
+
+#[test]
+fn a_net_trained_on_the_truth_knows_the_truth() {
+    let (game, identity) = game();
+    let config = TrainConfig { learning_rate: 0.004, learning_rate_final: 1e-5, weight_decay: 1e-5, batch: 256, ..TrainConfig::default() };
+    let (trainer, window, positions) = trained(&game, &identity, config, 1500);
+    let all: Vec<usize> = (0..positions.len()).collect();
+    let losses = trainer.evaluate(&window.rows(&all));
+    let divergence = losses.policy - losses.policy_floor;
+    println!("policy divergence {divergence:.5} nats, value cross entropy {:.5} nats", losses.value);
+    assert!(divergence < 0.02, "policy divergence {divergence}");
+    assert!(losses.value < 0.02, "value cross entropy {}", losses.value);
+
+    // and what the evaluator says of every position is what the rules say
+    let mut solver = Solver::new(game.clone());
+    for kind in [EvaluatorKind::Fused, EvaluatorKind::Burn] {
+        let net = SharedNet::new(&trainer.snapshot(), identity.shape, kind);
+        let mut evaluator = net.evaluator(&game);
+        let legal: Vec<_> = positions.iter().map(|state| game.legal(state)).collect();
+        let requests: Vec<_> =
+            positions.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+        let mut out = Vec::new();
+        evaluator.evaluate(&requests, &mut out);
+        let (mut wrong_values, mut wrong_actions) = (0, 0);
+        for ((state, legal), found) in positions.iter().zip(&legal).zip(&out) {
+            let truth: Outcome = solver.solve(state).unwrap();
+            let value = truth.value_for(game.to_move(state));
+            wrong_values += ((found.wdl.value() - value).abs() > 0.5) as usize;
+            let top = (0..legal.len()).max_by(|a, b| found.priors[*a].total_cmp(&found.priors[*b])).unwrap();
+            wrong_actions += !solver.best_actions(state).unwrap().contains(&legal[top]) as usize;
+        }
+        println!("{kind:?}: {wrong_values} wrong values, {wrong_actions} wrong actions of {}", positions.len());
+        assert!(wrong_values <= 5, "{kind:?}: {wrong_values} wrong values");
+        assert!(wrong_actions <= 5, "{kind:?}: {wrong_actions} wrong actions");
+    }
+}
+
+#[test]
+fn sgd_learns_too() {
+    let (game, identity) = game();
+    let config = TrainConfig { optimizer: OptimizerKind::Sgd, learning_rate: 0.1, learning_rate_final: 0.001, ..TrainConfig::default() };
+    let (trainer, window, positions) = trained(&game, &identity, config, 500);
+    let all: Vec<usize> = (0..positions.len()).collect();
+    let losses = trainer.evaluate(&window.rows(&all));
+    println!("policy divergence {:.4}, value cross entropy {:.4}", losses.policy - losses.policy_floor, losses.value);
+    assert!(losses.policy - losses.policy_floor < 0.2);
+    assert!(losses.value < 0.2);
+}

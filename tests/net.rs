@@ -1,0 +1,221 @@
+//! The traps of the network library, each with a test, and the fused forward against burn's.
+
+use petteia::checkpoint::{self, Checkpoint};
+use petteia::config::{Config, EvaluatorKind, NetConfig};
+use petteia::game::{Game, GameIdentity, GameOptions, Shape, identity};
+use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::games::{Job, ids, with_game};
+use petteia::net::cpu::CpuNet;
+use petteia::net::evaluator::SharedNet;
+use petteia::net::model::{Network, device, training_device};
+use petteia::random::{Purpose, Random, choose, stream};
+use petteia::replay::window::Batch;
+use petteia::search::evaluator::{Evaluation, Evaluator, Request};
+use petteia::train::Trainer;
+use rand::RngExt;
+
+const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
+
+fn small() -> NetConfig {
+    NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 8, ..NetConfig::default() }
+}
+
+fn random(name: u64) -> Random {
+    stream(3, Purpose::Sampling, &[name])
+}
+
+fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
+    let mut batch = Batch {
+        len,
+        planes: (0..len * shape.input_len()).map(|_| random.random::<f32>()).collect(),
+        policy: vec![0.0; len * shape.actions],
+        illegal: (0..len * shape.actions).map(|_| random.random::<f32>() < 0.5).collect(),
+        wdl: vec![0.0; len * 3],
+    };
+    for row in 0..len {
+        let action = row * shape.actions + random.random_range(0..shape.actions);
+        batch.illegal[action] = false;
+        batch.policy[action] = 1.0;
+        batch.wdl[row * 3 + random.random_range(0..3)] = 1.0;
+    }
+    batch
+}
+
+fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
+    let n = planes.len() / shape.input_len();
+    let data = burn::tensor::TensorData::new(planes.to_vec(), [n, shape.planes, shape.height, shape.width]);
+    let (policy, wdl) = network.forward(burn::tensor::Tensor::from_data(data, &device()));
+    let mut all = policy.into_data().try_into_vec::<f32>().unwrap();
+    all.extend(wdl.into_data().try_into_vec::<f32>().unwrap());
+    all
+}
+
+fn trained(steps: u64) -> Trainer {
+    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
+    let mut trainer = Trainer::new(&config.train, SHAPE, Network::new(&small(), SHAPE, 1, &training_device()));
+    for step in 0..steps {
+        trainer.train(&batch(SHAPE, 16, &mut random(step)), 0.01);
+    }
+    trainer
+}
+
+/// Trap: `clone` shares the running statistics of batch norm.
+#[test]
+fn a_snapshot_does_not_change_while_training_goes_on() {
+    let mut trainer = trained(3);
+    let snapshot = trainer.snapshot();
+    let input = batch(SHAPE, 4, &mut random(99)).planes;
+    let before = outputs(&snapshot, &input, SHAPE);
+    for step in 0..5 {
+        trainer.train(&batch(SHAPE, 16, &mut random(50 + step)), 0.01);
+    }
+    assert_eq!(before, outputs(&snapshot, &input, SHAPE));
+    assert_ne!(before, outputs(&trainer.snapshot(), &input, SHAPE), "training changes the network");
+}
+
+/// Trap: on an autodiff device batch norm uses the batch's own statistics, so rows depend on each other.
+#[test]
+fn rows_of_a_snapshot_are_independent_of_the_batch() {
+    let snapshot = trained(3).snapshot();
+    let input = batch(SHAPE, 7, &mut random(98)).planes;
+    let together = outputs(&snapshot, &input, SHAPE);
+    for row in 0..7 {
+        let alone = outputs(&snapshot, &input[row * SHAPE.input_len()..(row + 1) * SHAPE.input_len()], SHAPE);
+        let policy = &together[row * SHAPE.actions..(row + 1) * SHAPE.actions];
+        let wdl = &together[7 * SHAPE.actions + row * 3..7 * SHAPE.actions + row * 3 + 3];
+        for (a, b) in alone.iter().zip(policy.iter().chain(wdl)) {
+            assert!((a - b).abs() < 1e-6, "row {row}: {a} and {b}");
+        }
+    }
+}
+
+/// Traps: a record of the training form lacks the last update of the running statistics; parameter ids are
+/// random, so an optimizer's state could belong to nobody after loading.
+#[test]
+fn a_saved_trainer_goes_on_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
+    let config = Config::parse("test", text, &[]).unwrap();
+    let identity = GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
+    let mut original = trained(5);
+    let saved = checkpoint::save(folder.path(), &config, &identity, 1, &original).unwrap();
+    let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &training_device()).unwrap();
+    assert_eq!(loaded.step, 5);
+    let input = batch(SHAPE, 4, &mut random(97)).planes;
+    assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
+    for step in 0..4 {
+        let batch = batch(SHAPE, 16, &mut random(60 + step));
+        let (a, b) = (original.train(&batch, 0.01), loaded.train(&batch, 0.01));
+        assert_eq!((a.policy, a.value), (b.policy, b.value), "step {step}");
+    }
+    assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
+}
+
+/// Trap: burn's parameters are lazy and its generator is global: weights would depend on who drew before.
+#[test]
+fn first_weights_depend_on_the_seed_alone() {
+    let input = batch(SHAPE, 2, &mut random(96)).planes;
+    let first = Network::new(&small(), SHAPE, 7, &device());
+    let other = Network::new(&small(), SHAPE, 8, &device());
+    device().seed(12345);
+    let late = outputs(&other, &input, SHAPE);
+    let again = Network::new(&small(), SHAPE, 7, &training_device()).snapshot();
+    assert_eq!(outputs(&first, &input, SHAPE), outputs(&again, &input, SHAPE));
+    assert_ne!(outputs(&first, &input, SHAPE), late);
+}
+
+/// Trap: the default device. Ours is the CPU backend whatever the environment says.
+#[test]
+fn the_device_is_the_cpu_backend() {
+    assert!(format!("{:?}", device()).to_lowercase().contains("flex"), "{:?}", device());
+    assert!(training_device().is_autodiff() && !device().is_autodiff());
+}
+
+/// Trap: a file whose bytes changed loads without an error; the manifest's checksum catches it.
+#[test]
+fn a_changed_weight_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
+    let config = Config::parse("test", text, &[]).unwrap();
+    let identity = GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
+    let saved = checkpoint::save(folder.path(), &config, &identity, 1, &trained(1)).unwrap();
+    let weights = saved.path.join("weights.safetensors");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&weights, bytes).unwrap();
+    let error = Checkpoint::find(folder.path()).unwrap().network(&device()).unwrap_err().to_string();
+    assert!(error.contains("SHA-256") && error.contains("weights.safetensors"), "{error}");
+}
+
+struct FusedAgainstBurn;
+
+impl Job for FusedAgainstBurn {
+    type Output = f32;
+
+    fn run<G: Game>(self, game: G, _options: GameOptions) -> f32 {
+        let shape = game.shape();
+        let config = NetConfig { filters: 24, blocks: 2, ..NetConfig::default() };
+        let train = Config::parse("test", "game.id = 'phage'", &[]).unwrap().train;
+        let mut trainer = Trainer::new(&train, shape, Network::new(&config, shape, 1, &training_device()));
+        for step in 0..3 {
+            trainer.train(&batch(shape, 16, &mut random(step)), 0.01);
+        }
+        let snapshot = trainer.snapshot();
+        let (mut states, mut chance) = (Vec::new(), random(4));
+        while states.len() < 40 {
+            let mut state = game.initial();
+            while game.outcome(&state).is_none() {
+                states.push(state.clone());
+                game.play(&mut state, choose(&mut chance, &game.legal(&state)));
+            }
+        }
+        let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
+        let requests: Vec<_> =
+            states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+        let evaluate = |kind| {
+            let mut out: Vec<Evaluation> = Vec::new();
+            SharedNet::new(&snapshot, shape, kind).evaluator(&game).evaluate(&requests, &mut out);
+            out
+        };
+        let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
+        let mut most: f32 = 0.0;
+        for (a, b) in fused.iter().zip(&burn) {
+            assert!((a.priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            most = a.priors.iter().zip(&b.priors).map(|(x, y)| (x - y).abs()).fold(most, f32::max);
+            most = most.max((a.wdl.value() - b.wdl.value()).abs()).max((a.wdl.draw - b.wdl.draw).abs());
+        }
+        most
+    }
+}
+
+#[test]
+fn the_fused_forward_agrees_with_burn_on_every_game() {
+    for id in ids() {
+        let most = with_game(&id, &Default::default(), FusedAgainstBurn).unwrap();
+        println!("{id}: largest difference {most:e}");
+        assert!(most < 1e-4, "{id}: {most}");
+    }
+}
+
+#[test]
+fn the_fused_forward_agrees_with_burn_on_logits() {
+    let snapshot = trained(3).snapshot();
+    let input = batch(SHAPE, 5, &mut random(95)).planes;
+    let net = CpuNet::new(&snapshot.weights(SHAPE));
+    let (mut policy, mut wdl) = (vec![0.0; 5 * SHAPE.actions], vec![0.0; 15]);
+    net.forward(&mut net.scratch(), &input, &mut policy, &mut wdl);
+    policy.extend(wdl);
+    for (a, b) in policy.iter().zip(outputs(&snapshot, &input, SHAPE)) {
+        assert!((a - b).abs() < 1e-4, "{a} and {b}");
+    }
+}
+
+#[test]
+fn a_network_of_another_shape_is_refused() {
+    let bytes = trained(1).snapshot().to_safetensors("{}").unwrap();
+    let wider = NetConfig { filters: 16, ..small() };
+    assert!(Network::from_safetensors(bytes.clone(), "a.safetensors", &wider, SHAPE, &device()).is_err());
+    assert!(Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device()).is_err());
+    let _ = TicTacToe::NAME;
+}
