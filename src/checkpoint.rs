@@ -59,7 +59,13 @@ pub struct Checkpoint {
 }
 
 /// Writes the checkpoint of `generation` into the run folder.
-pub fn save(run: &Path, config: &Config, game: &GameIdentity, generation: usize, trainer: &Trainer) -> Result<Checkpoint> {
+pub fn save(
+    run: &Path,
+    config: &Config,
+    game: &GameIdentity,
+    generation: usize,
+    trainer: &Trainer,
+) -> Result<Checkpoint> {
     let mut manifest = Manifest {
         format: FORMAT,
         program: concat!("petteia ", env!("CARGO_PKG_VERSION")).into(),
@@ -111,7 +117,10 @@ impl Manifest {
             .map_err(|e| Error::Data(format!("{}: no manifest of ours: {e}", place.display())))?;
         if manifest.format != FORMAT {
             let found = manifest.format;
-            return Err(Error::Mismatch(format!("{}: checkpoint format {found}, this program reads {FORMAT}", place.display())));
+            return Err(Error::Mismatch(format!(
+                "{}: checkpoint format {found}, this program reads {FORMAT}",
+                place.display()
+            )));
         }
         Ok(manifest)
     }
@@ -127,13 +136,12 @@ impl Checkpoint {
         if path.join(MANIFEST).is_file() {
             return Checkpoint::open_folder(path);
         }
-        let missing = |what: &str| {
-            Error::Missing(format!("{} {what}{}", path.display(), runs_beside(path)))
-        };
+        let missing = |what: &str| Error::Missing(format!("{} {what}{}", path.display(), runs_beside(path)));
         if !path.exists() {
             return Err(missing("does not exist"));
         }
-        latest(path)?.ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
+        latest(path)?
+            .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 
     /// The network, loaded on `device`.

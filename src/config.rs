@@ -81,7 +81,13 @@ pub enum EvaluatorKind {
 
 impl Default for NetConfig {
     fn default() -> Self {
-        NetConfig { filters: 32, blocks: 4, value_planes: 4, value_hidden: 64, evaluator: EvaluatorKind::Fused }
+        NetConfig {
+            filters: 32,
+            blocks: 4,
+            value_planes: 4,
+            value_hidden: 64,
+            evaluator: EvaluatorKind::Fused,
+        }
     }
 }
 
@@ -150,7 +156,7 @@ pub struct SelfplayConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bootstrap {
-    /// Random playouts to the end of the game.
+    /// Random playouts to the end of the game, without root noise.
     Rollout,
     /// Equal priors and value 0: only the ends of games that the tree reaches say anything.
     Uniform,
@@ -266,7 +272,13 @@ pub struct ArenaConfig {
 
 impl Default for ArenaConfig {
     fn default() -> Self {
-        ArenaConfig { games: 20, final_games: 100, opponent: "rollout:400".into(), simulations: 100, opening_plies: 4 }
+        ArenaConfig {
+            games: 20,
+            final_games: 100,
+            opponent: "rollout:400".into(),
+            simulations: 100,
+            opening_plies: 4,
+        }
     }
 }
 

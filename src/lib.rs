@@ -5,24 +5,25 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
-pub mod error;
 pub mod config;
+pub mod error;
 pub mod random;
 pub mod storage;
 
-pub mod game;
 pub mod board;
+pub mod conformance;
 pub mod encode;
+pub mod game;
 pub mod games;
 
-pub mod search;
+pub mod checkpoint;
 pub mod net;
 pub mod replay;
+pub mod search;
 pub mod selfplay;
 pub mod train;
-pub mod checkpoint;
 
 pub mod arena;
-pub mod pipeline;
-pub mod export;
 pub mod cli;
+pub mod export;
+pub mod pipeline;

@@ -3,7 +3,8 @@
 //! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records),
 //! `checkpoints/`, `metrics.jsonl` and `lock`. Killed at any point, [`train`] goes on: finished shards of the
 //! generation under way are kept, the window is read back from the shards, network and optimizer from the
-//! newest checkpoint. A resumed run writes the same bytes as an uninterrupted one.
+//! newest checkpoint. A resumed run plays the same games and
+//! finds the same weights, byte for byte, as an uninterrupted one.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -127,7 +128,12 @@ pub fn train<G: Game>(
         run.evaluate(&trainer, &opponent, number)?;
     }
     let evaluation = run.metrics.evaluation_of(config.train.generations);
-    Ok(Summary { run: folder.to_path_buf(), generations: config.train.generations, steps: trainer.step, evaluation })
+    Ok(Summary {
+        run: folder.to_path_buf(),
+        generations: config.train.generations,
+        steps: trainer.step,
+        evaluation,
+    })
 }
 
 /// Makes or checks the run folder and takes its lock, which lasts as long as the file returned.
@@ -170,13 +176,16 @@ impl<G: Game> Run<'_, G> {
     fn restore(&self, window: &mut Window, done: usize) -> Result<()> {
         let mut newest = Vec::new();
         let mut positions = 0;
-        for (_, path) in store::list(self.folder)?.into_iter().rev().filter(|(generation, _)| *generation <= done) {
+        for (_, path) in
+            store::list(self.folder)?.into_iter().rev().filter(|(generation, _)| *generation <= done)
+        {
             if positions >= self.config.replay.window {
                 break;
             }
             match store::read_shard(&path, self.game, self.identity) {
                 Ok(records) => {
-                    positions += records.iter().flat_map(|record| &record.visits).filter(|v| !v.is_empty()).count();
+                    positions +=
+                        records.iter().flat_map(|record| &record.visits).filter(|v| !v.is_empty()).count();
                     newest.push(records);
                 }
                 Err(error) => self.set_aside(&path, &error)?,
@@ -190,7 +199,8 @@ impl<G: Game> Run<'_, G> {
 
     fn set_aside(&self, path: &Path, error: &Error) -> Result<()> {
         let bad = store::set_aside(path)?;
-        self.observer.event(Event::Warning(format!("{error}; set aside as {}, not trained on", bad.display())));
+        self.observer
+            .event(Event::Warning(format!("{error}; set aside as {}, not trained on", bad.display())));
         Ok(())
     }
 
@@ -207,7 +217,12 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Rollout) => "rollout".into(),
             (true, Bootstrap::Uniform) => "uniform".into(),
         };
-        let (config, identity) = (self.config, self.identity);
+        let (mut config, identity) = (self.config.clone(), self.identity);
+        if bootstrap && settings.bootstrap == Bootstrap::Rollout {
+            // with equal priors and noisy playouts, root noise would drown the targets
+            config.search.noise_fraction = 0.0;
+        }
+        let config = &config;
         let generation = Generation { config, identity, number, games, simulations, evaluator: name };
         self.observer.event(Event::Generation(number, self.config.train.generations, games));
         let started = Instant::now();
@@ -222,11 +237,14 @@ impl<G: Game> Run<'_, G> {
         let mut positions = 0;
         let mut plies = 0;
         let mut outcomes = [0usize; 3];
-        for (_, path) in store::list(self.folder)?.into_iter().filter(|(generation, _)| *generation == number) {
+        for (_, path) in store::list(self.folder)?.into_iter().filter(|(generation, _)| *generation == number)
+        {
             let records = store::read_shard(&path, self.game, self.identity)?;
             for record in &records {
                 plies += record.actions.len();
-                outcomes[["first", "second", "draw"].iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
+                outcomes
+                    [["first", "second", "draw"].iter().position(|id| *id == record.outcome).unwrap_or(2)] +=
+                    1;
             }
             positions += window.push(self.game, self.identity, &records)?;
         }
@@ -253,7 +271,13 @@ impl<G: Game> Run<'_, G> {
         })
     }
 
-    fn train(&mut self, trainer: &mut Trainer, window: &Window, number: usize, new_positions: usize) -> Result<()> {
+    fn train(
+        &mut self,
+        trainer: &mut Trainer,
+        window: &Window,
+        number: usize,
+        new_positions: usize,
+    ) -> Result<()> {
         let settings = &self.config.train;
         if window.is_empty() {
             return Err(Error::Data("self-play wrote no position to train on".into()));
@@ -350,7 +374,9 @@ impl Metrics {
         if path.exists() {
             let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
             lines.extend(text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()));
-            lines.retain(|line| line["generation"].as_u64().is_some_and(|generation| generation as usize <= done));
+            lines.retain(|line| {
+                line["generation"].as_u64().is_some_and(|generation| generation as usize <= done)
+            });
         }
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         storage::write_whole(&path, text.as_bytes())?;

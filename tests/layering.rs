@@ -38,8 +38,26 @@ fn code(path: &Path) -> String {
 fn modules_import_only_from_lower_layers() {
     // in data-flow order; games stand apart: only the edge may name them
     let order = [
-        "error", "config", "random", "storage", "board", "encode", "game", "conformance", "games", "search", "net",
-        "replay", "selfplay", "train", "checkpoint", "arena", "pipeline", "export", "cli", "main",
+        "error",
+        "config",
+        "random",
+        "storage",
+        "board",
+        "encode",
+        "game",
+        "conformance",
+        "games",
+        "search",
+        "net",
+        "replay",
+        "selfplay",
+        "train",
+        "checkpoint",
+        "arena",
+        "pipeline",
+        "export",
+        "cli",
+        "main",
     ];
     // these pairs are one layer each and may see each other
     let same = [("config", "game"), ("encode", "game"), ("board", "game"), ("error", "game")];
@@ -50,7 +68,8 @@ fn modules_import_only_from_lower_layers() {
         if layer == "lib" {
             continue;
         }
-        let own = rank(&layer).unwrap_or_else(|| panic!("src/{layer} has no place in the layers of this test"));
+        let own =
+            rank(&layer).unwrap_or_else(|| panic!("src/{layer} has no place in the layers of this test"));
         for (at, _) in code(&path).match_indices("crate::") {
             let rest = &code(&path)[at + 7..];
             let target: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
@@ -58,7 +77,8 @@ fn modules_import_only_from_lower_layers() {
                 faults.push(format!("{}: crate::{target} is no layer", path.display()));
                 continue;
             };
-            let together = same.iter().any(|(a, b)| (*a == layer && *b == target) || (*b == layer && *a == target));
+            let together =
+                same.iter().any(|(a, b)| (*a == layer && *b == target) || (*b == layer && *a == target));
             if other > own && !together {
                 faults.push(format!("{} ({layer}) imports crate::{target}", path.display()));
             }
@@ -80,7 +100,8 @@ fn the_model_sees_nothing_of_a_game_but_its_shape() {
 #[test]
 fn only_the_cli_prints() {
     for path in all_sources() {
-        let printing = ["println!", "eprintln!", "print!(", "dbg!"].iter().any(|word| code(&path).contains(word));
+        let printing =
+            ["println!", "eprintln!", "print!(", "dbg!"].iter().any(|word| code(&path).contains(word));
         let allowed = ["cli", "main"].contains(&layer_of(&path).as_str());
         assert!(allowed || !printing, "{} prints", path.display());
     }

@@ -35,7 +35,7 @@ fn positions(game: &TicTacToe) -> Vec<State> {
             continue;
         }
         for action in game.legal(&state) {
-            let mut next = state.clone();
+            let mut next = state;
             game.play(&mut next, action);
             open.push(next);
         }
@@ -45,10 +45,16 @@ fn positions(game: &TicTacToe) -> Vec<State> {
 }
 
 /// A record that begins at `state`, with the best actions of that position as its visits, played out perfectly.
-fn perfect_record(game: &TicTacToe, identity: &GameIdentity, solver: &mut Solver<TicTacToe>, state: &State, index: usize) -> Record {
+fn perfect_record(
+    game: &TicTacToe,
+    identity: &GameIdentity,
+    solver: &mut Solver<TicTacToe>,
+    state: &State,
+    index: usize,
+) -> Record {
     let best = solver.best_actions(state).unwrap();
     let mut visits = vec![best.iter().map(|a| (game.action_text(state, *a), 10)).collect::<BTreeMap<_, _>>()];
-    let (mut now, mut actions) = (state.clone(), Vec::new());
+    let (mut now, mut actions) = (*state, Vec::new());
     while game.outcome(&now).is_none() {
         let action = solver.best_actions(&now).unwrap()[0];
         actions.push(game.action_text(&now, action));
@@ -71,12 +77,20 @@ fn perfect_record(game: &TicTacToe, identity: &GameIdentity, solver: &mut Solver
     }
 }
 
-fn trained(game: &TicTacToe, identity: &GameIdentity, config: TrainConfig, steps: usize) -> (Trainer, Window, Vec<State>) {
+fn trained(
+    game: &TicTacToe,
+    identity: &GameIdentity,
+    config: TrainConfig,
+    steps: usize,
+) -> (Trainer, Window, Vec<State>) {
     let positions = positions(game);
     assert_eq!(positions.len(), 4520, "positions of tic-tac-toe that are not over");
     let mut solver = Solver::new(game.clone());
-    let records: Vec<Record> =
-        positions.iter().enumerate().map(|(i, state)| perfect_record(game, identity, &mut solver, state, i)).collect();
+    let records: Vec<Record> = positions
+        .iter()
+        .enumerate()
+        .map(|(i, state)| perfect_record(game, identity, &mut solver, state, i))
+        .collect();
     let mut window = Window::new(100_000, identity.shape);
     assert_eq!(window.push(game, identity, &records).unwrap(), positions.len());
     let net = NetConfig { filters: 32, blocks: 2, value_hidden: 64, ..NetConfig::default() };
@@ -93,7 +107,13 @@ fn trained(game: &TicTacToe, identity: &GameIdentity, config: TrainConfig, steps
 #[test]
 fn a_net_trained_on_the_truth_knows_the_truth() {
     let (game, identity) = game();
-    let config = TrainConfig { learning_rate: 0.004, learning_rate_final: 1e-5, weight_decay: 1e-5, batch: 256, ..TrainConfig::default() };
+    let config = TrainConfig {
+        learning_rate: 0.004,
+        learning_rate_final: 1e-5,
+        weight_decay: 1e-5,
+        batch: 256,
+        ..TrainConfig::default()
+    };
     let (trainer, window, positions) = trained(&game, &identity, config, 1500);
     let all: Vec<usize> = (0..positions.len()).collect();
     let losses = trainer.evaluate(&window.rows(&all));
@@ -120,7 +140,10 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
             let top = (0..legal.len()).max_by(|a, b| found.priors[*a].total_cmp(&found.priors[*b])).unwrap();
             wrong_actions += !solver.best_actions(state).unwrap().contains(&legal[top]) as usize;
         }
-        println!("{kind:?}: {wrong_values} wrong values, {wrong_actions} wrong actions of {}", positions.len());
+        println!(
+            "{kind:?}: {wrong_values} wrong values, {wrong_actions} wrong actions of {}",
+            positions.len()
+        );
         assert!(wrong_values <= 5, "{kind:?}: {wrong_values} wrong values");
         assert!(wrong_actions <= 5, "{kind:?}: {wrong_actions} wrong actions");
     }
@@ -129,11 +152,20 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
 #[test]
 fn sgd_learns_too() {
     let (game, identity) = game();
-    let config = TrainConfig { optimizer: OptimizerKind::Sgd, learning_rate: 0.1, learning_rate_final: 0.001, ..TrainConfig::default() };
+    let config = TrainConfig {
+        optimizer: OptimizerKind::Sgd,
+        learning_rate: 0.1,
+        learning_rate_final: 0.001,
+        ..TrainConfig::default()
+    };
     let (trainer, window, positions) = trained(&game, &identity, config, 500);
     let all: Vec<usize> = (0..positions.len()).collect();
     let losses = trainer.evaluate(&window.rows(&all));
-    println!("policy divergence {:.4}, value cross entropy {:.4}", losses.policy - losses.policy_floor, losses.value);
+    println!(
+        "policy divergence {:.4}, value cross entropy {:.4}",
+        losses.policy - losses.policy_floor,
+        losses.value
+    );
     assert!(losses.policy - losses.policy_floor < 0.2);
     assert!(losses.value < 0.2);
 }

@@ -2,8 +2,7 @@
 
 use petteia::checkpoint::{self, Checkpoint};
 use petteia::config::{Config, EvaluatorKind, NetConfig};
-use petteia::game::{Game, GameIdentity, GameOptions, Shape, identity};
-use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::game::{Game, GameIdentity, GameOptions, Shape};
 use petteia::games::{Job, ids, with_game};
 use petteia::net::cpu::CpuNet;
 use petteia::net::evaluator::SharedNet;
@@ -52,7 +51,8 @@ fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
 
 fn trained(steps: u64) -> Trainer {
     let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
-    let mut trainer = Trainer::new(&config.train, SHAPE, Network::new(&small(), SHAPE, 1, &training_device()));
+    let mut trainer =
+        Trainer::new(&config.train, SHAPE, Network::new(&small(), SHAPE, 1, &training_device()));
     for step in 0..steps {
         trainer.train(&batch(SHAPE, 16, &mut random(step)), 0.01);
     }
@@ -94,9 +94,11 @@ fn rows_of_a_snapshot_are_independent_of_the_batch() {
 #[test]
 fn a_saved_trainer_goes_on_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
+    let text =
+        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
     let config = Config::parse("test", text, &[]).unwrap();
-    let identity = GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
+    let identity =
+        GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     let mut original = trained(5);
     let saved = checkpoint::save(folder.path(), &config, &identity, 1, &original).unwrap();
     let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &training_device()).unwrap();
@@ -135,9 +137,11 @@ fn the_device_is_the_cpu_backend() {
 #[test]
 fn a_changed_weight_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
+    let text =
+        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
     let config = Config::parse("test", text, &[]).unwrap();
-    let identity = GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
+    let identity =
+        GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     let saved = checkpoint::save(folder.path(), &config, &identity, 1, &trained(1)).unwrap();
     let weights = saved.path.join("weights.safetensors");
     let mut bytes = std::fs::read(&weights).unwrap();
@@ -167,7 +171,8 @@ impl Job for FusedAgainstBurn {
             let mut state = game.initial();
             while game.outcome(&state).is_none() {
                 states.push(state.clone());
-                game.play(&mut state, choose(&mut chance, &game.legal(&state)));
+                let action = choose(&mut chance, &game.legal(&state));
+                game.play(&mut state, action);
             }
         }
         let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
@@ -216,6 +221,8 @@ fn a_network_of_another_shape_is_refused() {
     let bytes = trained(1).snapshot().to_safetensors("{}").unwrap();
     let wider = NetConfig { filters: 16, ..small() };
     assert!(Network::from_safetensors(bytes.clone(), "a.safetensors", &wider, SHAPE, &device()).is_err());
-    assert!(Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device()).is_err());
-    let _ = TicTacToe::NAME;
+    assert!(
+        Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device())
+            .is_err()
+    );
 }

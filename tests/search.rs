@@ -134,22 +134,28 @@ impl Evaluator<TicTacToe> for Exact {
 
 /// Plays every reply of the opponent against the search's choice, and asserts that the result of perfect
 /// play is never given away.
-fn never_errs(game: &TicTacToe, exact: &mut Exact, state: &<TicTacToe as Game>::State, side: Player, seen: &mut std::collections::HashSet<u64>) {
+fn never_errs(
+    game: &TicTacToe,
+    exact: &mut Exact,
+    state: &<TicTacToe as Game>::State,
+    side: Player,
+    seen: &mut std::collections::HashSet<u64>,
+) {
     if game.outcome(state).is_some() || !seen.insert(game.key(state)) {
         return;
     }
     if game.to_move(state) != side {
         for action in game.legal(state) {
-            let mut next = state.clone();
+            let mut next = *state;
             game.play(&mut next, action);
             never_errs(game, exact, &next, side, seen);
         }
         return;
     }
     let truth = exact.0.solve(state).unwrap();
-    let mut tree = Tree::new(game.clone(), SearchConfig::default(), state.clone());
+    let mut tree = Tree::new(game.clone(), SearchConfig::default(), *state);
     search::run(&mut tree, exact, 30, &mut random());
-    let mut next = state.clone();
+    let mut next = *state;
     game.play(&mut next, tree.best_action().unwrap());
     assert_eq!(exact.0.solve(&next).unwrap(), truth, "at {}", game.state_text(state));
     never_errs(game, exact, &next, side, seen);

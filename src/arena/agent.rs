@@ -48,11 +48,14 @@ impl AgentSpec {
     /// Parses `text`; a trained agent must exist.
     pub fn parse(text: &str) -> Result<AgentSpec> {
         let (name, simulations) = match text.rsplit_once(':') {
-            Some((name, number)) if !Path::new(text).exists() => (name, Some(parse_simulations(text, number)?)),
+            Some((name, number)) if !Path::new(text).exists() => {
+                (name, Some(parse_simulations(text, number)?))
+            }
             _ => (text, None),
         };
         let needed = || {
-            simulations.ok_or_else(|| Error::Config(format!("agent `{text}` needs simulations: `{text}:400`")))
+            simulations
+                .ok_or_else(|| Error::Config(format!("agent `{text}` needs simulations: `{text}:400`")))
         };
         match name {
             "random" | "perfect" if simulations.is_some() => {
@@ -66,7 +69,8 @@ impl AgentSpec {
                 Ok(AgentSpec::Trained(name.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS)))
             }
             _ => {
-                let found = Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
+                let found =
+                    Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
                 Err(Error::Config(format!(
                     "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]"
                 )))
@@ -188,7 +192,8 @@ impl<G: Game> SearchAgent<G> {
     /// Searches `state` with the agent's simulations, on top of what it kept from the position before.
     pub fn analyze(&mut self, state: &G::State) -> Analysis {
         let kept = self.tree.take().filter(|tree| tree.root() == state);
-        let mut tree = kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
+        let mut tree =
+            kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
         // the first simulation of a new tree evaluates its root and is not counted
         if !tree.has_root() {
             search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random);

@@ -33,7 +33,11 @@ pub fn estimate(pairs: &[f64]) -> Estimate {
     let centre = (mean + Z * Z / (2.0 * effective)) / (1.0 + Z * Z / effective);
     let inside = greatest / effective + Z * Z / (4.0 * effective * effective);
     let half = Z * inside.sqrt() / (1.0 + Z * Z / effective);
-    Estimate { elo: from_score(mean, n), low: from_score(centre - half, n), high: from_score(centre + half, n) }
+    Estimate {
+        elo: from_score(mean, n),
+        low: from_score(centre - half, n),
+        high: from_score(centre + half, n),
+    }
 }
 
 /// The Elo difference at which this score is expected (logistic, 400 points a decade).

@@ -93,7 +93,8 @@ pub fn play_match<G: Game>(
 fn summarise(pairs: &[Vec<Played>]) -> MatchResult {
     let games = || pairs.iter().flatten();
     let count = |score: f64| games().filter(|game| game.score == score).count();
-    let scores: Vec<f64> = pairs.iter().map(|pair| pair.iter().map(|game| game.score).sum::<f64>() / 2.0).collect();
+    let scores: Vec<f64> =
+        pairs.iter().map(|pair| pair.iter().map(|game| game.score).sum::<f64>() / 2.0).collect();
     let Estimate { elo, low, high } = elo::estimate(&scores);
     MatchResult {
         games: games().count(),
@@ -150,7 +151,8 @@ fn play_game<G: Game>(
     agents: [&Contestant<G>; 2],
     first_agent: usize,
 ) -> Result<Played> {
-    let mut players = [0, 1].map(|agent| agents[agent].agent(stream(seed, Purpose::Agent, &[number, agent as u64])));
+    let mut players =
+        [0, 1].map(|agent| agents[agent].agent(stream(seed, Purpose::Agent, &[number, agent as u64])));
     let mut state = game.initial();
     let mut actions = Vec::new();
     while game.outcome(&state).is_none() {

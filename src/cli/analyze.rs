@@ -40,7 +40,9 @@ impl Job for Analyze {
             let state = game.parse_state(text).map_err(|e| at_line(e.to_string()))?;
             if let Some(outcome) = game.outcome(&state) {
                 let value = outcome.value_for(game.to_move(&state));
-                print(json!({"position": text, "outcome": outcome.id(), "action": null, "value": value, "visits": {}, "pv": []}))?;
+                print(
+                    json!({"position": text, "outcome": outcome.id(), "action": null, "value": value, "visits": {}, "pv": []}),
+                )?;
                 continue;
             }
             let random = stream(self.seed, Purpose::Agent, &[number as u64]);

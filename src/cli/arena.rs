@@ -13,8 +13,10 @@ use crate::games::Job;
 
 /// Play paired games between two agents.
 #[derive(Args)]
-#[command(after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]\n\
-    Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.")]
+#[command(
+    after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]\n\
+    Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs."
+)]
 pub struct Arena {
     /// Game id (see `petteia games`)
     pub game: String,
@@ -47,7 +49,9 @@ impl Job for Arena {
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         if self.games == 0 || !self.games.is_multiple_of(2) {
             let games = self.games;
-            return Err(Error::Config(format!("--games {games}: give an even number, each opening is played twice")));
+            return Err(Error::Config(format!(
+                "--games {games}: give an even number, each opening is played twice"
+            )));
         }
         let identity = identity(&game, &options);
         let specs = [AgentSpec::parse(&self.first)?, AgentSpec::parse(&self.second)?];

@@ -27,7 +27,10 @@ impl Export {
     /// Writes the file.
     pub fn run(self) -> Result<()> {
         if self.out.exists() {
-            return Err(Error::Config(format!("{} exists: give another file with --out", self.out.display())));
+            return Err(Error::Config(format!(
+                "{} exists: give another file with --out",
+                self.out.display()
+            )));
         }
         let checkpoint = Checkpoint::find(&self.source)?;
         let size = export(&checkpoint, self.format, &self.out)?;

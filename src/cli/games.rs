@@ -47,7 +47,8 @@ impl Games {
         ))?;
         for row in rows {
             let text = |key: &str| row[key].as_str().unwrap_or_default().to_string();
-            let players: Vec<&str> = row["players"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let players: Vec<&str> =
+                row["players"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             print(format_args!(
                 "{:<14} {:<14} {:<16} {:>6} {:>6} {:>5} {:>7} {:>8}  {}",
                 text("id"),

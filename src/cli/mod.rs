@@ -1,8 +1,9 @@
-//! The commands. Each file is one command: its clap struct is a [`Job`](crate::games::Job) where it needs a
+//! The commands. Each file is one command: its clap struct is a [`Job`] where it needs a
 //! game. Only this module prints, draws progress and hears Ctrl-C.
 
 mod analyze;
 mod arena;
+mod check_game;
 mod export;
 mod games;
 mod perft;
@@ -37,6 +38,7 @@ enum Command {
     Games(games::Games),
     Perft(perft::Perft),
     Replay(replay::Replay),
+    CheckGame(check_game::CheckGame),
 }
 
 impl Cli {
@@ -51,6 +53,7 @@ impl Cli {
             Command::Games(command) => command.run(),
             Command::Perft(command) => on_game(&command.game.clone(), command),
             Command::Replay(command) => on_game(&command.game.clone(), command),
+            Command::CheckGame(command) => on_game(&command.game.clone(), command),
         }
     }
 }

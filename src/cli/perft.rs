@@ -35,7 +35,10 @@ impl Job for Perft {
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         if self.depth > game.max_plies() {
             let most = game.max_plies();
-            return Err(Error::Config(format!("--depth {}: no game is longer than {most} actions", self.depth)));
+            return Err(Error::Config(format!(
+                "--depth {}: no game is longer than {most} actions",
+                self.depth
+            )));
         }
         let state = match &self.position {
             Some(text) => game.parse_state(text)?,
@@ -62,13 +65,21 @@ impl Job for Perft {
                 "seconds": seconds, "nodes_per_second": rate,
             });
             if self.divide {
-                object["divide"] = divided.into_iter().map(|(action, nodes)| (action, nodes.into())).collect::<serde_json::Map<_, _>>().into();
+                object["divide"] = divided
+                    .into_iter()
+                    .map(|(action, nodes)| (action, nodes.into()))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into();
             }
             return print(object);
         }
         for (action, nodes) in divided {
             print(format_args!("{action}: {nodes}"))?;
         }
-        print(format_args!("{nodes} nodes at depth {}, {seconds:.3} s, {:.1} million/s", self.depth, rate / 1e6))
+        print(format_args!(
+            "{nodes} nodes at depth {}, {seconds:.3} s, {:.1} million/s",
+            self.depth,
+            rate / 1e6
+        ))
     }
 }

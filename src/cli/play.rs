@@ -65,8 +65,20 @@ impl Job for Play {
             Side::First => Player::First,
             Side::Second => Player::Second,
         };
-        let mut table = Table { game: &game, contestant: &contestant, person, seed: self.seed, start, actions: Vec::new() };
-        print(format_args!("{}, by {}. You are {}. {HELP}", G::TITLE, G::AUTHOR, G::PLAYERS[person.index()]))?;
+        let mut table = Table {
+            game: &game,
+            contestant: &contestant,
+            person,
+            seed: self.seed,
+            start,
+            actions: Vec::new(),
+        };
+        print(format_args!(
+            "{}, by {}. You are {}. {HELP}",
+            G::TITLE,
+            G::AUTHOR,
+            G::PLAYERS[person.index()]
+        ))?;
         table.play()
     }
 }
@@ -81,7 +93,11 @@ impl<G: Game> Table<'_, G> {
                 print("undo to take back, quit to leave")?;
             } else if self.game.to_move(&state) != self.person {
                 let action = self.opponent(&state)?;
-                print(format_args!("{} plays {}", player::<G>(self.person.other()), self.game.action_text(&state, action)))?;
+                print(format_args!(
+                    "{} plays {}",
+                    player::<G>(self.person.other()),
+                    self.game.action_text(&state, action)
+                ))?;
                 self.actions.push(action);
                 self.show_board()?;
                 continue;
@@ -108,7 +124,11 @@ impl<G: Game> Table<'_, G> {
             "legal" => self.show_legal(state, usize::MAX)?,
             "undo" => self.undo()?,
             "hint" => self.hint(state)?,
-            text => match self.game.parse_action(state, text).filter(|action| self.game.legal(state).contains(action)) {
+            text => match self
+                .game
+                .parse_action(state, text)
+                .filter(|action| self.game.legal(state).contains(action))
+            {
                 Some(action) => {
                     self.actions.push(action);
                     self.show_board()?;
@@ -141,7 +161,9 @@ impl<G: Game> Table<'_, G> {
 
     /// Takes back to the person's last decision.
     fn undo(&mut self) -> Result<()> {
-        let mine = (0..self.actions.len()).rev().find(|&ply| self.game.to_move(&self.state_before(ply)) == self.person);
+        let mine = (0..self.actions.len())
+            .rev()
+            .find(|&ply| self.game.to_move(&self.state_before(ply)) == self.person);
         match mine {
             Some(ply) => self.actions.truncate(ply),
             None => return print("there is nothing to take back"),
@@ -176,7 +198,8 @@ impl<G: Game> Table<'_, G> {
     fn show_legal(&self, state: &G::State, most: usize) -> Result<()> {
         let legal = self.game.legal(state);
         let texts: Vec<String> = legal.iter().take(most).map(|a| self.game.action_text(state, *a)).collect();
-        let more = if legal.len() > most { format!(" ... ({} in all: legal)", legal.len()) } else { String::new() };
+        let more =
+            if legal.len() > most { format!(" ... ({} in all: legal)", legal.len()) } else { String::new() };
         print(format_args!("your actions: {}{more}", texts.join(" ")))
     }
 

@@ -33,7 +33,8 @@ impl Screen {
     /// A screen for a run that begins now.
     pub fn new() -> Screen {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}").expect("the template is constant");
+            let style =
+                ProgressStyle::with_template("{prefix} {bar:24} {msg}").expect("the template is constant");
             let bar = ProgressBar::new(1).with_style(style.progress_chars("=> "));
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
             bar
@@ -106,7 +107,9 @@ impl Observer for Screen {
         let state = &mut *guard;
         match event {
             Event::Resumed(done, positions) => {
-                self.line(&format!("resumed after generation {done} with {positions} positions in the window"));
+                self.line(&format!(
+                    "resumed after generation {done} with {positions} positions in the window"
+                ));
             }
             Event::Generation(number, all, games) => {
                 (state.generation, state.generations, state.games) = (number, all, games);
@@ -125,7 +128,10 @@ impl Observer for Screen {
                 self.show(state, "self-play", progress.games, state.games, &message);
             }
             Event::Training(step, steps, losses) => {
-                state.losses = format!("policy loss {:.3} (floor {:.3}), value loss {:.3}", losses.policy, losses.policy_floor, losses.value);
+                state.losses = format!(
+                    "policy loss {:.3} (floor {:.3}), value loss {:.3}",
+                    losses.policy, losses.policy_floor, losses.value
+                );
                 let message = format!("step {step}/{steps}, {}", state.losses);
                 self.show(state, "training", step, steps, &message);
             }

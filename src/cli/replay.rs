@@ -43,7 +43,8 @@ impl Job for Replay {
 }
 
 fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error {
-    let shown: Vec<String> = game.legal(state).iter().take(8).map(|action| game.action_text(state, *action)).collect();
+    let shown: Vec<String> =
+        game.legal(state).iter().take(8).map(|action| game.action_text(state, *action)).collect();
     let why = match shown.is_empty() {
         true => "the game is over".to_string(),
         false => format!("legal here: {} ...", shown.join(" ")),
@@ -52,7 +53,8 @@ fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error
 }
 
 fn print_position<G: Game>(game: &G, state: &G::State, ply: usize) -> Result<()> {
-    let legal: Vec<String> = game.legal(state).iter().map(|action| game.action_text(state, *action)).collect();
+    let legal: Vec<String> =
+        game.legal(state).iter().map(|action| game.action_text(state, *action)).collect();
     print(json!({
         "ply": ply, "to_move": game.to_move(state).id(), "position": game.state_text(state),
         "legal": legal, "outcome": game.outcome(state).map(|outcome| outcome.id()),

@@ -49,7 +49,8 @@ impl Train {
 
     fn read_config(&self) -> Result<Config> {
         let place = self.config.display().to_string();
-        let bytes = storage::read(&self.config).map_err(|e| Error::Config(format!("cannot read the config: {e}")))?;
+        let bytes =
+            storage::read(&self.config).map_err(|e| Error::Config(format!("cannot read the config: {e}")))?;
         let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
         Config::parse(&place, &text, &self.set)
     }
@@ -77,11 +78,17 @@ impl Job for TrainGame<'_> {
 fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant) -> Result<()> {
     let run = summary.run.display();
     let took = duration(started.elapsed().as_secs_f64());
-    print(format_args!("\n{id}: {} generations, {} steps, {took} in this session", summary.generations, summary.steps))?;
+    print(format_args!(
+        "\n{id}: {} generations, {} steps, {took} in this session",
+        summary.generations, summary.steps
+    ))?;
     match &summary.evaluation {
         Some((opponent, result)) => {
             let simulations = config.arena.simulations;
-            print(format_args!("strength at {simulations} simulations against {opponent}: {}", verdict(result)))?;
+            print(format_args!(
+                "strength at {simulations} simulations against {opponent}: {}",
+                verdict(result)
+            ))?;
         }
         None => print("strength: not measured (arena.final_games = 0)")?,
     }

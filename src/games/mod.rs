@@ -1,6 +1,6 @@
 //! The registry: the one place that names the games.
 //!
-//! One line of [`games!`] a game. [`with_game`] is the only step from a name to a type; everything
+//! One line of `games!` a game. [`with_game`] is the only step from a name to a type; everything
 //! below it is generic over [`Game`]. A new game is one file here plus one line.
 
 use crate::error::{Error, Result};
@@ -42,6 +42,8 @@ macro_rules! games {
 }
 
 games! {
+    phage::Phage,
+    connect_four::ConnectFour,
     tic_tac_toe::TicTacToe,
 }
 

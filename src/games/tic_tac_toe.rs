@@ -204,3 +204,39 @@ impl Game for TicTacToe {
         State { marks: state.marks.map(map) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_plane_belongs_to_the_player_to_move() {
+        let state = TicTacToe.parse_state("..O/.X./X.O X").unwrap();
+        let mut planes = Planes::new(TicTacToe.shape());
+        TicTacToe.encode(&state, &mut planes);
+        let mut numbers = [f32::NAN; 18];
+        planes.expand(&mut numbers);
+        assert_eq!(numbers[..9], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]); // X on a1, b2
+        assert_eq!(numbers[9..], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]); // O on c1, c3
+    }
+
+    #[test]
+    fn a_wrong_text_is_refused_with_the_reason() {
+        let cases = [
+            ("", "side to move is missing"),
+            (".../... X", "3 ranks of 3 squares"),
+            (".../..../.. X", "3 ranks of 3 squares"),
+            (".../.x./... X", "`x` is no mark"),
+            (".../.O./... X", "0 X and 1 O cannot be"),
+            ("XX./.../... O", "2 X and 0 O cannot be"),
+            (".../.X./... X", "side to move does not fit"),
+            (".../.X./... O ", "side to move does not fit"),
+            ("XXX/OOO/... X", "over before the last mark"),
+            ("XXX/OO./O.. X", "over before the last mark"),
+        ];
+        for (text, expected) in cases {
+            let error = TicTacToe.parse_state(text).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("`.../.X./O.. X`"), "{text}: {error}");
+        }
+    }
+}

@@ -158,7 +158,10 @@ impl Network {
             blocks: self.blocks.iter().map(|block| [block.first.folded(), block.second.folded()]).collect(),
             policy_hidden: self.policy_hidden.folded(),
             policy_planes: self.policy_planes.as_ref().map(plain),
-            policy_extras: self.policy_extras.as_ref().map(|extras| (plain(&extras.conv), plain_linear(&extras.linear))),
+            policy_extras: self
+                .policy_extras
+                .as_ref()
+                .map(|extras| (plain(&extras.conv), plain_linear(&extras.linear))),
             value_conv: self.value_conv.folded(),
             value_hidden: plain_linear(&self.value_hidden),
             value_out: plain_linear(&self.value_out),
@@ -167,7 +170,8 @@ impl Network {
 
     /// The safetensors file of a snapshot; `about` goes into its header as the entry `petteia`.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
-        let failed = |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
+        let failed =
+            |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
         let mut store = SafetensorsStore::from_bytes(None).clear_metadata().metadata("petteia", about);
         self.snapshot().save_into(&mut store).map_err(|e| failed(&e))?;
         store.get_bytes().map_err(|e| failed(&e))
@@ -244,7 +248,9 @@ impl ModuleMapper for FirstWeights {
                 let dims = tensor.dims();
                 // kernels are [out, in, k, k], matrices [in, out]
                 let inputs: usize = if D == 4 { dims[1..].iter().product() } else { dims[0] };
-                let last = path.starts_with("policy_planes") || path.starts_with("value_out") || path.contains("extras.linear");
+                let last = path.starts_with("policy_planes")
+                    || path.starts_with("value_out")
+                    || path.contains("extras.linear");
                 let scale = if last { 0.1 } else { 1.0 } * (2.0 / inputs as f32).sqrt();
                 let values: Vec<f32> = (0..dims.iter().product::<usize>())
                     .map(|_| scale * Distribution::<f32>::sample(&StandardNormal, &mut self.random))
@@ -253,12 +259,15 @@ impl ModuleMapper for FirstWeights {
             }
         };
         // a tensor made from data is not tracked by itself: without this a kernel would never be trained
-        Param::from_mapped_value(path_id(&path), tensor.require_grad(), mapper)
+        let tensor = if tensor.device().is_autodiff() { tensor.require_grad() } else { tensor };
+        Param::from_mapped_value(path_id(&path), tensor, mapper)
     }
 }
 
 /// FNV-1a of a parameter's path: an id that survives saving and loading.
 fn path_id(path: &str) -> ParamId {
-    let hash = path.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3));
+    let hash = path
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3));
     ParamId::from(hash)
 }

@@ -59,7 +59,12 @@ pub struct Ply<'a, G: Game> {
 impl Record {
     /// Plays the record again by the rules of `game`, shows every ply to `see`, and checks actions, visits
     /// and outcome.
-    pub fn replay<G: Game>(&self, game: &G, identity: &GameIdentity, mut see: impl FnMut(Ply<G>)) -> Result<()> {
+    pub fn replay<G: Game>(
+        &self,
+        game: &G,
+        identity: &GameIdentity,
+        mut see: impl FnMut(Ply<G>),
+    ) -> Result<()> {
         self.check_header(identity)?;
         let mut state = game.parse_state(&self.start)?;
         let mut legal = Vec::new();
@@ -80,7 +85,9 @@ impl Record {
                 return Err(Error::Data(format!("ply {ply}: the visits sum to 0")));
             }
             let [win, draw, loss] = self.wdl[ply];
-            if ![win, draw, loss].iter().all(|p| (-0.01..=1.01).contains(p)) || (win + draw + loss - 1.0).abs() > 0.01 {
+            if ![win, draw, loss].iter().all(|p| (-0.01..=1.01).contains(p))
+                || (win + draw + loss - 1.0).abs() > 0.01
+            {
                 return Err(Error::Data(format!("ply {ply}: {:?} are no probabilities", self.wdl[ply])));
             }
             see(Ply { state: &state, legal: &legal, visits, wdl: Wdl { win, draw, loss } });

@@ -69,7 +69,8 @@ impl Window {
     pub fn push_samples<G: Game>(&mut self, game: &G, shard: Vec<Sample>) -> usize {
         for symmetry in shard.iter().flat_map(|sample| sample.symmetries) {
             if !self.action_maps.iter().any(|(known, _)| known == symmetry) {
-                let map = (0..self.shape.actions as u16).map(|action| game.map_action(*symmetry, Action(action)).0);
+                let map =
+                    (0..self.shape.actions as u16).map(|action| game.map_action(*symmetry, Action(action)).0);
                 self.action_maps.push((*symmetry, map.collect()));
             }
         }
@@ -137,7 +138,8 @@ impl Window {
         }
         let mix = |outcome: f32, search: f32| (1.0 - search_share) * outcome + search_share * search;
         let (outcome, search) = (sample.outcome, sample.search);
-        let wdl = [mix(outcome.win, search.win), mix(outcome.draw, search.draw), mix(outcome.loss, search.loss)];
+        let wdl =
+            [mix(outcome.win, search.win), mix(outcome.draw, search.draw), mix(outcome.loss, search.loss)];
         batch.wdl[row * 3..(row + 1) * 3].copy_from_slice(&wdl);
     }
 }

@@ -157,7 +157,8 @@ impl<G: Game> Tree<G> {
         }
         self.noisy = true;
         let range = self.nodes[ROOT].range();
-        let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0).expect("positive by the config's check");
+        let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
+            .expect("positive by the config's check");
         // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
         let noise: Vec<f64> = range.clone().map(|_| gamma.sample(random).max(1e-300)).collect();
         let sum: f64 = noise.iter().sum();
@@ -239,7 +240,8 @@ impl<G: Game> Tree<G> {
 
     /// Makes the position after `action` the root; keeps its subtree when the config says so.
     pub fn advance(&mut self, action: Action) {
-        let child = self.root_edges().iter().find(|edge| edge.action == action).map_or(NONE, |edge| edge.child);
+        let child =
+            self.root_edges().iter().find(|edge| edge.action == action).map_or(NONE, |edge| edge.child);
         self.game.play(&mut self.root, action);
         self.noisy = false;
         if child == NONE || !self.config.reuse_tree {
@@ -273,7 +275,8 @@ impl<G: Game> Tree<G> {
             Some(outcome) => edge.proven == Some(outcome),
             None => edge.proven != lost,
         };
-        let kept: Vec<(&Edge, u32)> = self.root_edges().iter().filter(wanted).map(|edge| (edge, edge.visits)).collect();
+        let kept: Vec<(&Edge, u32)> =
+            self.root_edges().iter().filter(wanted).map(|edge| (edge, edge.visits)).collect();
         // before the first simulation behind the root the priors decide
         if kept.iter().all(|(_, visits)| *visits == 0) {
             return kept.into_iter().map(|(edge, _)| (edge, (edge.prior * 1000.0) as u32 + 1)).collect();
@@ -285,14 +288,14 @@ impl<G: Game> Tree<G> {
     pub fn principal_variation(&self) -> Vec<Action> {
         let Some(first) = self.best_action() else { return Vec::new() };
         let mut line = vec![first];
-        let mut node = self.root_edges().iter().find(|edge| edge.action == first).map_or(NONE, |edge| edge.child);
+        let mut node =
+            self.root_edges().iter().find(|edge| edge.action == first).map_or(NONE, |edge| edge.child);
         while node != NONE {
             let player = self.nodes[node as usize].to_move;
             let edges = &self.edges[self.nodes[node as usize].range()];
-            let best = edges
-                .iter()
-                .filter(|edge| edge.visits > 0)
-                .max_by_key(|edge| (edge.proven == Some(Outcome::Win(player)), edge.visits, std::cmp::Reverse(edge.action)));
+            let best = edges.iter().filter(|edge| edge.visits > 0).max_by_key(|edge| {
+                (edge.proven == Some(Outcome::Win(player)), edge.visits, std::cmp::Reverse(edge.action))
+            });
             let Some(edge) = best else { break };
             line.push(edge.action);
             node = edge.child;
@@ -302,7 +305,11 @@ impl<G: Game> Tree<G> {
 
     fn follow(&self, index: usize) -> usize {
         let node = &self.nodes[index];
-        let reduction = if index == ROOT && self.noisy { self.config.fpu_reduction_root } else { self.config.fpu_reduction };
+        let reduction = if index == ROOT && self.noisy {
+            self.config.fpu_reduction_root
+        } else {
+            self.config.fpu_reduction
+        };
         let value = for_first(node.to_move, (node.value / node.visits.max(1) as f64) as f32);
         let range = node.range();
         range.start + select(&self.config, &self.edges[range], node.to_move, value, node.visits, reduction)
@@ -329,7 +336,10 @@ impl<G: Game> Tree<G> {
     fn spread_proof(&mut self) {
         for step in (0..self.path.len()).rev() {
             let node = self.path[step].0 as usize;
-            let Some(outcome) = proven(&self.edges[self.nodes[node].range()], self.nodes[node].to_move) else { return };
+            let Some(outcome) = proven(&self.edges[self.nodes[node].range()], self.nodes[node].to_move)
+            else {
+                return;
+            };
             self.nodes[node].proven = Some(outcome);
             if step > 0 {
                 self.edges[self.path[step - 1].1 as usize].proven = Some(outcome);

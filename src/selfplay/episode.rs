@@ -134,7 +134,8 @@ impl<G: Game> Episode<G> {
         let text = |action: Action| self.game.action_text(state, action);
         let targets: Vec<(Action, u32)> =
             self.tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
-        self.visits.push(targets.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect());
+        self.visits
+            .push(targets.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect());
         let wdl = self.tree.root_wdl();
         self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
         let temperature = match self.actions.len() < self.settings.temperature_plies {

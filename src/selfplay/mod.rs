@@ -60,7 +60,11 @@ impl Monitor {
     /// The counts so far.
     pub fn progress(&self) -> Progress {
         let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-        Progress { games: read(&self.games), positions: read(&self.positions), evaluations: read(&self.evaluations) }
+        Progress {
+            games: read(&self.games),
+            positions: read(&self.positions),
+            evaluations: read(&self.evaluations),
+        }
     }
 
     /// Asks all threads to stop.
@@ -121,7 +125,8 @@ pub fn play_shard<G: Game>(
                 }
             }
         }
-        let requests: Vec<Request<G>> = waiting.iter().map(|(episode, seed)| episode.request(*seed)).collect();
+        let requests: Vec<Request<G>> =
+            waiting.iter().map(|(episode, seed)| episode.request(*seed)).collect();
         if !requests.is_empty() {
             evaluator.evaluate(&requests, &mut evaluations);
             monitor.evaluations.fetch_add(requests.len(), Ordering::Relaxed);

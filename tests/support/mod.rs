@@ -134,7 +134,12 @@ impl Game for TreeGame {
         text.parse().map_err(|_| Error::Position(text.into()))
     }
     fn view(&self, state: &usize) -> BoardView {
-        BoardView { columns: vec!["a".into()], rows: vec!["1".into()], cells: vec![vec![state.to_string()]], note: String::new() }
+        BoardView {
+            columns: vec!["a".into()],
+            rows: vec!["1".into()],
+            cells: vec![vec![state.to_string()]],
+            note: String::new(),
+        }
     }
     fn touched(&self, _before: &usize, _action: Action) -> Vec<(usize, usize)> {
         Vec::new()

@@ -1,0 +1,275 @@
+//! Connect Four, by Howard Wexler and Ned Strongin (1974), 7 columns x 6 rows: a yardstick, solved in 1988
+//! (the first player wins, beginning in the middle).
+//!
+//! F1 Two players, Red first, drop a man into a column in turn; it falls to the lowest empty square.
+//! F2 A full column takes no more men.
+//! F3 Who has four men in a row, orthogonally or diagonally, has won.
+//! F4 A full board without such a row is a draw.
+//!
+//! | action | meaning |
+//! |--------|---------|
+//! | 0..7   | a man into that column from the left; as text `1`..`7` |
+//!
+//! | plane | on squares (row 0 is the bottom) |
+//! |-------|----------------------------------|
+//! | 0     | men of the player to move |
+//! | 1     | men of the opponent |
+//! | 2     | where a man would fall now |
+//!
+//! Position text: the columns played so far (`4455`), `-` for the empty board. The state remembers them, so
+//! two ways to the same board are two states; their [`Game::key`] is the same, since future play is.
+
+use crate::board::Symmetry;
+use crate::encode::Planes;
+use crate::error::{Error, Result};
+use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+
+const WIDTH: usize = 7;
+const HEIGHT: usize = 6;
+const CELLS: usize = WIDTH * HEIGHT;
+/// Bits of a column: its squares from the bottom and one that stays empty, so that rows do not wrap.
+const STRIDE: usize = HEIGHT + 1;
+const COLUMN: u64 = (1 << HEIGHT) - 1;
+
+/// The rules; there is nothing to choose.
+#[derive(Clone, Debug)]
+pub struct ConnectFour;
+
+/// A position and how it came about. Bit `column * 7 + row` of a set is a square.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    men: [u64; 2],
+    played: [u8; CELLS],
+    plies: u8,
+}
+
+impl State {
+    fn occupied(&self) -> u64 {
+        self.men[0] | self.men[1]
+    }
+
+    fn mover(&self) -> Player {
+        if self.plies.is_multiple_of(2) { Player::First } else { Player::Second }
+    }
+
+    fn height(&self, column: usize) -> usize {
+        (self.occupied() >> (column * STRIDE) & COLUMN).count_ones() as usize
+    }
+
+    fn has_four(&self, player: Player) -> bool {
+        let men = self.men[player.index()];
+        // upwards, to the right, and both diagonals
+        [1, STRIDE, STRIDE - 1, STRIDE + 1].iter().any(|step| {
+            let pairs = men & men >> step;
+            pairs & pairs >> (2 * step) != 0
+        })
+    }
+}
+
+/// A set of squares with row-major squares, as planes have them.
+fn plane(men: u64) -> u128 {
+    let squares = (0..CELLS).filter(|square| men >> (square % WIDTH * STRIDE + square / WIDTH) & 1 == 1);
+    squares.fold(0, |set, square| set | 1 << square)
+}
+
+impl Game for ConnectFour {
+    type State = State;
+
+    const NAME: &'static str = "connect-four";
+    const TITLE: &'static str = "Connect Four";
+    const AUTHOR: &'static str = "Howard Wexler and Ned Strongin, 1974";
+    const PLAYERS: [&'static str; 2] = ["Red", "Yellow"];
+    const VARIANTS: &'static [&'static str] = &[""];
+    const ENCODING: u32 = 1;
+
+    fn new(options: &GameOptions) -> Result<Self> {
+        options.expect_settings(Self::NAME, &[])?;
+        Ok(ConnectFour)
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { planes: 3, height: HEIGHT, width: WIDTH, actions: WIDTH }
+    }
+
+    fn max_plies(&self) -> usize {
+        CELLS
+    }
+
+    fn initial(&self) -> State {
+        State { men: [0; 2], played: [0; CELLS], plies: 0 }
+    }
+
+    fn to_move(&self, state: &State) -> Player {
+        state.mover()
+    }
+
+    fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
+        out.clear();
+        if state.has_four(state.mover().other()) {
+            return;
+        }
+        let occupied = state.occupied();
+        let free = |column: &usize| occupied >> (column * STRIDE + HEIGHT - 1) & 1 == 0;
+        out.extend((0..WIDTH).filter(free).map(|column| Action(column as u16)));
+    }
+
+    fn play(&self, state: &mut State, action: Action) {
+        let column = action.index();
+        debug_assert!(state.height(column) < HEIGHT);
+        // the bottom bit carries through the men of the column to its lowest empty square
+        let man =
+            (state.occupied() + (1 << (column * STRIDE))) & (COLUMN << (column * STRIDE)) & !state.occupied();
+        state.men[state.mover().index()] |= man;
+        state.played[state.plies as usize] = column as u8;
+        state.plies += 1;
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        // only who moved last can have a new row
+        let last = state.mover().other();
+        if state.has_four(last) {
+            return Some(Outcome::Win(last));
+        }
+        (state.plies as usize == CELLS).then_some(Outcome::Draw)
+    }
+
+    fn encode(&self, state: &State, planes: &mut Planes) {
+        let own = state.mover().index();
+        planes.set_bits(0, plane(state.men[own]));
+        planes.set_bits(1, plane(state.men[1 - own]));
+        let landings = (0..WIDTH).filter(|column| state.height(*column) < HEIGHT);
+        planes
+            .set_bits(2, landings.fold(0, |set, column| set | 1 << (state.height(column) * WIDTH + column)));
+    }
+
+    fn key(&self, state: &State) -> u64 {
+        // men of Red plus one above the top man of each column: a unique number of a position
+        let bottoms: u64 = (0..WIDTH).fold(0, |set, column| set | 1 << (column * STRIDE));
+        let mixed = (state.men[0] + state.occupied() + bottoms).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 32
+    }
+
+    fn action_text(&self, _state: &State, action: Action) -> String {
+        (action.0 + 1).to_string()
+    }
+
+    fn parse_action(&self, state: &State, text: &str) -> Option<Action> {
+        let [digit @ b'1'..=b'7'] = text.as_bytes() else { return None };
+        let action = Action((digit - b'1') as u16);
+        self.legal(state).contains(&action).then_some(action)
+    }
+
+    fn state_text(&self, state: &State) -> String {
+        if state.plies == 0 {
+            return "-".into();
+        }
+        state.played[..state.plies as usize].iter().map(|column| (b'1' + column) as char).collect()
+    }
+
+    fn parse_state(&self, text: &str) -> Result<State> {
+        let mut state = self.initial();
+        if text == "-" {
+            return Ok(state);
+        }
+        let wrong = |what: String| {
+            Error::Position(format!(
+                "Connect Four position `{text}`: {what}; write the columns played, like `4455`, or `-` for the empty board"
+            ))
+        };
+        if text.is_empty() {
+            return Err(wrong("it is empty".into()));
+        }
+        for (ply, letter) in (1..).zip(text.chars()) {
+            let column = letter.to_digit(10).filter(|digit| (1..=7).contains(digit));
+            let Some(column) = column else {
+                return Err(wrong(format!("man {ply}: `{letter}` is no column 1 to 7")));
+            };
+            if self.outcome(&state).is_some() {
+                return Err(wrong(format!("man {ply}: the game is over before it")));
+            }
+            if state.height(column as usize - 1) == HEIGHT {
+                return Err(wrong(format!("man {ply}: column {column} is full")));
+            }
+            self.play(&mut state, Action(column as u16 - 1));
+        }
+        Ok(state)
+    }
+
+    fn view(&self, state: &State) -> BoardView {
+        let cell = |row: usize, column: usize| {
+            let bit = column * STRIDE + row;
+            match (state.men[0] >> bit & 1, state.men[1] >> bit & 1) {
+                (1, _) => "X".to_string(),
+                (_, 1) => "O".to_string(),
+                _ => ".".to_string(),
+            }
+        };
+        BoardView {
+            columns: (1..=WIDTH).map(|column| column.to_string()).collect(),
+            rows: vec![String::new(); HEIGHT],
+            cells: (0..HEIGHT)
+                .rev()
+                .map(|row| (0..WIDTH).map(|column| cell(row, column)).collect())
+                .collect(),
+            note: "X Red, O Yellow".into(),
+        }
+    }
+
+    fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {
+        vec![(HEIGHT - 1 - before.height(action.index()), action.index())]
+    }
+
+    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+        &Symmetry::COLUMN_MIRROR
+    }
+
+    fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        Action(symmetry.square(action.index(), HEIGHT, WIDTH) as u16)
+    }
+
+    fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
+        let mut mapped = self.initial();
+        for &column in &state.played[..state.plies as usize] {
+            self.play(&mut mapped, self.map_action(symmetry, Action(column as u16)));
+        }
+        mapped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ways_to_one_board_share_a_key_but_not_a_text() {
+        let [one, other] = ["123", "321"].map(|text| ConnectFour.parse_state(text).unwrap());
+        assert_eq!(ConnectFour.key(&one), ConnectFour.key(&other));
+        assert_ne!(one, other);
+        // the same squares taken by other players
+        let exchanged = ConnectFour.parse_state("213").unwrap();
+        assert_ne!(ConnectFour.key(&one), ConnectFour.key(&exchanged));
+    }
+
+    #[test]
+    fn rows_do_not_run_over_the_edge() {
+        // Red's men at the top of column 1 and the bottom of column 2 lie side by side in the bit set
+        let state = ConnectFour.parse_state("2122111").unwrap();
+        assert_eq!(ConnectFour.outcome(&state), None);
+    }
+
+    #[test]
+    fn a_wrong_text_is_refused_with_the_place() {
+        let cases = [
+            ("", "it is empty"),
+            ("0", "man 1: `0` is no column 1 to 7"),
+            ("44x", "man 3: `x` is no column 1 to 7"),
+            ("4\u{664}", "man 2: `\u{664}` is no column"),
+            ("1111111", "man 7: column 1 is full"),
+            ("12121212", "man 8: the game is over before it"),
+        ];
+        for (text, expected) in cases {
+            let error = ConnectFour.parse_state(text).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("`4455`"), "{text}: {error}");
+        }
+    }
+}

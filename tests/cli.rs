@@ -1,0 +1,290 @@
+//! The commands as a user runs them: output, errors, exit codes, and what a killed run leaves.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn petteia(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // the program may end without reading all of it
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn json_lines(output: &Output) -> Vec<Value> {
+    out(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn succeeds(arguments: &[&str], input: &str) -> Output {
+    let output = petteia(arguments, input);
+    assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+    output
+}
+
+/// Fails with this exit code and an error that has all these parts.
+fn fails(arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = petteia(arguments, "");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));
+    for part in parts {
+        assert!(err(&output).contains(part), "{arguments:?}: no `{part}` in: {}", err(&output));
+    }
+    assert!(!err(&output).contains("panicked"));
+}
+
+#[test]
+fn games_lists_the_registry() {
+    let games = succeeds(&["games", "--json"], "");
+    let games: Value = serde_json::from_str(&out(&games)).unwrap();
+    let ids: Vec<&str> = games.as_array().unwrap().iter().map(|game| game["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["phage", "connect-four", "tic-tac-toe"]);
+    assert_eq!(games[1]["actions"], 7);
+    let table = out(&succeeds(&["games"], ""));
+    assert!(table.contains("Steve Gardner") && table.contains("White, Black"), "{table}");
+}
+
+#[test]
+fn perft_counts() {
+    let object = json_lines(&succeeds(&["perft", "phage", "--depth", "3", "--json"], ""));
+    assert_eq!((object[0]["nodes"].as_u64(), object[0]["depth"].as_u64()), (Some(179482), Some(3)));
+    assert!(object[0]["nodes_per_second"].as_f64().unwrap() > 0.0);
+    let divided = out(&succeeds(&["perft", "tic-tac-toe", "--depth", "2", "--divide"], ""));
+    assert!(divided.starts_with("a1: 8\n") && divided.contains("72 nodes"), "{divided}");
+    let later = succeeds(&["perft", "connect-four", "--depth", "0", "--position", "4455", "--json"], "");
+    assert_eq!(json_lines(&later)[0]["nodes"], 1);
+}
+
+#[test]
+fn replay_prints_every_position() {
+    let lines = json_lines(&succeeds(&["replay", "tic-tac-toe"], "a1 b1\n a2\tb2 a3"));
+    assert_eq!(lines.len(), 6);
+    assert_eq!(lines[0]["legal"].as_array().unwrap().len(), 9);
+    assert_eq!((lines[1]["ply"].as_u64(), lines[1]["to_move"].as_str()), (Some(1), Some("second")));
+    assert_eq!(
+        (lines[5]["outcome"].as_str(), lines[5]["legal"].as_array().unwrap().len()),
+        (Some("first"), 0)
+    );
+    assert!(lines[..5].iter().all(|line| line["outcome"].is_null()));
+    let lines = json_lines(&succeeds(&["replay", "connect-four", "--position", "4455"], "3"));
+    assert_eq!(lines[1]["position"], "44553");
+}
+
+#[test]
+fn replay_keeps_its_output_when_an_action_is_illegal() {
+    let output = petteia(&["replay", "connect-four"], "4 4 9 4");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json_lines(&output).len(), 3);
+    assert!(err(&output).contains("ply 2") && err(&output).contains("`9`"), "{}", err(&output));
+}
+
+#[test]
+fn check_game_checks() {
+    assert!(out(&succeeds(&["check-game", "tic-tac-toe", "--games", "20"], "")).contains("tic-tac-toe: ok"));
+}
+
+#[test]
+fn arena_reports_one_object() {
+    let object = json_lines(&succeeds(
+        &["arena", "tic-tac-toe", "rollout:30", "random", "--games", "20", "--json"],
+        "",
+    ));
+    let get = |key: &str| object[0][key].as_f64().unwrap();
+    assert_eq!(get("games"), 20.0);
+    assert_eq!(get("wins") + get("draws") + get("losses"), 20.0);
+    assert!(get("elo_low") <= get("elo") && get("elo") <= get("elo_high") && get("distinct_games") > 10.0);
+    let same = |threads| {
+        out(&succeeds(
+            &["arena", "phage", "rollout:20", "uniform:20", "--games", "6", "--json", "--threads", threads],
+            "",
+        ))
+    };
+    assert_eq!(same("1"), same("2"));
+    let perfect = succeeds(
+        &["arena", "tic-tac-toe", "perfect", "perfect", "--games", "20", "--opening-plies", "0", "--json"],
+        "",
+    );
+    assert_eq!(json_lines(&perfect)[0]["draws"], 20);
+}
+
+#[test]
+fn analyze_answers_each_line() {
+    let input = "X.X/.O./O.. X\nXXX/OO./... O\n";
+    let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", "rollout:200"], input));
+    assert_eq!(lines[0]["action"], "b3");
+    assert_eq!(lines[0]["value"], 1.0);
+    assert_eq!(lines[0]["pv"][0], "b3");
+    assert!(lines[0]["visits"].as_object().unwrap().len() == 5);
+    assert!(lines[1]["action"].is_null() && lines[1]["outcome"] == "first" && lines[1]["value"] == -1.0);
+}
+
+#[test]
+fn play_is_a_conversation() {
+    let output = succeeds(
+        &["play", "tic-tac-toe", "--opponent", "rollout:200"],
+        "hint\nundo\nb2\nundo\nz9\nb2\nlegal\nquit\n",
+    );
+    let text = out(&output);
+    for part in [
+        "You are X",
+        "hint: ",
+        "value",
+        "there is nothing to take back",
+        "[X]",
+        "O plays",
+        "`z9` is not legal",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+}
+
+#[test]
+fn wrong_names_are_explained() {
+    fails(
+        &["perft", "fage", "--depth", "1"],
+        2,
+        &["unknown game `fage`", "phage, connect-four, tic-tac-toe"],
+    );
+    fails(&["replay", "connect four"], 2, &["did you mean `connect-four`?"]);
+    fails(&["perft", "tic-tac-toe-9", "--depth", "1"], 2, &["unknown game `tic-tac-toe-9`"]);
+    fails(&["perft", "phage", "--depth", "60"], 2, &["no game is longer than 56"]);
+    fails(&["perft", "phage", "--depth", "1", "--position", "junk"], 1, &["Phage position `junk`", "7d/5t2"]);
+    fails(&["arena", "phage", "rolout:400", "random"], 2, &["unknown agent `rolout:400`", "rollout:SIMS"]);
+    fails(&["arena", "phage", "rollout", "random"], 2, &["needs simulations"]);
+    fails(&["arena", "phage", "rollout:0", "random"], 2, &["`0` is no number of simulations"]);
+    fails(&["arena", "phage", "random:5", "random"], 2, &["does not search"]);
+    fails(&["arena", "phage", "random", "random", "--games", "3"], 2, &["even"]);
+    fails(&["arena", "phage", "perfect", "random"], 2, &["small games"]);
+    fails(
+        &["export", "no/such/run", "--format", "safetensors", "--out", "x"],
+        1,
+        &["no/such/run does not exist"],
+    );
+    fails(
+        &["export", "src", "--format", "safetensors", "--out", "x"],
+        1,
+        &["src has no checkpoint", "run folder"],
+    );
+    fails(&["export", "src", "--format", "bot", "--out", "x"], 2, &["safetensors"]);
+    assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("x").exists());
+}
+
+#[test]
+fn wrong_settings_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("bad.toml");
+    let run = folder.path().join("run");
+    let (config_text, run_text) = (config.display().to_string(), run.display().to_string());
+    let train = |text: &str, sets: &[&str], parts: &[&str]| {
+        std::fs::write(&config, text).unwrap();
+        let mut arguments = vec!["train", &config_text, "--run", &run_text];
+        sets.iter().for_each(|set| arguments.extend(["--set", set]));
+        fails(&arguments, 2, parts);
+        assert!(!run.exists(), "nothing is created");
+    };
+    let good = "[game]\nid = 'tic-tac-toe'\n";
+    train(
+        "[game]\nid = 'tic-tac-toe'\n[search]\nsimulatons = 5\n",
+        &[],
+        &["line 4", "^", "unknown field `simulatons`", "simulations", "cpuct"],
+    );
+    train(
+        "[game]\nid = 'tic-tac-toe'\n[search]\ncpuct = nan # no\n",
+        &[],
+        &["line 4, column 9", "^^^", "0.01 to 100"],
+    );
+    train("[game]\nid = 'tic-tac-toe'\n[train]\nbatch = -3\n", &[], &["line 4", "^"]);
+    train("[game]\nid = 'tic-tac-toe'\n[train]\nbatch = 0\n", &[], &["line 4", "1 to 65536"]);
+    train("[game]\nid = 'chess'\n", &[], &["unknown game `chess`"]);
+    train("[game]\nid = 'tic-tac-toe'\nsize = 4\n", &[], &["unknown option `game.size`", "no options"]);
+    train("game = 3 3\n", &[], &["line 1"]);
+    train("seed = 1\n", &[], &["missing field `game`"]);
+    train(good, &["search.simulatons=5"], &["--set search.simulatons=5", "unknown field"]);
+    train(good, &["search.cpuct=nan"], &["--set search.cpuct=nan", "0.01 to 100"]);
+    train(good, &["search.cpuct"], &["key=value"]);
+    train(good, &["arena.opponent=nobody"], &["arena.opponent", "unknown agent `nobody`"]);
+    fails(&["train", "no/such.toml"], 2, &["no/such.toml"]);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(["perft", "phage", "--depth", "3", "--divide"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), err(&output).as_str()), (Some(0), ""));
+}
+
+/// Killed without warning again and again, the same command ends with the files of a run that was left alone.
+#[test]
+fn a_killed_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (alone, killed) = (path("alone"), path("killed"));
+    let sets =
+        ["--set", "train.samples_per_position=20", "--set", "arena.games=0", "--set", "arena.final_games=0"];
+    let arguments = |run: &str| {
+        [&["train", "configs/smoke.toml", "--run", run][..], &sets]
+            .concat()
+            .iter()
+            .map(|s| s.to_string())
+            .collect::<Vec<_>>()
+    };
+    let whole = Instant::now();
+    let left_alone = arguments(&alone);
+    succeeds(&left_alone.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    let whole = whole.elapsed();
+    for part in 1..=6u32 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+            .args(arguments(&killed))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::max(whole * part / 10, Duration::from_millis(20)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let arguments = arguments(&killed);
+    succeeds(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    for below in
+        ["selfplay/generation-0003/shard-0001.jsonl.zst", "checkpoints/generation-0003/weights.safetensors"]
+    {
+        let read = |run: &str| std::fs::read(Path::new(run).join(below)).unwrap();
+        assert!(read(&alone) == read(&killed), "{below} differs");
+    }
+    let leftovers = walk(Path::new(&killed)).into_iter().filter(|name| name.contains(".tmp-")).count();
+    assert_eq!(leftovers, 0);
+}
+
+fn walk(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        names.push(entry.file_name().to_string_lossy().into_owned());
+        if entry.path().is_dir() {
+            names.extend(walk(&entry.path()));
+        }
+    }
+    names
+}

@@ -1,0 +1,268 @@
+//! The whole pipeline on configs/smoke.toml: it runs, resumes, and writes the same bytes whatever happens.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::checkpoint::Checkpoint;
+use petteia::config::Config;
+use petteia::error::Error;
+use petteia::export::{Format, export};
+use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::games::connect_four::ConnectFour;
+use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::pipeline::{Event, Observer, Summary, train};
+use petteia::random::{Purpose, stream};
+use petteia::replay::store;
+
+fn smoke(sets: &[&str]) -> Config {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml");
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    Config::parse("configs/smoke.toml", &fs::read_to_string(path).unwrap(), &sets).unwrap()
+}
+
+fn game() -> (TicTacToe, GameIdentity) {
+    let game = TicTacToe::new(&GameOptions::default()).unwrap();
+    let identity = identity(&game, &GameOptions::default());
+    (game, identity)
+}
+
+/// Remembers warnings, and stops the run after a number of events.
+#[derive(Default)]
+struct Watcher {
+    events: AtomicUsize,
+    stop_after: Option<usize>,
+    warnings: Mutex<Vec<String>>,
+    resumed: Mutex<Vec<(usize, usize)>>,
+}
+
+impl Observer for Watcher {
+    fn event(&self, event: Event) {
+        self.events.fetch_add(1, Ordering::SeqCst);
+        match event {
+            Event::Warning(text) => self.warnings.lock().unwrap().push(text),
+            Event::Resumed(generation, positions) => {
+                self.resumed.lock().unwrap().push((generation, positions))
+            }
+            _ => {}
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop_after.is_some_and(|limit| self.events.load(Ordering::SeqCst) >= limit)
+    }
+}
+
+fn run(config: &Config, folder: &Path, watcher: &Watcher) -> Result<Summary, Error> {
+    let (game, identity) = game();
+    train(&game, &identity, config, folder, watcher)
+}
+
+/// The weights of a run's checkpoints. (burn writes an optimizer's state in no fixed order.)
+fn weights(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = files(folder, "checkpoints");
+    found.retain(|path, _| path.ends_with("weights.safetensors"));
+    found
+}
+
+/// Every file of a part of a run, with its bytes.
+fn files(folder: &Path, below: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.join(below)];
+    while let Some(path) = open.pop() {
+        match path.is_dir() {
+            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
+            false => {
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn lines(folder: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_run_writes_what_it_should_and_the_loss_falls() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_folder = folder.path().join("run");
+    let config = smoke(&["train.samples_per_position=40"]);
+    let summary = run(&config, &run_folder, &Watcher::default()).unwrap();
+    assert_eq!(summary.generations, 3);
+    let (opponent, result) = summary.evaluation.unwrap();
+    assert_eq!((opponent.as_str(), result.games), ("random", 20));
+    assert_eq!(
+        files(&run_folder, "selfplay").len(),
+        3 * 2 * 2,
+        "two shards and their checksums a generation"
+    );
+    assert_eq!(files(&run_folder, "checkpoints").len(), 3 * 3);
+    // each generation has targets of its own, so compare within the first
+    let losses: Vec<f64> = lines(&run_folder)
+        .iter()
+        .filter(|line| line["kind"] == "train" && line["generation"] == 1)
+        .map(|line| {
+            let excess = line["policy_loss"].as_f64().unwrap() - line["policy_floor"].as_f64().unwrap();
+            excess + line["value_loss"].as_f64().unwrap()
+        })
+        .collect();
+    let (first, last) = (losses[0], *losses.last().unwrap());
+    assert!(last < first * 0.8, "the loss goes from {first} to {last}");
+    let evaluations = lines(&run_folder).iter().filter(|line| line["kind"] == "evaluation").count();
+    assert_eq!(evaluations, 3);
+}
+
+#[test]
+fn one_thread_and_two_write_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = smoke(&["train.generations=2", "selfplay.batch=8"]);
+    let mut written = Vec::new();
+    for threads in [1, 2] {
+        let path = folder.path().join(threads.to_string());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&config, &path, &Watcher::default())).unwrap();
+        written.push((files(&path, "selfplay"), weights(&path)));
+    }
+    assert_eq!(written[0].0.len(), 2 * 4 * 2);
+    assert!(written[0] == written[1], "shards or weights differ");
+}
+
+#[test]
+fn an_interrupted_run_ends_with_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = smoke(&[]);
+    let whole = folder.path().join("whole");
+    let watcher = Watcher::default();
+    run(&config, &whole, &watcher).unwrap();
+    let all = watcher.events.load(Ordering::SeqCst);
+    let expected = (files(&whole, "selfplay"), weights(&whole));
+    for part in 1..8 {
+        let path = folder.path().join(part.to_string());
+        let stopper = Watcher { stop_after: Some(all * part / 8), ..Watcher::default() };
+        let stopped = run(&config, &path, &stopper);
+        assert!(matches!(stopped, Err(Error::Interrupted)), "part {part}: {stopped:?}");
+        let watcher = Watcher::default();
+        run(&config, &path, &watcher).unwrap();
+        let found = (files(&path, "selfplay"), weights(&path));
+        assert!(found == expected, "part {part}: other bytes than the uninterrupted run");
+        let kinds = |folder: &Path| {
+            lines(folder)
+                .iter()
+                .map(|line| (line["kind"].clone(), line["generation"].clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&path), kinds(&whole), "part {part}");
+    }
+}
+
+#[test]
+fn a_finished_run_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = smoke(&["train.generations=1"]);
+    run(&config, folder.path(), &Watcher::default()).unwrap();
+    let before = files(folder.path(), "");
+    let again = run(&config, folder.path(), &Watcher::default()).unwrap();
+    assert_eq!(again.evaluation.unwrap().1.games, 20);
+    assert!(files(folder.path(), "") == before);
+}
+
+#[test]
+fn the_window_after_a_restart_is_the_window_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = smoke(&["replay.window=400"]);
+    run(&config, folder.path(), &Watcher::default()).unwrap();
+    let window =
+        lines(folder.path()).iter().rev().find(|line| line["kind"] == "selfplay").unwrap()["window"].clone();
+    let watcher = Watcher::default();
+    run(&config, folder.path(), &watcher).unwrap();
+    assert_eq!(*watcher.resumed.lock().unwrap(), [(3, window.as_u64().unwrap() as usize)]);
+    assert!(window.as_u64().unwrap() >= 400);
+}
+
+#[test]
+fn damaged_shards_are_named_and_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
+    // a flipped byte in one, a result that the rules deny in the other
+    let flipped = store::shard_path(folder.path(), 3, 0);
+    let mut bytes = fs::read(&flipped).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&flipped, bytes).unwrap();
+    let lying = store::shard_path(folder.path(), 3, 1);
+    let (game, identity) = game();
+    let mut records = store::read_shard(&lying, &game, &identity).unwrap();
+    records[2].outcome = if records[2].outcome == "draw" { "first".into() } else { "draw".into() };
+    store::write_shard(&lying, &records).unwrap();
+    let watcher = Watcher::default();
+    run(&smoke(&[]), folder.path(), &watcher).unwrap();
+    let warnings = watcher.warnings.lock().unwrap().join("\n");
+    assert!(warnings.contains("shard-0000.jsonl.zst: the SHA-256 differs"), "{warnings}");
+    assert!(
+        warnings.contains("shard-0001.jsonl.zst: line 3: the record says that the outcome is"),
+        "{warnings}"
+    );
+    assert!(!flipped.exists() && !lying.exists(), "they are renamed");
+    assert!(flipped.with_file_name("shard-0000.jsonl.zst.bad").exists());
+}
+
+#[test]
+fn other_settings_are_refused_with_the_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&["train.generations=1"]), folder.path(), &Watcher::default()).unwrap();
+    let before = files(folder.path(), "");
+    let error = run(&smoke(&["train.generations=1", "search.cpuct=2"]), folder.path(), &Watcher::default())
+        .unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    let text = error.to_string();
+    assert!(text.contains("search.cpuct: 1.5 / 2.0") && text.contains("--run DIR"), "{text}");
+    assert!(files(folder.path(), "") == before, "nothing is overwritten");
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("thesis.txt"), "mine").unwrap();
+    let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
+    assert!(error.contains("is no run folder"), "{error}");
+    assert_eq!(files(folder.path(), "").len(), 1);
+}
+
+#[test]
+fn a_run_of_another_game_is_refused_as_an_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&["train.generations=1"]), folder.path(), &Watcher::default()).unwrap();
+    let other = ConnectFour::new(&GameOptions::default()).unwrap();
+    let spec = AgentSpec::parse(&folder.path().display().to_string()).unwrap();
+    let error =
+        Contestant::new(&other, &identity(&other, &GameOptions::default()), &spec).err().unwrap().to_string();
+    assert!(error.contains("has game tic-tac-toe, but connect-four is asked for"), "{error}");
+    // and so is another encoding
+    let (game, mut identity) = game();
+    identity.encoding = 99;
+    let error = Contestant::new(&game, &identity, &spec).err().unwrap().to_string();
+    assert!(error.contains("has encoding version 1, but 99 is asked for"), "{error}");
+}
+
+#[test]
+fn an_export_plays_like_its_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&["train.generations=1"]), &folder.path().join("run"), &Watcher::default()).unwrap();
+    let file = folder.path().join("ttt.safetensors");
+    let checkpoint = Checkpoint::find(&folder.path().join("run")).unwrap();
+    export(&checkpoint, Format::Safetensors, &file).unwrap();
+    let (game, identity) = game();
+    let analyze = |path: &Path| {
+        let spec = AgentSpec::parse(&format!("{}:30", path.display())).unwrap();
+        let contestant = Contestant::new(&game, &identity, &spec).unwrap();
+        let analysis = contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap().analyze(&game.initial());
+        (analysis.action, analysis.value, analysis.visits)
+    };
+    assert_eq!(analyze(&file), analyze(&checkpoint.path));
+    assert_eq!(Checkpoint::find(&file).unwrap().manifest.step, checkpoint.manifest.step);
+}
