@@ -165,7 +165,7 @@ impl Checkpoint {
     /// A trainer that goes on from here.
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let (optimizer, place) = self.file(OPTIMIZER)?;
-        let trainer = Trainer::new(&config.train, self.manifest.game.shape, self.network(device)?);
+        let trainer = Trainer::new(&config.train, self.network(device)?);
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 

@@ -133,8 +133,8 @@ impl Default for SearchConfig {
 pub struct SelfplayConfig {
     /// Games a generation, 1..=10000000 (default 512).
     pub games: usize,
-    /// Games in flight together; their leaves form one batch and their records one shard,
-    /// 1..=65536 (default 64).
+    /// Games in flight together on one thread; their leaves form one batch and their records one shard,
+    /// 1..=65536 (default 128).
     pub batch: usize,
     /// Temperature of the first `temperature_plies` plies, 0..=10 (default 1).
     pub temperature: f32,
@@ -166,7 +166,7 @@ impl Default for SelfplayConfig {
     fn default() -> Self {
         SelfplayConfig {
             games: 512,
-            batch: 64,
+            batch: 128,
             temperature: 1.0,
             temperature_plies: 16,
             temperature_final: 0.2,
@@ -288,7 +288,7 @@ impl Config {
         let named = |what: &str| Error::Config(format!("{place}: {}", what.trim_end()));
         let checked: Config = toml::from_str(source).map_err(|e| named(&e.to_string()))?;
         if let Err(problem) = checked.check() {
-            return Err(named(&problem.shown_in(source)));
+            return Err(named(&show(source, problem.key, &problem.says)));
         }
         let mut table: toml::Table = toml::from_str(source).map_err(|e| named(&e.to_string()))?;
         let mut config = checked;
@@ -367,34 +367,28 @@ struct RangeProblem {
     says: String,
 }
 
-impl RangeProblem {
-    /// The problem with the line of `source` that holds the key and a caret under its value.
-    fn shown_in(&self, source: &str) -> String {
-        let (section, name) = self.key.split_once('.').unwrap_or(("", self.key));
-        let mut inside = section.is_empty();
-        for (number, line) in source.lines().enumerate() {
-            let text = line.trim();
-            if text.starts_with('[') {
-                inside = text.trim_matches(['[', ']', ' ']) == section;
-            }
-            let Some((key, value)) = line.split_once('=').filter(|_| inside) else { continue };
-            if key.trim() == name {
-                let at = line.len() - value.trim_start().len();
-                let width = value.split('#').next().unwrap_or("").trim().len().max(1);
-                let gutter = " ".repeat((number + 1).to_string().len());
-                return format!(
-                    "line {}, column {}\n{gutter} |\n{} | {line}\n{gutter} | {}{}\n{}",
-                    number + 1,
-                    at + 1,
-                    number + 1,
-                    " ".repeat(at),
-                    "^".repeat(width),
-                    self.says,
-                );
-            }
+/// `says` below the line of `source` that sets `key` (`section.name`), with a caret under its value; `says`
+/// alone when no line does.
+pub fn show(source: &str, key: &str, says: &str) -> String {
+    let (section, name) = key.split_once('.').unwrap_or(("", key));
+    let mut inside = section.is_empty();
+    for (number, line) in (1..).zip(source.lines()) {
+        let text = line.trim();
+        if text.starts_with('[') {
+            inside = text.trim_matches(['[', ']', ' ']) == section;
         }
-        self.says.clone()
+        let Some((key, value)) = line.split_once('=').filter(|_| inside) else { continue };
+        if key.trim() == name {
+            let at = line.len() - value.trim_start().len();
+            let width = value.split('#').next().unwrap_or("").trim().len().max(1);
+            let gutter = " ".repeat(number.to_string().len());
+            let (column, indent, carets) = (at + 1, " ".repeat(at), "^".repeat(width));
+            return format!(
+                "line {number}, column {column}\n{gutter} |\n{number} | {line}\n{gutter} | {indent}{carets}\n{says}"
+            );
+        }
     }
+    says.to_string()
 }
 
 fn range(key: &'static str, value: f64, low: f64, high: f64) -> Result<(), RangeProblem> {

@@ -256,7 +256,10 @@ impl GameIdentity {
     /// Refuses when `self`, read from `place`, is not the game `expected`; says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let differs = |what: &str, found: String, wanted: String| {
-            Err(Error::Mismatch(format!("{place} has {what} {found}, but {wanted} is asked for")))
+            Err(Error::Mismatch(format!(
+                "{place} has {what} {found}, but {wanted} is asked for: \
+                 use it for the game and with the program version that made it, or train anew"
+            )))
         };
         if self.id != expected.id {
             return differs("game", self.id.clone(), expected.id.clone());

@@ -111,7 +111,7 @@ pub fn train<G: Game>(
         }
         None => {
             let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
-            Trainer::new(&config.train, identity.shape, network)
+            Trainer::new(&config.train, network)
         }
     };
     let mut window = Window::new(config.replay.window, identity.shape);

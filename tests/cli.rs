@@ -129,7 +129,7 @@ fn analyze_answers_each_line() {
     let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", "rollout:200"], input));
     assert_eq!(lines[0]["action"], "b3");
     assert_eq!(lines[0]["value"], 1.0);
-    assert_eq!(lines[0]["pv"][0], "b3");
+    assert_eq!(lines[0]["principal_variation"][0], "b3");
     assert!(lines[0]["visits"].as_object().unwrap().len() == 5);
     assert!(lines[1]["action"].is_null() && lines[1]["outcome"] == "first" && lines[1]["value"] == -1.0);
 }
@@ -211,8 +211,12 @@ fn wrong_settings_are_explained() {
     );
     train("[game]\nid = 'tic-tac-toe'\n[train]\nbatch = -3\n", &[], &["line 4", "^"]);
     train("[game]\nid = 'tic-tac-toe'\n[train]\nbatch = 0\n", &[], &["line 4", "1 to 65536"]);
-    train("[game]\nid = 'chess'\n", &[], &["unknown game `chess`"]);
-    train("[game]\nid = 'tic-tac-toe'\nsize = 4\n", &[], &["unknown option `game.size`", "no options"]);
+    train("[game]\nid = 'chess'\n", &[], &["line 2, column 6", "^^^^^^^", "unknown game `chess`"]);
+    train(
+        "[game]\nid = 'tic-tac-toe'\nsize = 4\n",
+        &[],
+        &["line 3", "^", "unknown option `game.size`", "no options"],
+    );
     train("game = 3 3\n", &[], &["line 1"]);
     train("seed = 1\n", &[], &["missing field `game`"]);
     train(good, &["search.simulatons=5"], &["--set search.simulatons=5", "unknown field"]);
@@ -233,6 +237,32 @@ fn a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), err(&output).as_str()), (Some(0), ""));
+}
+
+/// Ctrl-C: the run says where it stands, exits 0, and the same command goes on.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_cleanly() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run").display().to_string();
+    let arguments =
+        ["train", "configs/smoke.toml", "--run", &run, "--set", "selfplay.bootstrap_games=200000"];
+    let child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let shard = Path::new(&run).join("selfplay/generation-0001/shard-0001.jsonl.zst.sha256");
+    while !shard.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(out(&output).contains("interrupted"), "{}", out(&output));
+    assert!(walk(Path::new(&run)).iter().all(|name| !name.starts_with(".tmp-")));
 }
 
 /// Killed without warning again and again, the same command ends with the files of a run that was left alone.
@@ -287,4 +317,10 @@ fn walk(folder: &Path) -> Vec<String> {
         }
     }
     names
+}
+
+/// The behaviour of the search. A change of it is a decision: put the new number here and into the commit's message.
+#[test]
+fn the_search_behaves_as_before() {
+    assert_eq!(out(&succeeds(&["bench", "signature"], "")).trim(), "399d327c4f2f704b");
 }

@@ -95,7 +95,7 @@ fn trained(
     assert_eq!(window.push(game, identity, &records).unwrap(), positions.len());
     let net = NetConfig { filters: 32, blocks: 2, value_hidden: 64, ..NetConfig::default() };
     let network = Network::new(&net, identity.shape, 1, &training_device());
-    let mut trainer = Trainer::new(&config, identity.shape, network);
+    let mut trainer = Trainer::new(&config, network);
     for step in 0..steps {
         let rate = petteia::train::schedule::learning_rate(&config, step, step as f64 / steps as f64);
         let mut random = stream(1, Purpose::Sampling, &[step as u64]);

@@ -24,18 +24,14 @@ fn random(name: u64) -> Random {
 }
 
 fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
-    let mut batch = Batch {
-        len,
-        planes: (0..len * shape.input_len()).map(|_| random.random::<f32>()).collect(),
-        policy: vec![0.0; len * shape.actions],
-        illegal: (0..len * shape.actions).map(|_| random.random::<f32>() < 0.5).collect(),
-        wdl: vec![0.0; len * 3],
-    };
+    let mut batch = Batch::empty(len, shape);
+    batch.planes.mapv_inplace(|_| random.random());
+    batch.illegal.mapv_inplace(|_| random.random::<f32>() < 0.5);
     for row in 0..len {
-        let action = row * shape.actions + random.random_range(0..shape.actions);
-        batch.illegal[action] = false;
-        batch.policy[action] = 1.0;
-        batch.wdl[row * 3 + random.random_range(0..3)] = 1.0;
+        let action = random.random_range(0..shape.actions);
+        batch.illegal[[row, action]] = false;
+        batch.policy[[row, action]] = 1.0;
+        batch.wdl[[row, random.random_range(0..3)]] = 1.0;
     }
     batch
 }
@@ -51,8 +47,7 @@ fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
 
 fn trained(steps: u64) -> Trainer {
     let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
-    let mut trainer =
-        Trainer::new(&config.train, SHAPE, Network::new(&small(), SHAPE, 1, &training_device()));
+    let mut trainer = Trainer::new(&config.train, Network::new(&small(), SHAPE, 1, &training_device()));
     for step in 0..steps {
         trainer.train(&batch(SHAPE, 16, &mut random(step)), 0.01);
     }
@@ -64,7 +59,7 @@ fn trained(steps: u64) -> Trainer {
 fn a_snapshot_does_not_change_while_training_goes_on() {
     let mut trainer = trained(3);
     let snapshot = trainer.snapshot();
-    let input = batch(SHAPE, 4, &mut random(99)).planes;
+    let input = batch(SHAPE, 4, &mut random(99)).planes.into_raw_vec_and_offset().0;
     let before = outputs(&snapshot, &input, SHAPE);
     for step in 0..5 {
         trainer.train(&batch(SHAPE, 16, &mut random(50 + step)), 0.01);
@@ -77,7 +72,7 @@ fn a_snapshot_does_not_change_while_training_goes_on() {
 #[test]
 fn rows_of_a_snapshot_are_independent_of_the_batch() {
     let snapshot = trained(3).snapshot();
-    let input = batch(SHAPE, 7, &mut random(98)).planes;
+    let input = batch(SHAPE, 7, &mut random(98)).planes.into_raw_vec_and_offset().0;
     let together = outputs(&snapshot, &input, SHAPE);
     for row in 0..7 {
         let alone = outputs(&snapshot, &input[row * SHAPE.input_len()..(row + 1) * SHAPE.input_len()], SHAPE);
@@ -103,7 +98,7 @@ fn a_saved_trainer_goes_on_bit_for_bit() {
     let saved = checkpoint::save(folder.path(), &config, &identity, 1, &original).unwrap();
     let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &training_device()).unwrap();
     assert_eq!(loaded.step, 5);
-    let input = batch(SHAPE, 4, &mut random(97)).planes;
+    let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
     assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
     for step in 0..4 {
         let batch = batch(SHAPE, 16, &mut random(60 + step));
@@ -116,7 +111,7 @@ fn a_saved_trainer_goes_on_bit_for_bit() {
 /// Trap: burn's parameters are lazy and its generator is global: weights would depend on who drew before.
 #[test]
 fn first_weights_depend_on_the_seed_alone() {
-    let input = batch(SHAPE, 2, &mut random(96)).planes;
+    let input = batch(SHAPE, 2, &mut random(96)).planes.into_raw_vec_and_offset().0;
     let first = Network::new(&small(), SHAPE, 7, &device());
     let other = Network::new(&small(), SHAPE, 8, &device());
     device().seed(12345);
@@ -161,7 +156,7 @@ impl Job for FusedAgainstBurn {
         let shape = game.shape();
         let config = NetConfig { filters: 24, blocks: 2, ..NetConfig::default() };
         let train = Config::parse("test", "game.id = 'phage'", &[]).unwrap().train;
-        let mut trainer = Trainer::new(&train, shape, Network::new(&config, shape, 1, &training_device()));
+        let mut trainer = Trainer::new(&train, Network::new(&config, shape, 1, &training_device()));
         for step in 0..3 {
             trainer.train(&batch(shape, 16, &mut random(step)), 0.01);
         }
@@ -206,7 +201,7 @@ fn the_fused_forward_agrees_with_burn_on_every_game() {
 #[test]
 fn the_fused_forward_agrees_with_burn_on_logits() {
     let snapshot = trained(3).snapshot();
-    let input = batch(SHAPE, 5, &mut random(95)).planes;
+    let input = batch(SHAPE, 5, &mut random(95)).planes.into_raw_vec_and_offset().0;
     let net = CpuNet::new(&snapshot.weights(SHAPE));
     let (mut policy, mut wdl) = (vec![0.0; 5 * SHAPE.actions], vec![0.0; 15]);
     net.forward(&mut net.scratch(), &input, &mut policy, &mut wdl);

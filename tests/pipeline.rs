@@ -133,6 +133,28 @@ fn one_thread_and_two_write_the_same_bytes() {
     assert!(written[0] == written[1], "shards or weights differ");
 }
 
+/// What a game looks like does not depend on the games that share its batch.
+#[test]
+fn batches_of_one_and_of_many_play_the_same_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let (game, identity) = game();
+    let mut played = Vec::new();
+    for batch in [1, 32] {
+        let path = folder.path().join(batch.to_string());
+        run(&smoke(&["train.generations=2", &format!("selfplay.batch={batch}")]), &path, &Watcher::default())
+            .unwrap();
+        let shards = store::list(&path).unwrap();
+        assert_eq!(shards.len(), 2 * 32 / batch);
+        played.push(
+            shards
+                .iter()
+                .flat_map(|(_, shard)| store::read_shard(shard, &game, &identity).unwrap())
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert!(played[0] == played[1], "the games differ");
+}
+
 #[test]
 fn an_interrupted_run_ends_with_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();

@@ -41,7 +41,7 @@ impl Job for Analyze {
             if let Some(outcome) = game.outcome(&state) {
                 let value = outcome.value_for(game.to_move(&state));
                 print(
-                    json!({"position": text, "outcome": outcome.id(), "action": null, "value": value, "visits": {}, "pv": []}),
+                    json!({"position": text, "outcome": outcome.id(), "action": null, "value": value, "visits": {}, "principal_variation": []}),
                 )?;
                 continue;
             }
@@ -61,7 +61,7 @@ fn shown<G: Game>(game: &G, text: &str, state: &G::State, analysis: &Analysis) -
         analysis.visits.iter().map(|&(action, visits)| (action_text(action), visits.into())).collect();
     json!({
         "position": text, "outcome": null, "action": action_text(analysis.action), "value": analysis.value,
-        "visits": visits, "pv": line_text(game, state, &analysis.principal_variation),
+        "visits": visits, "principal_variation": line_text(game, state, &analysis.principal_variation),
     })
 }
 

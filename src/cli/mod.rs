@@ -3,6 +3,7 @@
 
 mod analyze;
 mod arena;
+mod bench;
 mod check_game;
 mod export;
 mod games;
@@ -39,6 +40,7 @@ enum Command {
     Perft(perft::Perft),
     Replay(replay::Replay),
     CheckGame(check_game::CheckGame),
+    Bench(bench::Bench),
 }
 
 impl Cli {
@@ -51,6 +53,7 @@ impl Cli {
             Command::Analyze(command) => on_game(&command.game.clone(), command),
             Command::Export(command) => command.run(),
             Command::Games(command) => command.run(),
+            Command::Bench(command) => command.run(),
             Command::Perft(command) => on_game(&command.game.clone(), command),
             Command::Replay(command) => on_game(&command.game.clone(), command),
             Command::CheckGame(command) => on_game(&command.game.clone(), command),

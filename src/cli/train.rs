@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::progress::{Screen, duration, verdict};
 use super::{catch_interrupts, print, use_threads};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
 use crate::games::{Job, with_game};
@@ -39,20 +39,33 @@ struct TrainGame<'a> {
 impl Train {
     /// Reads the config, trains, and says what came out.
     pub fn run(self) -> Result<()> {
-        let config = self.read_config()?;
+        let (config, source) = self.read_config()?;
         let name = self.config.file_stem().unwrap_or_default();
         let folder = self.run.clone().unwrap_or_else(|| Path::new("runs").join(name));
         use_threads(self.threads)?;
         catch_interrupts();
-        with_game(&config.game.id, &config.game.options, TrainGame { config: &config, folder: &folder })?
+        let job = TrainGame { config: &config, folder: &folder };
+        match with_game(&config.game.id, &config.game.options, job) {
+            Ok(result) => result,
+            Err(error) => Err(self.locate(&config, &source, error)),
+        }
     }
 
-    fn read_config(&self) -> Result<Config> {
+    /// An id or option that the registry refused, shown where the config has it.
+    fn locate(&self, config: &Config, source: &str, error: Error) -> Error {
+        let text = error.to_string();
+        let option =
+            config.game.options.keys().map(|name| format!("game.{name}")).find(|key| text.contains(key));
+        let key = option.unwrap_or_else(|| "game.id".into());
+        Error::Config(format!("{}: {}", self.config.display(), config::show(source, &key, &text)))
+    }
+
+    fn read_config(&self) -> Result<(Config, String)> {
         let place = self.config.display().to_string();
         let bytes =
             storage::read(&self.config).map_err(|e| Error::Config(format!("cannot read the config: {e}")))?;
         let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
-        Config::parse(&place, &text, &self.set)
+        Ok((Config::parse(&place, &text, &self.set)?, text))
     }
 }
 

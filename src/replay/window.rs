@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use ndarray::{Array2, Array4, Axis};
 use rand::RngExt;
 
 use super::record::Record;
@@ -24,19 +25,34 @@ pub struct Window {
     action_maps: Vec<(Symmetry, Vec<u16>)>,
 }
 
-/// Training rows, row-major.
-#[derive(Clone, Debug, Default)]
+/// Training rows.
+#[derive(Clone, Debug)]
 pub struct Batch {
+    /// `[rows, planes, h, w]`
+    pub planes: Array4<f32>,
+    /// `[rows, actions]`, 0 where illegal.
+    pub policy: Array2<f32>,
+    /// `[rows, actions]`
+    pub illegal: Array2<bool>,
+    /// `[rows, 3]`: win, draw, loss for the player to move.
+    pub wdl: Array2<f32>,
+}
+
+impl Batch {
+    /// Rows without any legal action, to be filled.
+    pub fn empty(rows: usize, shape: Shape) -> Batch {
+        Batch {
+            planes: Array4::zeros((rows, shape.planes, shape.height, shape.width)),
+            policy: Array2::zeros((rows, shape.actions)),
+            illegal: Array2::from_elem((rows, shape.actions), true),
+            wdl: Array2::zeros((rows, 3)),
+        }
+    }
+
     /// Rows.
-    pub len: usize,
-    /// `[len, planes, h, w]`
-    pub planes: Vec<f32>,
-    /// `[len, actions]`, 0 where illegal.
-    pub policy: Vec<f32>,
-    /// `[len, actions]`
-    pub illegal: Vec<bool>,
-    /// `[len, 3]`: win, draw, loss for the player to move.
-    pub wdl: Vec<f32>,
+    pub fn rows(&self) -> usize {
+        self.wdl.nrows()
+    }
 }
 
 impl Window {
@@ -89,7 +105,7 @@ impl Window {
     /// `len` samples drawn with replacement, each under a random symmetry. `search_share` of the value
     /// target is the search's own value.
     pub fn draw(&self, len: usize, search_share: f32, random: &mut Random) -> Batch {
-        let mut batch = self.empty_batch(len);
+        let mut batch = Batch::empty(len, self.shape);
         for row in 0..len {
             let sample = self.sample(random.random_range(0..self.positions));
             let symmetry = choose(random, sample.symmetries);
@@ -100,21 +116,11 @@ impl Window {
 
     /// A batch of these samples as they are.
     pub fn rows(&self, picked: &[usize]) -> Batch {
-        let mut batch = self.empty_batch(picked.len());
+        let mut batch = Batch::empty(picked.len(), self.shape);
         for (row, &index) in picked.iter().enumerate() {
             self.write(&mut batch, row, self.sample(index), Symmetry::IDENTITY, 0.0);
         }
         batch
-    }
-
-    fn empty_batch(&self, len: usize) -> Batch {
-        Batch {
-            len,
-            planes: vec![0.0; len * self.shape.input_len()],
-            policy: vec![0.0; len * self.shape.actions],
-            illegal: vec![true; len * self.shape.actions],
-            wdl: vec![0.0; len * 3],
-        }
     }
 
     fn sample(&self, mut index: usize) -> &Sample {
@@ -128,18 +134,19 @@ impl Window {
     }
 
     fn write(&self, batch: &mut Batch, row: usize, sample: &Sample, symmetry: Symmetry, search_share: f32) {
-        let (inputs, actions) = (self.shape.input_len(), self.shape.actions);
-        sample.planes.mapped(symmetry).expand(&mut batch.planes[row * inputs..(row + 1) * inputs]);
+        let mut planes = batch.planes.index_axis_mut(Axis(0), row);
+        sample.planes.mapped(symmetry).expand(planes.as_slice_mut().expect("rows are contiguous"));
         let map = self.action_maps.iter().find(|(known, _)| *known == symmetry).map(|(_, map)| map);
         for (action, share) in &sample.policy {
             let index = map.map_or(action.0, |map| map[action.index()]) as usize;
-            batch.policy[row * actions + index] = *share;
-            batch.illegal[row * actions + index] = false;
+            batch.policy[[row, index]] = *share;
+            batch.illegal[[row, index]] = false;
         }
         let mix = |outcome: f32, search: f32| (1.0 - search_share) * outcome + search_share * search;
         let (outcome, search) = (sample.outcome, sample.search);
-        let wdl =
-            [mix(outcome.win, search.win), mix(outcome.draw, search.draw), mix(outcome.loss, search.loss)];
-        batch.wdl[row * 3..(row + 1) * 3].copy_from_slice(&wdl);
+        let parts = [(outcome.win, search.win), (outcome.draw, search.draw), (outcome.loss, search.loss)];
+        for (column, (outcome, search)) in parts.into_iter().enumerate() {
+            batch.wdl[[row, column]] = mix(outcome, search);
+        }
     }
 }

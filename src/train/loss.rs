@@ -1,7 +1,8 @@
 //! The two losses: cross entropy of the policy over legal actions, cross entropy of win/draw/loss.
 
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
+use ndarray::{ArrayRef, Dimension};
 
 use crate::replay::window::Batch;
 
@@ -21,17 +22,16 @@ pub fn losses(
     logits: Tensor<2>,
     wdl: Tensor<2>,
     batch: &Batch,
-    actions: usize,
     value_weight: f32,
     device: &Device,
 ) -> (Tensor<1>, Losses) {
-    let n = batch.len;
-    let target = Tensor::<2>::from_data(TensorData::new(batch.policy.clone(), [n, actions]), device);
-    let illegal = Tensor::<2, Bool>::from_data(TensorData::new(batch.illegal.clone(), [n, actions]), device);
+    let n = batch.rows();
+    let target = Tensor::<2>::from_data(data(&batch.policy), device);
+    let illegal = Tensor::<2, Bool>::from_data(data(&batch.illegal), device);
     // -1e9, not -inf: 0 * -inf would be NaN
     let log_policy = log_softmax(logits.mask_fill(illegal, -1e9), 1);
     let policy = (target * log_policy).sum().neg() / n as f32;
-    let target = Tensor::<2>::from_data(TensorData::new(batch.wdl.clone(), [n, 3]), device);
+    let target = Tensor::<2>::from_data(data(&batch.wdl), device);
     let value = (target * log_softmax(wdl, 1)).sum().neg() / n as f32;
     let losses = Losses {
         policy: policy.clone().into_scalar(),
@@ -39,4 +39,9 @@ pub fn losses(
         policy_floor: batch.policy.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum::<f32>() / n as f32,
     };
     (policy + value * value_weight, losses)
+}
+
+/// An array as burn takes it.
+pub fn data<E: Element, D: Dimension>(array: &ArrayRef<E, D>) -> TensorData {
+    TensorData::new(array.iter().copied().collect::<Vec<E>>(), array.shape().to_vec())
 }

@@ -7,11 +7,10 @@ use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 
 use crate::config::{OptimizerKind, TrainConfig};
 use crate::error::{Error, Result};
-use crate::game::Shape;
 use crate::net::model::{self, Network};
 use crate::replay::window::Batch;
 use loss::Losses;
@@ -19,7 +18,6 @@ use loss::Losses;
 /// A network under training with its optimizer.
 pub struct Trainer {
     config: TrainConfig,
-    shape: Shape,
     network: Option<Network>,
     optimizer: ModuleOptimizer,
     /// Optimizer steps so far, over all generations.
@@ -28,14 +26,8 @@ pub struct Trainer {
 
 impl Trainer {
     /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
-    pub fn new(config: &TrainConfig, shape: Shape, network: Network) -> Trainer {
-        Trainer {
-            config: config.clone(),
-            shape,
-            network: Some(network),
-            optimizer: optimizer(config),
-            step: 0,
-        }
+    pub fn new(config: &TrainConfig, network: Network) -> Trainer {
+        Trainer { config: config.clone(), network: Some(network), optimizer: optimizer(config), step: 0 }
     }
 
     /// Goes on with a saved optimizer, read from `place`.
@@ -80,10 +72,8 @@ impl Trainer {
 
     fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
         let device = network.devices().into_iter().next().unwrap_or_else(model::training_device);
-        let (n, shape) = (batch.len, self.shape);
-        let planes = TensorData::new(batch.planes.clone(), [n, shape.planes, shape.height, shape.width]);
-        let (logits, wdl) = network.forward(Tensor::from_data(planes, &device));
-        loss::losses(logits, wdl, batch, shape.actions, self.config.value_weight, &device)
+        let (logits, wdl) = network.forward(Tensor::from_data(loss::data(&batch.planes), &device));
+        loss::losses(logits, wdl, batch, self.config.value_weight, &device)
     }
 }
 
@@ -158,6 +148,7 @@ impl ModuleVisitor for Scale<'_> {
 mod tests {
     use super::*;
     use crate::config::NetConfig;
+    use crate::game::Shape;
 
     const SHAPE: Shape = Shape { planes: 2, height: 3, width: 3, actions: 9 };
 
@@ -168,16 +159,12 @@ mod tests {
     }
 
     fn batch() -> Batch {
-        let mut batch = Batch {
-            len: 4,
-            planes: (0..4 * SHAPE.input_len()).map(|i| (i * 7 % 5) as f32).collect(),
-            policy: vec![0.0; 36],
-            illegal: vec![false; 36],
-            wdl: vec![0.0; 12],
-        };
+        let mut batch = Batch::empty(4, SHAPE);
+        batch.illegal.fill(false);
+        batch.planes.iter_mut().enumerate().for_each(|(i, x)| *x = (i * 7 % 5) as f32);
         for row in 0..4 {
-            batch.policy[row * 9 + row] = 1.0;
-            batch.wdl[row * 3 + row % 3] = 1.0;
+            batch.policy[[row, row]] = 1.0;
+            batch.wdl[[row, row % 3]] = 1.0;
         }
         batch
     }
@@ -208,7 +195,7 @@ mod tests {
     #[test]
     fn clipping_is_global_and_keeps_the_direction() {
         let network = network();
-        let trainer = Trainer::new(&TrainConfig::default(), SHAPE, network);
+        let trainer = Trainer::new(&TrainConfig::default(), network);
         let gradients = || {
             let (loss, _) = trainer.losses(trainer.network(), &batch());
             GradientsParams::from_grads(loss.backward(), trainer.network())
@@ -233,7 +220,7 @@ mod tests {
 
     #[test]
     fn every_parameter_is_trained() {
-        let mut trainer = Trainer::new(&TrainConfig::default(), SHAPE, network());
+        let mut trainer = Trainer::new(&TrainConfig::default(), network());
         let before = parameters(&trainer.snapshot());
         trainer.train(&batch(), 0.01);
         let after = parameters(&trainer.snapshot());
@@ -248,7 +235,7 @@ mod tests {
         for optimizer in [OptimizerKind::Adamw, OptimizerKind::Sgd] {
             let after = |weight_decay| {
                 let config = TrainConfig { weight_decay, optimizer, ..TrainConfig::default() };
-                let mut trainer = Trainer::new(&config, SHAPE, network());
+                let mut trainer = Trainer::new(&config, network());
                 trainer.train(&batch(), 0.01);
                 parameters(&trainer.snapshot())
             };
@@ -266,7 +253,7 @@ mod tests {
     fn illegal_actions_get_no_gradient_and_no_probability() {
         let mut batch = batch();
         batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
-        let trainer = Trainer::new(&TrainConfig::default(), SHAPE, network());
+        let trainer = Trainer::new(&TrainConfig::default(), network());
         let losses = trainer.evaluate(&batch);
         // a new network is nearly indifferent, so the loss is that of 5 legal actions, not of 9
         assert!((losses.policy - 5f32.ln()).abs() < 0.3, "{losses:?}");

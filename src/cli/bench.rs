@@ -1,0 +1,75 @@
+//! `petteia bench`: what a change did to the search.
+
+use clap::{Args, Subcommand};
+
+use super::print;
+use crate::config::SearchConfig;
+use crate::error::Result;
+use crate::game::{Game, GameOptions};
+use crate::games::{Job, ids, with_game};
+use crate::random::{Purpose, choose, stream};
+use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::search::{self, tree::Tree};
+
+const POSITIONS: u64 = 8;
+const SIMULATIONS: usize = 300;
+
+/// Measure parts of the program.
+#[derive(Args)]
+pub struct Bench {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// One number from the visits of fixed searches over all games: it changes when the search's behaviour does
+    Signature,
+}
+
+impl Bench {
+    /// Runs the benchmark.
+    pub fn run(self) -> Result<()> {
+        match self.what {
+            What::Signature => {
+                let mut signature = 0;
+                for id in ids() {
+                    signature = with_game(&id, &Default::default(), Sign(signature))?;
+                }
+                print(format_args!("{signature:016x}"))
+            }
+        }
+    }
+}
+
+struct Sign(u64);
+
+impl Job for Sign {
+    type Output = u64;
+
+    fn run<G: Game>(self, game: G, _options: GameOptions) -> u64 {
+        let mut signature = self.0;
+        for position in 0..POSITIONS {
+            let mut random = stream(1, Purpose::Opening, &[position]);
+            let mut state = game.initial();
+            for _ in 0..position {
+                if game.outcome(&state).is_some() {
+                    break;
+                }
+                let action = choose(&mut random, &game.legal(&state));
+                game.play(&mut state, action);
+            }
+            let evaluators: [Box<dyn Evaluator<G>>; 2] =
+                [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
+            for mut evaluator in evaluators {
+                let mut tree = Tree::new(game.clone(), SearchConfig::default(), state.clone());
+                search::run(&mut tree, evaluator.as_mut(), SIMULATIONS, &mut random);
+                for edge in tree.root_edges() {
+                    signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
+                        .wrapping_mul(0x0100_0000_01b3);
+                }
+            }
+        }
+        signature
+    }
+}
