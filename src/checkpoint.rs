@@ -7,14 +7,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, NetConfig};
+use crate::encode::MAX_CELLS;
 use crate::error::{Error, Result};
-use crate::game::GameIdentity;
+use crate::game::{GameIdentity, Shape};
 use crate::net::model::Network;
 use crate::storage;
 use crate::train::Trainer;
@@ -25,6 +27,8 @@ const FOLDER: &str = "checkpoints";
 const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.bin";
+/// The part of the weights file behind its header, which an export carries unchanged.
+const TENSORS: &str = "tensors";
 
 /// What a checkpoint is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,7 +49,7 @@ pub struct Manifest {
     pub seed: u64,
     /// The run's resolved settings, as TOML.
     pub config: String,
-    /// SHA-256 of each file beside the manifest.
+    /// SHA-256 of each file beside the manifest, and of the `tensors` of the weights file.
     pub files: BTreeMap<String, String>,
 }
 
@@ -77,7 +81,11 @@ pub fn save(
         config: config.to_toml(),
         files: BTreeMap::new(),
     };
-    let weights = trainer.snapshot().to_safetensors(&manifest.text())?;
+    let snapshot = trainer.snapshot();
+    // the tensors are the same whatever the header says, so their checksum can stand in it
+    let tensors = storage::sha256(tensors_of(&snapshot.to_safetensors("")?).unwrap_or_default());
+    manifest.files.insert(TENSORS.into(), tensors);
+    let weights = snapshot.to_safetensors(&manifest.text())?;
     let files = [(WEIGHTS, weights), (OPTIMIZER, trainer.optimizer_bytes()?)];
     let path = run.join(FOLDER).join(format!("generation-{generation:04}"));
     storage::write_folder_whole(&path, |folder| {
@@ -93,13 +101,14 @@ pub fn save(
 /// The newest checkpoint of a run, if it has any.
 pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
     let folder = run.join(FOLDER);
-    let Ok(entries) = fs::read_dir(&folder) else { return Ok(None) };
-    let newest = entries
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("generation-"))
-        .map(|entry| entry.path())
-        .max();
-    newest.map(|path| Checkpoint::open_folder(&path)).transpose()
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(&folder)(error)),
+    };
+    let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix("generation-")?.parse::<usize>().ok();
+    let numbered = entries.flatten().filter_map(|entry| Some((number(&entry.path())?, entry.path())));
+    numbered.max().map(|(_, path)| Checkpoint::open_folder(&path)).transpose()
 }
 
 /// Removes what an interrupted [`save`] left.
@@ -112,15 +121,29 @@ impl Manifest {
         serde_json::to_string_pretty(self).expect("manifests are valid JSON")
     }
 
+    fn settings(&self, place: &Path) -> Result<Config> {
+        Config::parse(&place.display().to_string(), &self.config, &[])
+    }
+
     fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
-        let manifest: Manifest = serde_json::from_slice(text)
-            .map_err(|e| Error::Data(format!("{}: no manifest of ours: {e}", place.display())))?;
+        let damaged = |what: String| {
+            Error::Data(format!("{}: {what}; remove the checkpoint to go on without it", place.display()))
+        };
+        let manifest: Manifest =
+            serde_json::from_slice(text).map_err(|e| damaged(format!("no manifest of ours: {e}")))?;
         if manifest.format != FORMAT {
-            let found = manifest.format;
             return Err(Error::Mismatch(format!(
-                "{}: checkpoint format {found}, this program reads {FORMAT}",
-                place.display()
+                "{}: checkpoint format {}, this program reads {FORMAT}",
+                place.display(),
+                manifest.format
             )));
+        }
+        let Shape { planes, height, width, actions } = manifest.game.shape;
+        if planes == 0 || actions == 0 || !(1..=MAX_CELLS).contains(&height.saturating_mul(width)) {
+            return Err(damaged(format!("{:?} is no shape of a game", manifest.game.shape)));
+        }
+        if manifest.settings(place)?.net != manifest.net {
+            return Err(damaged("`net` and `config` differ".into()));
         }
         Ok(manifest)
     }
@@ -146,10 +169,8 @@ impl Checkpoint {
 
     /// The network, loaded on `device`.
     pub fn network(&self, device: &Device) -> Result<Network> {
-        let (bytes, place) = match self.path.is_file() {
-            true => (storage::read(&self.path)?, self.path.clone()),
-            false => self.file(WEIGHTS)?,
-        };
+        let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
+        let bytes = self.weights()?;
         let Manifest { net, game, .. } = &self.manifest;
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
     }
@@ -157,7 +178,17 @@ impl Checkpoint {
     /// The weights file as it is.
     pub fn weights(&self) -> Result<Vec<u8>> {
         match self.path.is_file() {
-            true => storage::read(&self.path),
+            true => {
+                let bytes = storage::read(&self.path)?;
+                let found = tensors_of(&bytes).map(storage::sha256);
+                match found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
+                    true => Ok(bytes),
+                    false => Err(Error::Data(format!(
+                        "{}: the SHA-256 of the weights differs from the header's: the file is damaged, export it again",
+                        self.path.display()
+                    ))),
+                }
+            }
             false => Ok(self.file(WEIGHTS)?.0),
         }
     }
@@ -171,7 +202,7 @@ impl Checkpoint {
 
     /// The settings of the run that made it.
     pub fn config(&self) -> Result<Config> {
-        Config::parse(&self.path.join(MANIFEST).display().to_string(), &self.manifest.config, &[])
+        self.manifest.settings(&self.path)
     }
 
     fn open_folder(path: &Path) -> Result<Checkpoint> {
@@ -199,7 +230,7 @@ impl Checkpoint {
         if self.manifest.files.get(name) != Some(&storage::sha256(&bytes)) {
             return Err(Error::Data(format!(
                 "{}: the SHA-256 differs from the manifest's: the file is damaged; \
-                 remove the checkpoint's folder to go on from the one before it",
+                 remove the checkpoint to go on without it",
                 path.display()
             )));
         }
@@ -207,11 +238,19 @@ impl Checkpoint {
     }
 }
 
-/// The entry `petteia` of a safetensors header: 8 bytes of length, then JSON.
-fn header_entry(bytes: &[u8]) -> Option<String> {
+/// Header and tensors of a safetensors file: 8 bytes of length, JSON, numbers.
+fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
-    let end = 8usize.checked_add(usize::try_from(length).ok()?)?;
-    let header: serde_json::Value = serde_json::from_slice(bytes.get(8..end)?).ok()?;
+    bytes.get(8..)?.split_at_checked(usize::try_from(length).ok()?)
+}
+
+fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
+    parts(bytes).map(|(_, tensors)| tensors)
+}
+
+/// The entry `petteia` of a safetensors header.
+fn header_entry(bytes: &[u8]) -> Option<String> {
+    let header: serde_json::Value = serde_json::from_slice(parts(bytes)?.0).ok()?;
     Some(header.get("__metadata__")?.get("petteia")?.as_str()?.to_string())
 }
 

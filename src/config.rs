@@ -134,7 +134,7 @@ pub struct SelfplayConfig {
     /// Games a generation, 1..=10000000 (default 512).
     pub games: usize,
     /// Games in flight together on one thread; their leaves form one batch and their records one shard,
-    /// 1..=65536 (default 128).
+    /// 1..=65536 (default 128). `games / batch` is how many cores self-play can keep busy.
     pub batch: usize,
     /// Temperature of the first `temperature_plies` plies, 0..=10 (default 1).
     pub temperature: f32,
@@ -262,7 +262,8 @@ pub struct ArenaConfig {
     pub games: usize,
     /// The same after the last generation (default 100).
     pub final_games: usize,
-    /// `random`, `rollout:SIMS` or `uniform:SIMS` (default `rollout:400`).
+    /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a run or checkpoint, whose strength
+    /// this config then does not decide (default `rollout:400`).
     pub opponent: String,
     /// Simulations an action of our agent, 1..=1000000 (default 100).
     pub simulations: usize,
@@ -375,7 +376,8 @@ pub fn show(source: &str, key: &str, says: &str) -> String {
     for (number, line) in (1..).zip(source.lines()) {
         let text = line.trim();
         if text.starts_with('[') {
-            inside = text.trim_matches(['[', ']', ' ']) == section;
+            let header = text.trim_start_matches('[').split(']').next().unwrap_or_default();
+            inside = header.trim() == section;
         }
         let Some((key, value)) = line.split_once('=').filter(|_| inside) else { continue };
         if key.trim() == name {

@@ -33,11 +33,6 @@ impl Planes {
         Planes { planes: vec![unset; shape.planes], height: shape.height, width: shape.width }
     }
 
-    /// Makes every plane NaN again.
-    pub fn reset(&mut self) {
-        self.planes.fill(Plane { bits: u128::MAX, value: f32::NAN });
-    }
-
     /// 1 on the squares of `bits`, 0 elsewhere.
     pub fn set_bits(&mut self, plane: usize, bits: u128) {
         self.planes[plane] = Plane { bits, value: 1.0 };

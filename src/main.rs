@@ -1,6 +1,6 @@
 //! The `petteia` command: parse, run, print the error.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -13,7 +13,8 @@ fn main() -> ExitCode {
         // whoever read our output has had enough
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            // nobody may be left to read it
+            let _ = writeln!(std::io::stderr(), "error: {error}");
             ExitCode::from(error.exit_code())
         }
     }

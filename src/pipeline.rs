@@ -6,7 +6,7 @@
 //! newest checkpoint. A resumed run plays the same games and
 //! finds the same weights, byte for byte, as an uninterrupted one.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -37,8 +37,8 @@ const LOSS_LINES: usize = 20;
 /// What happens in a run, for whoever shows it.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The run goes on after this many generations, with this many positions in the window.
-    Resumed(usize, usize),
+    /// The run goes on: generations done, generations in all, positions in the window.
+    Resumed(usize, usize, usize),
     /// A generation begins: its number, how many there are, its games.
     Generation(usize, usize, usize),
     /// Self-play goes on.
@@ -102,8 +102,6 @@ pub fn train<G: Game>(
     let _lock = open_folder(config, folder)?;
     let start = checkpoint::latest(folder)?;
     let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
-    let metrics = Metrics::open(folder, done)?;
-    let mut run = Run { game, identity, config, folder, observer, metrics };
     let mut trainer = match &start {
         Some(checkpoint) => {
             checkpoint.manifest.game.expect(identity, &checkpoint.path.display().to_string())?;
@@ -114,10 +112,13 @@ pub fn train<G: Game>(
             Trainer::new(&config.train, network)
         }
     };
+    // only now: nothing of a run that was refused above has been touched
+    let metrics = Metrics::open(folder, done)?;
+    let mut run = Run { game, identity, config, folder, observer, metrics };
     let mut window = Window::new(config.replay.window, identity.shape);
     if done > 0 {
         run.restore(&mut window, done)?;
-        run.observer.event(Event::Resumed(done, window.len()));
+        run.observer.event(Event::Resumed(done, config.train.generations, window.len()));
         run.evaluate(&trainer, &opponent, done)?;
     }
     for number in done + 1..=config.train.generations {
@@ -139,36 +140,56 @@ pub fn train<G: Game>(
 /// Makes or checks the run folder and takes its lock, which lasts as long as the file returned.
 fn open_folder(config: &Config, folder: &Path) -> Result<File> {
     let settings = folder.join("config.toml");
-    if settings.exists() {
-        let text = String::from_utf8_lossy(&storage::read(&settings)?).into_owned();
-        let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
-        let differences = theirs.differences(config);
-        if !differences.is_empty() {
-            return Err(Error::Config(format!(
-                "{} exists with other settings (there / asked for):\n  {}\n\
-                 give the same settings to resume it, or another folder with --run DIR",
-                folder.display(),
-                differences.join("\n  ")
-            )));
-        }
-    } else if folder.exists() && fs::read_dir(folder).map_err(Error::io(folder))?.next().is_some() {
-        return Err(Error::Config(format!(
-            "{} exists and is no run folder (it has no config.toml): give another folder with --run DIR",
-            folder.display()
-        )));
-    }
+    check_settings(config, folder, &settings)?;
     fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let path = folder.join("lock");
     let lock = File::create(&path).map_err(Error::io(&path))?;
-    if lock.try_lock().is_err() {
-        return Err(Error::Config(format!("{} is in use by another petteia train", folder.display())));
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Error::Config(format!("{} is in use by another petteia train", folder.display())));
+        }
+        Err(TryLockError::Error(error)) => return Err(Error::io(&path)(error)),
     }
+    // another process may have made the run while we waited for the lock
+    check_settings(config, folder, &settings)?;
     storage::remove_temporaries(folder)?;
     checkpoint::clean(folder)?;
     if !settings.exists() {
         storage::write_whole(&settings, config.to_toml().as_bytes())?;
     }
     Ok(lock)
+}
+
+/// Refuses a folder of a run with other settings, and one that holds anything else.
+fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
+    if settings.exists() {
+        let text = String::from_utf8_lossy(&storage::read(settings)?).into_owned();
+        let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
+        let differences = theirs.differences(config);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        return Err(Error::Config(format!(
+            "{} exists with other settings (there / asked for):\n  {}\n\
+             give the same settings to resume it, or another folder with --run DIR",
+            folder.display(),
+            differences.join("\n  ")
+        )));
+    }
+    if !folder.exists() {
+        return Ok(());
+    }
+    // what a run killed at its very start may have left is no reason to refuse
+    let ours = |name: &str| name == "lock" || storage::is_temporary(name);
+    let mut entries = fs::read_dir(folder).map_err(Error::io(folder))?.flatten();
+    match entries.any(|entry| !ours(&entry.file_name().to_string_lossy())) {
+        false => Ok(()),
+        true => Err(Error::Config(format!(
+            "{} exists and is no run folder (it has no config.toml): give another folder with --run DIR",
+            folder.display()
+        ))),
+    }
 }
 
 impl<G: Game> Run<'_, G> {
@@ -188,7 +209,8 @@ impl<G: Game> Run<'_, G> {
                         records.iter().flat_map(|record| &record.visits).filter(|v| !v.is_empty()).count();
                     newest.push(records);
                 }
-                Err(error) => self.set_aside(&path, &error)?,
+                Err(error @ Error::Data(_)) => self.set_aside(&path, &error)?,
+                Err(error) => return Err(error),
             }
         }
         for records in newest.iter().rev() {
@@ -214,8 +236,8 @@ impl<G: Game> Run<'_, G> {
         };
         let name = match (bootstrap, settings.bootstrap) {
             (false, _) => format!("generation {}", number - 1),
-            (true, Bootstrap::Rollout) => "rollout".into(),
-            (true, Bootstrap::Uniform) => "uniform".into(),
+            (true, Bootstrap::Rollout) => format!("rollout:{simulations}"),
+            (true, Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
         let (mut config, identity) = (self.config.clone(), self.identity);
         if bootstrap && settings.bootstrap == Bootstrap::Rollout {
@@ -259,10 +281,13 @@ impl<G: Game> Run<'_, G> {
     /// Plays what is missing of a generation; a damaged shard of an interrupted run is played again.
     fn fill<E: Evaluator<G>>(&self, generation: &Generation, evaluator: impl Fn() -> E + Sync) -> Result<()> {
         for (_, path) in store::list(self.folder)?.into_iter().filter(|(of, _)| *of == generation.number) {
-            if store::is_finished(&path)
-                && let Err(error) = store::read_shard(&path, self.game, self.identity)
-            {
-                self.set_aside(&path, &error)?;
+            if !store::is_finished(&path) {
+                continue;
+            }
+            match store::read_shard(&path, self.game, self.identity) {
+                Ok(_) => {}
+                Err(error @ Error::Data(_)) => self.set_aside(&path, &error)?,
+                Err(error) => return Err(error),
             }
         }
         play_generation(self.game, generation, self.folder, evaluator, |progress| {
@@ -304,7 +329,9 @@ impl<G: Game> Run<'_, G> {
                     "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
                     "seconds": rounded(started.elapsed().as_secs_f64()),
                 }))?;
-                if !(losses.policy + losses.value).is_finite() {
+                // at the end the weights themselves: the losses above were computed before each step
+                let after = if step + 1 == steps { trainer.evaluate(&batch) } else { losses };
+                if !(losses.policy + losses.value + after.policy + after.value).is_finite() {
                     return Err(Error::Data(format!(
                         "the losses are no numbers any more (step {}): lower train.learning_rate",
                         trainer.step

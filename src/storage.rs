@@ -8,29 +8,35 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder.
+const TEMPORARY: &str = ".tmp-";
+
+/// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder. On an error nothing stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = temporary_beside(path);
-    let written = File::create(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(Error::io(&temporary))?;
-    fs::rename(&temporary, path).map_err(Error::io(path))?;
-    sync_folder_of(path)
+    let temporary = temporary_beside(path)?;
+    let written = File::create(&temporary)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary, path));
+    if let Err(error) = written {
+        let _ = fs::remove_file(&temporary);
+        return Err(Error::io(path)(error));
+    }
+    sync_folder(parent(path))
 }
 
 /// Makes the folder `path` appear with everything that `fill` writes into it.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let temporary = temporary_beside(path);
+    let temporary = temporary_beside(path)?;
     if temporary.exists() {
         fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
     }
     fs::create_dir_all(&temporary).map_err(Error::io(&temporary))?;
     fill(&temporary)?;
-    sync_folder_of(&temporary.join("."))?;
+    sync_folder(&temporary)?;
     fs::rename(&temporary, path).map_err(Error::io(path))?;
-    sync_folder_of(path)
+    sync_folder(parent(path))
 }
 
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
@@ -38,7 +44,7 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        if !name.to_string_lossy().starts_with(".tmp-") {
+        if !is_temporary(&name.to_string_lossy()) {
             continue;
         }
         let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -57,13 +63,22 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(Error::io(path))
 }
 
-fn temporary_beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".tmp-{name}"))
+/// Whether a file of this name is one that an interrupted write left.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY)
 }
 
-fn sync_folder_of(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+fn temporary_beside(path: &Path) -> Result<PathBuf> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.ok_or_else(|| Error::Config(format!("`{}` is no name of a file", path.display())))?;
+    Ok(path.with_file_name(format!("{TEMPORARY}{name}")))
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync_folder(folder: &Path) -> Result<()> {
     // folders can be opened and synced on Unix only
     if cfg!(unix) {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;

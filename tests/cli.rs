@@ -181,6 +181,9 @@ fn wrong_names_are_explained() {
         1,
         &["src has no checkpoint", "run folder"],
     );
+    fails(&["arena", "phage", "random", "random", "--games", "99999999999998"], 2, &["2 to 1000000"]);
+    fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
+    fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
     fails(&["export", "src", "--format", "bot", "--out", "x"], 2, &["safetensors"]);
     assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("x").exists());
 }
@@ -219,6 +222,8 @@ fn wrong_settings_are_explained() {
     );
     train("game = 3 3\n", &[], &["line 1"]);
     train("seed = 1\n", &[], &["missing field `game`"]);
+    train("[game]\nid = 'tic-tac-toe'\n[ search ] # tuned\ncpuct = 0\n", &[], &["line 4", "0.01 to 100"]);
+    train(good, &["game.id=chess"], &["--set game.id=chess: unknown game `chess`"]);
     train(good, &["search.simulatons=5"], &["--set search.simulatons=5", "unknown field"]);
     train(good, &["search.cpuct=nan"], &["--set search.cpuct=nan", "0.01 to 100"]);
     train(good, &["search.cpuct"], &["key=value"]);
@@ -239,6 +244,20 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!((output.status.code(), err(&output).as_str()), (Some(0), ""));
 }
 
+#[test]
+fn another_backend_in_the_environment_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let output = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(["train", "configs/smoke.toml", "--run", &run.display().to_string()])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("BURN_DEVICE", "cuda")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("BURN_DEVICE=cuda") && !run.exists(), "{}", err(&output));
+}
+
 /// Ctrl-C: the run says where it stands, exits 0, and the same command goes on.
 #[cfg(unix)]
 #[test]
@@ -255,7 +274,9 @@ fn an_interrupt_ends_cleanly() {
         .spawn()
         .unwrap();
     let shard = Path::new(&run).join("selfplay/generation-0001/shard-0001.jsonl.zst.sha256");
+    let started = Instant::now();
     while !shard.exists() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no shard appears");
         std::thread::sleep(Duration::from_millis(10));
     }
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

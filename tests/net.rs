@@ -54,6 +54,15 @@ fn trained(steps: u64) -> Trainer {
     trainer
 }
 
+fn save(run: &std::path::Path, trainer: &Trainer) -> (Checkpoint, Config) {
+    let text =
+        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
+    let config = Config::parse("test", text, &[]).unwrap();
+    let identity =
+        GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
+    (checkpoint::save(run, &config, &identity, 1, trainer).unwrap(), config)
+}
+
 /// Trap: `clone` shares the running statistics of batch norm.
 #[test]
 fn a_snapshot_does_not_change_while_training_goes_on() {
@@ -89,13 +98,8 @@ fn rows_of_a_snapshot_are_independent_of_the_batch() {
 #[test]
 fn a_saved_trainer_goes_on_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    let text =
-        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
-    let config = Config::parse("test", text, &[]).unwrap();
-    let identity =
-        GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     let mut original = trained(5);
-    let saved = checkpoint::save(folder.path(), &config, &identity, 1, &original).unwrap();
+    let (saved, config) = save(folder.path(), &original);
     let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &training_device()).unwrap();
     assert_eq!(loaded.step, 5);
     let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
@@ -132,12 +136,7 @@ fn the_device_is_the_cpu_backend() {
 #[test]
 fn a_changed_weight_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let text =
-        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
-    let config = Config::parse("test", text, &[]).unwrap();
-    let identity =
-        GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
-    let saved = checkpoint::save(folder.path(), &config, &identity, 1, &trained(1)).unwrap();
+    let (saved, _) = save(folder.path(), &trained(1));
     let weights = saved.path.join("weights.safetensors");
     let mut bytes = std::fs::read(&weights).unwrap();
     let last = bytes.len() - 1;

@@ -44,7 +44,7 @@ impl Observer for Watcher {
         self.events.fetch_add(1, Ordering::SeqCst);
         match event {
             Event::Warning(text) => self.warnings.lock().unwrap().push(text),
-            Event::Resumed(generation, positions) => {
+            Event::Resumed(generation, _, positions) => {
                 self.resumed.lock().unwrap().push((generation, positions))
             }
             _ => {}
@@ -244,6 +244,50 @@ fn other_settings_are_refused_with_the_difference() {
     let text = error.to_string();
     assert!(text.contains("search.cpuct: 1.5 / 2.0") && text.contains("--run DIR"), "{text}");
     assert!(files(folder.path(), "") == before, "nothing is overwritten");
+}
+
+#[test]
+fn a_run_killed_before_its_settings_were_written_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("lock"), "").unwrap();
+    fs::write(folder.path().join(".tmp-config.toml"), "seed").unwrap();
+    run(&smoke(&["train.generations=1"]), folder.path(), &Watcher::default()).unwrap();
+    assert!(!folder.path().join(".tmp-config.toml").exists());
+}
+
+/// Renaming a damaged checkpoint is enough to go on from the one before it.
+#[test]
+fn a_renamed_checkpoint_is_out_of_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
+    let checkpoints = folder.path().join("checkpoints");
+    let weights = fs::read(checkpoints.join("generation-0003/weights.safetensors")).unwrap();
+    fs::write(checkpoints.join("generation-0003/weights.safetensors"), "junk").unwrap();
+    let metrics = fs::read(folder.path().join("metrics.jsonl")).unwrap();
+    let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
+    assert!(error.contains("SHA-256"), "{error}");
+    assert_eq!(
+        fs::read(folder.path().join("metrics.jsonl")).unwrap(),
+        metrics,
+        "a refused run is not touched"
+    );
+    fs::rename(checkpoints.join("generation-0003"), checkpoints.join("generation-0003.bad")).unwrap();
+    run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
+    assert!(fs::read(checkpoints.join("generation-0003/weights.safetensors")).unwrap() == weights);
+}
+
+#[test]
+fn a_shard_of_another_format_is_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
+    let path = store::shard_path(folder.path(), 3, 0);
+    let (game, identity) = game();
+    let mut records = store::read_shard(&path, &game, &identity).unwrap();
+    records[0].format = 99;
+    store::write_shard(&path, &records).unwrap();
+    let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err();
+    assert!(matches!(error, Error::Mismatch(_)) && error.to_string().contains("format 99"), "{error}");
+    assert!(path.exists(), "it is left where it is");
 }
 
 #[test]

@@ -30,8 +30,15 @@ impl Job for Analyze {
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         let contestant = Contestant::new(&game, &identity(&game, &options), &AgentSpec::parse(&self.agent)?)?;
-        for (number, line) in std::io::stdin().lock().lines().enumerate() {
+        let searcher = |number: usize| {
+            contestant.searcher(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
+                Error::Config(format!("agent `{}` does not search, so there is nothing to show", self.agent))
+            })
+        };
+        searcher(0)?;
+        for (number, line) in std::io::stdin().lock().split(b'\n').enumerate() {
             let line = line.map_err(Error::io("standard input"))?;
+            let line = String::from_utf8_lossy(&line);
             let text = line.trim();
             if text.is_empty() {
                 continue;
@@ -45,11 +52,7 @@ impl Job for Analyze {
                 )?;
                 continue;
             }
-            let random = stream(self.seed, Purpose::Agent, &[number as u64]);
-            let mut agent = contestant.searcher(random).ok_or_else(|| {
-                Error::Config(format!("agent `{}` does not search, so there is nothing to show", self.agent))
-            })?;
-            print(shown(&game, text, &state, &agent.analyze(&state)))?;
+            print(shown(&game, text, &state, &searcher(number)?.analyze(&state)))?;
         }
         Ok(())
     }

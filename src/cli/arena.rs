@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
 use crate::games::Job;
 
+const MAX_GAMES: usize = 1_000_000;
+
 /// Play paired games between two agents.
 #[derive(Args)]
 #[command(
@@ -47,10 +49,10 @@ impl Job for Arena {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        if self.games == 0 || !self.games.is_multiple_of(2) {
-            let games = self.games;
+        if !(2..=MAX_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
-                "--games {games}: give an even number, each opening is played twice"
+                "--games {}: give an even number, 2 to {MAX_GAMES}; each opening is played twice",
+                self.games
             )));
         }
         let identity = identity(&game, &options);

@@ -26,6 +26,9 @@ impl Job for CheckGame {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<()> {
+        if self.games == 0 {
+            return Err(Error::Config("--games 0 checks nothing: give at least 1".into()));
+        }
         match conformance::check(&game, self.games, self.seed) {
             Ok(report) => print(format_args!("{}: ok, {report}", self.game)),
             Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game))),

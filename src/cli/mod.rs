@@ -71,6 +71,17 @@ fn print(line: impl std::fmt::Display) -> Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
 }
 
+/// burn asks the environment for its default device when it loads an optimizer, and panics at a backend
+/// that is not compiled in. The CPU backend is the only one here.
+fn refuse_other_devices() -> Result<()> {
+    match std::env::var("BURN_DEVICE") {
+        Ok(name) if name != "flex" => Err(Error::Config(format!(
+            "BURN_DEVICE={name}: this build has the CPU backend `flex` only; unset the variable"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C asks the work to stop cleanly; a second Ctrl-C kills.
@@ -81,7 +92,7 @@ fn catch_interrupts() {
         }
     });
     if let Err(error) = caught {
-        eprintln!("warning: Ctrl-C will not be clean: {error}");
+        let _ = writeln!(std::io::stderr(), "warning: Ctrl-C will not be clean: {error}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Progress of long work: a bar on a terminal, plain lines elsewhere. Everything goes to standard error.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ struct State {
     generation: usize,
     generations: usize,
     first_generation: Option<usize>,
+    /// How much of the generation under way is done, 0..1.
+    part: f64,
     games: usize,
     losses: String,
 }
@@ -47,6 +49,7 @@ impl Screen {
             generation: 0,
             generations: 0,
             first_generation: None,
+            part: 0.0,
             games: 0,
             losses: String::new(),
         };
@@ -64,11 +67,11 @@ impl Screen {
     pub fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => say(text),
         }
     }
 
-    /// Moves the bar; without a terminal, prints a line now and then and at the phase's end.
+    /// Moves the bar; without a terminal, prints a line now and then.
     fn show(&self, state: &mut State, phase: &str, done: usize, all: usize, message: &str) {
         let prefix = format!("generation {}/{} {phase:<9}", state.generation, state.generations);
         match &self.bar {
@@ -80,7 +83,7 @@ impl Screen {
             }
             None if state.last_plain.elapsed() >= PLAIN_INTERVAL => {
                 state.last_plain = Instant::now();
-                eprintln!("{prefix} {message}{}", state.time_left());
+                say(&format!("{prefix} {message}{}", state.time_left()));
             }
             None => {}
         }
@@ -88,17 +91,23 @@ impl Screen {
 }
 
 impl State {
-    /// From the mean time of the generations finished since the start, when there is one.
+    /// From the part of this session's generations that is done; the halves of a generation are self-play and
+    /// training.
     fn time_left(&self) -> String {
-        let done = self.generation.saturating_sub(self.first_generation.unwrap_or(self.generation));
-        if done == 0 {
+        let Some(first) = self.first_generation else { return String::new() };
+        let done = (self.generation - first) as f64 + self.part;
+        let all = (self.generations - first + 1) as f64;
+        if done < 0.02 {
             return String::new();
         }
-        // the generation under way counts as half done
-        let left = (self.generations - self.generation) as f64 + 0.5;
-        let mean = self.started.elapsed().as_secs_f64() / (done as f64 + 0.5);
-        format!(", about {} left", duration(mean * left))
+        let left = self.started.elapsed().as_secs_f64() * (all - done) / done;
+        format!(", about {} left", duration(left))
     }
+}
+
+/// A line on standard error; whether anyone still reads it is no concern of a run.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 impl Observer for Screen {
@@ -106,7 +115,8 @@ impl Observer for Screen {
         let mut guard = self.state.lock().expect("no panic while drawing");
         let state = &mut *guard;
         match event {
-            Event::Resumed(done, positions) => {
+            Event::Resumed(done, all, positions) => {
+                (state.generation, state.generations) = (done, all);
                 self.line(&format!(
                     "resumed after generation {done} with {positions} positions in the window"
                 ));
@@ -115,8 +125,10 @@ impl Observer for Screen {
                 (state.generation, state.generations, state.games) = (number, all, games);
                 state.first_generation.get_or_insert(number);
                 state.phase_started = Instant::now();
+                state.part = 0.0;
             }
             Event::Selfplay(progress) => {
+                state.part = progress.games as f64 / state.games.max(1) as f64 / 2.0;
                 let seconds = state.phase_started.elapsed().as_secs_f64().max(1e-3);
                 let message = format!(
                     "{}/{} games, {:.0} positions/s, {:.0} evaluations/s",
@@ -128,6 +140,7 @@ impl Observer for Screen {
                 self.show(state, "self-play", progress.games, state.games, &message);
             }
             Event::Training(step, steps, losses) => {
+                state.part = 0.5 + step as f64 / steps as f64 / 2.0;
                 state.losses = format!(
                     "policy loss {:.3} (floor {:.3}), value loss {:.3}",
                     losses.policy, losses.policy_floor, losses.value
@@ -136,6 +149,7 @@ impl Observer for Screen {
                 self.show(state, "training", step, steps, &message);
             }
             Event::Evaluating(done, all) => {
+                state.part = 1.0;
                 self.show(state, "arena", done, all, &format!("{done}/{all} games"));
             }
             Event::Saved(path) => {

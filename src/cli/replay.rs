@@ -1,6 +1,6 @@
 //! `petteia replay`: plays actions from standard input and prints every position.
 
-use std::io::Read;
+use std::io::BufRead;
 
 use clap::Args;
 use serde_json::json;
@@ -29,14 +29,17 @@ impl Job for Replay {
             None => game.initial(),
         };
         print_position(&game, &state, 0)?;
-        let mut input = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut input).map_err(Error::io("standard input"))?;
-        for (ply, text) in String::from_utf8_lossy(&input).split_whitespace().enumerate() {
-            let Some(action) = game.parse_action(&state, text) else {
-                return Err(illegal(&game, &state, ply, text));
-            };
-            game.try_play(&mut state, action).map_err(|_| illegal(&game, &state, ply, text))?;
-            print_position(&game, &state, ply + 1)?;
+        let mut ply = 0;
+        // line by line, so that a program at the other end of a pipe gets its answer at once
+        for line in std::io::stdin().lock().split(b'\n') {
+            let line = line.map_err(Error::io("standard input"))?;
+            for text in String::from_utf8_lossy(&line).split_whitespace() {
+                let action =
+                    game.parse_action(&state, text).ok_or_else(|| illegal(&game, &state, ply, text))?;
+                game.try_play(&mut state, action).map_err(|_| illegal(&game, &state, ply, text))?;
+                ply += 1;
+                print_position(&game, &state, ply)?;
+            }
         }
         Ok(())
     }

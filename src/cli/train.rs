@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::progress::{Screen, duration, verdict};
-use super::{catch_interrupts, print, use_threads};
+use super::{catch_interrupts, print, refuse_other_devices, use_threads};
 use crate::config::{self, Config};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
@@ -42,6 +42,7 @@ impl Train {
         let (config, source) = self.read_config()?;
         let name = self.config.file_stem().unwrap_or_default();
         let folder = self.run.clone().unwrap_or_else(|| Path::new("runs").join(name));
+        refuse_other_devices()?;
         use_threads(self.threads)?;
         catch_interrupts();
         let job = TrainGame { config: &config, folder: &folder };
@@ -54,6 +55,9 @@ impl Train {
     /// An id or option that the registry refused, shown where the config has it.
     fn locate(&self, config: &Config, source: &str, error: Error) -> Error {
         let text = error.to_string();
+        if let Some(set) = self.set.iter().rev().find(|set| set.trim_start().starts_with("game.")) {
+            return Error::Config(format!("--set {set}: {text}"));
+        }
         let option =
             config.game.options.keys().map(|name| format!("game.{name}")).find(|key| text.contains(key));
         let key = option.unwrap_or_else(|| "game.id".into());

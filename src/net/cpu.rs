@@ -64,11 +64,6 @@ impl CpuNet {
         }
     }
 
-    /// Sizes of input and policy.
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
     /// Buffers for one thread.
     pub fn scratch(&self) -> Scratch {
         let trunk = [&self.stem, &self.policy_hidden, &self.value_conv, &self.value_hidden, &self.value_out];

@@ -30,7 +30,7 @@ pub struct Record {
     pub generation: usize,
     /// Its number within the generation.
     pub index: usize,
-    /// What evaluated its positions: `rollout:200`, or the generation of the network.
+    /// What evaluated its positions: `rollout:200`, `uniform:200`, or `generation 3`.
     pub evaluator: String,
     /// The start position.
     pub start: String,
@@ -105,7 +105,10 @@ impl Record {
 
     fn check_header(&self, identity: &GameIdentity) -> Result<()> {
         if self.format != FORMAT {
-            return Err(Error::Data(format!("record format {}, this program reads {FORMAT}", self.format)));
+            return Err(Error::Mismatch(format!(
+                "record format {}, this program reads {FORMAT}",
+                self.format
+            )));
         }
         if self.game != identity.id || self.options != identity.options {
             return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));

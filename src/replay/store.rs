@@ -46,6 +46,9 @@ pub fn is_finished(path: &Path) -> bool {
 pub fn read_shard<G: Game>(path: &Path, game: &G, identity: &GameIdentity) -> Result<Vec<Record>> {
     let damaged = |what: String| Error::Data(format!("{}: {what}", path.display()));
     let packed = storage::read(path)?;
+    if !is_finished(path) {
+        return Err(damaged("it has no checksum, so it was never finished".into()));
+    }
     let checksum = storage::read(&checksum_path(path))?;
     if !checksum.starts_with(storage::sha256(&packed).as_bytes()) {
         return Err(damaged("the SHA-256 differs from the one beside it".into()));
@@ -54,9 +57,13 @@ pub fn read_shard<G: Game>(path: &Path, game: &G, identity: &GameIdentity) -> Re
     let text = String::from_utf8(text).map_err(|e| damaged(e.to_string()))?;
     let mut records = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        let wrong = |e: &dyn std::fmt::Display| damaged(format!("line {}: {e}", number + 1));
-        let record: Record = serde_json::from_str(line).map_err(|e| wrong(&e))?;
-        record.replay(game, identity, |_| {}).map_err(|e| wrong(&e))?;
+        let at = |what: String| format!("line {}: {what}", number + 1);
+        let record: Record = serde_json::from_str(line).map_err(|e| damaged(at(e.to_string())))?;
+        record.replay(game, identity, |_| {}).map_err(|error| match error {
+            // another format or game is no damage: the shard stays where it is
+            Error::Mismatch(what) => Error::Mismatch(format!("{}: {}", path.display(), at(what))),
+            error => damaged(at(error.to_string())),
+        })?;
         records.push(record);
     }
     Ok(records)

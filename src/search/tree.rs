@@ -293,9 +293,16 @@ impl<G: Game> Tree<G> {
         while node != NONE {
             let player = self.nodes[node as usize].to_move;
             let edges = &self.edges[self.nodes[node as usize].range()];
-            let best = edges.iter().filter(|edge| edge.visits > 0).max_by_key(|edge| {
-                (edge.proven == Some(Outcome::Win(player)), edge.visits, std::cmp::Reverse(edge.action))
-            });
+            let proven = self.nodes[node as usize].proven;
+            let sound = |edge: &&Edge| match proven {
+                Some(_) => edge.proven == proven,
+                None => edge.proven != Some(Outcome::Win(player.other())),
+            };
+            let best = edges
+                .iter()
+                .filter(|edge| edge.visits > 0)
+                .filter(sound)
+                .max_by_key(|edge| (edge.visits, std::cmp::Reverse(edge.action)));
             let Some(edge) = best else { break };
             line.push(edge.action);
             node = edge.child;

@@ -103,9 +103,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
 
 /// Scales all gradients together so that their common norm is at most `limit` (burn's own clipping is per tensor).
 pub fn clip(network: &Network, gradients: &mut GradientsParams, limit: f32) {
-    let mut norm = SquaredNorm { gradients, sum: 0.0 };
-    network.visit(&mut norm);
-    let norm = norm.sum.sqrt();
+    let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
         network.visit(&mut Scale { gradients, factor: limit as f64 / norm });
     }
