@@ -109,7 +109,13 @@ fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant)
         }
         None => print("strength: not measured (arena.final_games = 0)")?,
     }
-    print(format_args!("\nplay against it:  petteia play {id} --opponent {run}"))?;
-    print(format_args!("measure it:       petteia arena {id} {run}:100 rollout:400 --games 200"))?;
-    print(format_args!("export it:        petteia export {run} --format safetensors --out {id}.safetensors"))
+    // as it was called, so that the lines can be pasted even when it is on no path
+    let me = std::env::args().next().unwrap_or_else(|| "petteia".into());
+    print(format_args!("\nplay against it:  {me} play {id} --opponent {run}"))?;
+    let (simulations, opponent, plies) =
+        (config.arena.simulations, &config.arena.opponent, config.arena.opening_plies);
+    print(format_args!(
+        "measure it:       {me} arena {id} {run}:{simulations} {opponent} --games 200 --opening-plies {plies} --seed 2"
+    ))?;
+    print(format_args!("export it:        {me} export {run} --format safetensors --out {id}.safetensors"))
 }
