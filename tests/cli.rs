@@ -58,6 +58,14 @@ fn games_lists_the_registry() {
     assert_eq!(games[1]["actions"], 7);
     let table = out(&succeeds(&["games"], ""));
     assert!(table.contains("Steve Gardner") && table.contains("White, Black"), "{table}");
+    let column = table.find("by\n").unwrap();
+    assert!(
+        table
+            .lines()
+            .skip(1)
+            .all(|line| line.as_bytes()[column - 1] == b' ' && line.as_bytes()[column] != b' '),
+        "{table}"
+    );
 }
 
 #[test]

@@ -54,11 +54,11 @@ impl Games {
                 text("id"),
                 text("name"),
                 players.join(", "),
-                row["planes"],
-                row["height"],
-                row["width"],
-                row["actions"],
-                row["encoding"],
+                row["planes"].to_string(),
+                row["height"].to_string(),
+                row["width"].to_string(),
+                row["actions"].to_string(),
+                row["encoding"].to_string(),
                 text("author"),
             ))?;
         }
