@@ -190,6 +190,8 @@ fn wrong_names_are_explained() {
         &["src has no checkpoint", "run folder"],
     );
     fails(&["arena", "phage", "random", "random", "--games", "99999999999998"], 2, &["2 to 1000000"]);
+    fails(&["arena", "tic-tac-toe", "random", "random", "--opening-plies", "20"], 2, &["longer than 9"]);
+    fails(&["train", "phage"], 2, &["did you mean configs/phage.toml?"]);
     fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
     fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
     fails(&["export", "src", "--format", "bot", "--out", "x"], 2, &["safetensors"]);

@@ -14,6 +14,10 @@ use crate::random::{Purpose, stream};
 
 /// Read one position a line from standard input; print one JSON object a line.
 #[derive(Args)]
+#[command(
+    after_help = "value is the expected result for the player to move, -1 to 1; visits are by action.\n\
+    Blank lines are skipped; a line that is no position ends the command with an error that names it."
+)]
 pub struct Analyze {
     /// Game id (see `petteia games`)
     pub game: String,

@@ -17,7 +17,10 @@ const MAX_GAMES: usize = 1_000_000;
 #[derive(Args)]
 #[command(
     after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]\n\
-    Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs."
+    (an exported file serves as well; without SIMS it searches 100 simulations)\n\
+    Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.\n\
+    A clean sweep has no upper bound: what is printed then is the largest difference that so many games can show.\n\
+    Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe."
 )]
 pub struct Arena {
     /// Game id (see `petteia games`)
@@ -53,6 +56,14 @@ impl Job for Arena {
             return Err(Error::Config(format!(
                 "--games {}: give an even number, 2 to {MAX_GAMES}; each opening is played twice",
                 self.games
+            )));
+        }
+        if self.opening_plies >= game.max_plies() {
+            return Err(Error::Config(format!(
+                "--opening-plies {}: no game of {} is longer than {} actions",
+                self.opening_plies,
+                self.game,
+                game.max_plies()
             )));
         }
         let identity = identity(&game, &options);

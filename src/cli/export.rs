@@ -12,7 +12,7 @@ use crate::export::{Format, export};
 /// Write a trained network as one file.
 #[derive(Args)]
 pub struct Export {
-    /// Run folder (its newest checkpoint) or checkpoint folder
+    /// Run folder (its newest checkpoint), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
     source: PathBuf,
     /// What to write

@@ -12,7 +12,7 @@ use crate::game::{Action, Game, GameOptions, Outcome, Player, identity};
 use crate::games::Job;
 use crate::random::{Purpose, stream};
 
-const HELP: &str = "an action, or: legal (all actions), hint, undo, board, help, quit";
+const HELP: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
 /// Legal actions shown without being asked.
 const SHOWN_ACTIONS: usize = 12;
 
@@ -119,7 +119,7 @@ impl<G: Game> Table<'_, G> {
         match line.trim() {
             "" => {}
             "quit" | "exit" => return Ok(false),
-            "help" => print(HELP)?,
+            "help" | "?" => print(HELP)?,
             "board" => self.show_board()?,
             "legal" => self.show_legal(state, usize::MAX)?,
             "undo" => self.undo()?,
@@ -133,7 +133,8 @@ impl<G: Game> Table<'_, G> {
                     self.actions.push(action);
                     self.show_board()?;
                 }
-                None => print(format_args!("`{text}` is not legal here; {HELP}"))?,
+                None if self.game.outcome(state).is_some() => print("the game is over: undo or quit")?,
+                None => print(format_args!("`{text}` is not legal here. {HELP}"))?,
             },
         }
         Ok(true)
@@ -165,7 +166,10 @@ impl<G: Game> Table<'_, G> {
             .rev()
             .find(|&ply| self.game.to_move(&self.state_before(ply)) == self.person);
         match mine {
-            Some(ply) => self.actions.truncate(ply),
+            Some(ply) => {
+                print(format_args!("taken back to ply {ply}"))?;
+                self.actions.truncate(ply);
+            }
             None => return print("there is nothing to take back"),
         }
         self.show_board()
@@ -180,7 +184,9 @@ impl<G: Game> Table<'_, G> {
         };
         let analysis = agent.analyze(state);
         let mut visits = analysis.visits;
-        visits.sort_by_key(|&(action, visits)| (std::cmp::Reverse(visits), action));
+        visits.retain(|(_, visits)| *visits > 0);
+        visits
+            .sort_by_key(|&(action, visits)| (action != analysis.action, std::cmp::Reverse(visits), action));
         let shown: Vec<String> = visits
             .iter()
             .take(5)

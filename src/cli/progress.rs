@@ -35,8 +35,8 @@ impl Screen {
     /// A screen for a run that begins now.
     pub fn new() -> Screen {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style =
-                ProgressStyle::with_template("{prefix} {bar:24} {msg}").expect("the template is constant");
+            let style = ProgressStyle::with_template("{prefix} {bar:16} {wide_msg}")
+                .expect("the template is constant");
             let bar = ProgressBar::new(1).with_style(style.progress_chars("=> "));
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
             bar

@@ -16,6 +16,10 @@ use crate::storage;
 
 /// Train an agent by self-play; go on with a run that exists.
 #[derive(Args)]
+#[command(
+    after_help = "Settings that the config does not name have defaults; the resolved ones are in the run's config.toml.\n\
+    --set may be given several times. Ctrl-C saves and exits 0; the same command goes on."
+)]
 pub struct Train {
     /// The settings, e.g. configs/phage.toml
     #[arg(value_name = "CONFIG")]
@@ -64,10 +68,16 @@ impl Train {
         Error::Config(format!("{}: {}", self.config.display(), config::show(source, &key, &text)))
     }
 
+    /// Who gives a game's id instead of a config means the config of that name.
+    fn hint(&self) -> String {
+        let meant = Path::new("configs").join(&self.config).with_extension("toml");
+        if meant.is_file() { format!("; did you mean {}?", meant.display()) } else { String::new() }
+    }
+
     fn read_config(&self) -> Result<(Config, String)> {
         let place = self.config.display().to_string();
-        let bytes =
-            storage::read(&self.config).map_err(|e| Error::Config(format!("cannot read the config: {e}")))?;
+        let bytes = storage::read(&self.config)
+            .map_err(|e| Error::Config(format!("cannot read the config: {e}{}", self.hint())))?;
         let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
         Ok((Config::parse(&place, &text, &self.set)?, text))
     }
