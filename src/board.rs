@@ -80,6 +80,71 @@ pub fn rank_labels(height: usize) -> Vec<String> {
     (1..=height).rev().map(|y| y.to_string()).collect()
 }
 
+/// The ranks of a board from the top, separated by `/`; `letter` gives what stands on a square, runs of
+/// empty squares become a number.
+pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<char>) -> String {
+    let rank = |row: usize| {
+        let (mut text, mut run) = (String::new(), 0);
+        for column in 0..=width {
+            let letter = if column < width { letter(row * width + column) } else { None };
+            if run > 0 && (letter.is_some() || column == width) {
+                text += &run.to_string();
+                run = 0;
+            }
+            match letter {
+                Some(letter) => text.push(letter),
+                None => run += 1,
+            }
+        }
+        text
+    };
+    (0..height).rev().map(rank).collect::<Vec<_>>().join("/")
+}
+
+/// The inverse of [`ranks_text`]: what stands on each square, `None` where it is empty. Only letters of
+/// `letters` are taken; the error says what is wrong and in which rank.
+pub fn parse_ranks(
+    text: &str,
+    height: usize,
+    width: usize,
+    letters: &str,
+) -> Result<Vec<Option<char>>, String> {
+    let ranks: Vec<&str> = text.split('/').collect();
+    if ranks.len() != height {
+        return Err(format!("the board has {} ranks, not {height}", ranks.len()));
+    }
+    let mut squares = Vec::with_capacity(height * width);
+    for (index, rank) in ranks.iter().enumerate().rev() {
+        let wrong = |what: String| Err(format!("rank {}: {what}", height - index));
+        let (mut filled, mut rest) = (0, *rank);
+        while let Some(letter) = rest.chars().next() {
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            if digits == 0 {
+                if !letters.contains(letter) {
+                    return wrong(format!("`{letter}` is no square of a board"));
+                }
+                squares.push(Some(letter));
+                (filled, rest) = (filled + 1, &rest[letter.len_utf8()..]);
+                if filled > width {
+                    return wrong(format!("it has more than {width} squares"));
+                }
+                continue;
+            }
+            let number = &rest[..digits];
+            let run = number.parse().ok().filter(|run| (1..=width - filled).contains(run) && letter != '0');
+            let Some(run) = run else {
+                return wrong(format!("`{number}` is no number of empty squares that fits"));
+            };
+            squares.resize(squares.len() + run, None);
+            (filled, rest) = (filled + run, &rest[digits..]);
+        }
+        if filled != width {
+            return wrong(format!("it has {filled} squares, not {width}"));
+        }
+    }
+    Ok(squares)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +156,37 @@ mod tests {
         }
         for text in ["", "a", "a0", "a01", "k1", "a11", "1a", "a+1", "ä1"] {
             assert_eq!(parse_square(text, 10, 10), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranks_round_trip() {
+        for text in ["10/xo8/9x/o1x1o1x1o1", "x9/10/10/10"] {
+            let squares = parse_ranks(text, 4, 10, "xo").unwrap();
+            assert_eq!(ranks_text(4, 10, |square| squares[square]), text);
+        }
+        assert_eq!(parse_ranks("1x/o1", 2, 2, "xo").unwrap(), [Some('o'), None, None, Some('x')]);
+    }
+
+    #[test]
+    fn wrong_ranks_are_refused_with_the_reason() {
+        let cases = [
+            ("", "1 ranks, not 2"),
+            ("2/2/2", "3 ranks, not 2"),
+            ("2/", "rank 1: it has 0 squares"),
+            ("2/1", "rank 1: it has 1 squares, not 2"),
+            ("3/2", "rank 2: `3` is no number"),
+            ("2/02", "rank 1: `02` is no number"),
+            ("2/11", "rank 1: `11` is no number"),
+            ("99999999999999999999/2", "rank 2: `99999999999999999999` is no number"),
+            ("xx1/2", "rank 2: `1` is no number"),
+            ("xxx/2", "rank 2: it has more than 2 squares"),
+            ("2/x\u{e9}", "rank 1: `\u{e9}` is no square"),
+            ("2/x0", "rank 1: `0` is no number"),
+        ];
+        for (text, expected) in cases {
+            let error = parse_ranks(text, 2, 2, "xo").unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

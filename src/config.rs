@@ -409,20 +409,48 @@ fn even(key: &'static str, value: usize) -> Result<(), RangeProblem> {
     Err(RangeProblem { key, says })
 }
 
-/// Puts one `key=value` into `table` and returns the config that it then describes.
-fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
-    let wrong = |what: &str| Error::Config(format!("--set {set}: {}", what.trim_end()));
+/// The key and the value of `key=value` as a user writes it behind `--set`.
+fn parse_set(set: &str) -> Result<(&str, toml::Value)> {
     let (key, text) = set
         .split_once('=')
         .map(|(key, text)| (key.trim(), text.trim()))
         .filter(|(key, _)| !key.is_empty())
-        .ok_or_else(|| wrong("write it as key=value, e.g. --set search.simulations=64"))?;
+        .ok_or_else(|| {
+            wrong_set(
+                set,
+                "write it as key=value, e.g. --set search.simulations=64 or --set game.start=blocks",
+            )
+        })?;
     // what is no TOML value is a text, so that --set game.id=phage needs no quotes
     let value = format!("x = {text}")
         .parse::<toml::Table>()
         .ok()
         .and_then(|mut table| table.remove("x"))
         .unwrap_or_else(|| toml::Value::String(text.to_string()));
+    Ok((key, value))
+}
+
+fn wrong_set(set: &str, what: &str) -> Error {
+    Error::Config(format!("--set {set}: {}", what.trim_end()))
+}
+
+/// The switches of a game in a list of `game.NAME=VALUE`, for commands that need no whole config.
+pub fn game_settings(sets: &[String]) -> Result<Settings> {
+    let mut settings = Settings::new();
+    for set in sets {
+        let (key, value) = parse_set(set)?;
+        let name = key.strip_prefix("game.").filter(|name| *name != "id").ok_or_else(|| {
+            wrong_set(set, "only the game's own options can be set here, e.g. --set game.start=blocks")
+        })?;
+        settings.insert(name.to_string(), value);
+    }
+    Ok(settings)
+}
+
+/// Puts one `key=value` into `table` and returns the config that it then describes.
+fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
+    let wrong = |what: &str| wrong_set(set, what);
+    let (key, value) = parse_set(set)?;
     let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut target = &mut *table;
     for section in sections.split('.').filter(|section| !section.is_empty()) {

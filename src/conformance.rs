@@ -201,6 +201,10 @@ impl<G: Game> Checker<'_, G> {
         require(legal.is_empty() == outcome.is_some(), || {
             format!("there are {} legal actions, but the outcome is {outcome:?}", legal.len())
         })?;
+        let counted = self.game.count_legal_actions(state, &mut vec![Action(0)]);
+        require(counted == legal.len(), || {
+            format!("count_legal_actions says {counted}, but there are {} legal actions", legal.len())
+        })?;
         Ok(legal)
     }
 
@@ -223,16 +227,24 @@ impl<G: Game> Checker<'_, G> {
     }
 
     fn state_text(&self, position: &Position<G::State>) -> Verdict {
-        let Position { state, text, legal, .. } = position;
+        let Position { state, text, .. } = position;
         require(!text.contains('\n'), || "the position's text has more than one line".into())?;
         let parsed = self.game.parse_state(text);
         let parsed = parsed.map_err(|error| format!("the position's own text is refused: {error}"))?;
-        require(parsed == *state, || "the position parsed from its own text is another one".into())?;
+        let written = self.game.without_history(state);
+        require(parsed == written, || "the position parsed from its own text is another one".into())?;
+        let same = self.game.without_history(&written) == written;
+        require(same, || "the position without history still has one".into())?;
         let again = self.game.state_text(&parsed);
         require(again == *text, || format!("the parsed position's text is `{again}`"))?;
-        self.behaves_like(&parsed, state, legal, "the position parsed from its own text")?;
-        let same = self.game.key(&parsed) == self.game.key(state);
-        require(same, || "equal positions have different keys".into())
+        let legal = self.game.legal(&written);
+        self.behaves_like(&parsed, &written, &legal, "the position parsed from its own text")?;
+        let same = self.game.key(&parsed) == self.game.key(&written);
+        require(same, || "equal positions have different keys".into())?;
+        // a history can end the game, and can do nothing else
+        require(legal == position.legal || position.legal.is_empty(), || {
+            "the position without history has other legal actions".into()
+        })
     }
 
     /// Both have the same player to move, outcome and legal actions.

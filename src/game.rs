@@ -184,13 +184,29 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn to_move(&self, state: &Self::State) -> Player;
     /// Replaces the content of `out`: ascending, empty exactly when the game is over.
     fn legal_actions(&self, state: &Self::State, out: &mut Vec<Action>);
+    /// How many actions [`Game::legal_actions`] would list; games that can count faster do.
+    fn count_legal_actions(&self, state: &Self::State, scratch: &mut Vec<Action>) -> usize {
+        self.legal_actions(state, scratch);
+        scratch.len()
+    }
     /// Plays a legal action (unchecked in release builds).
     fn play(&self, state: &mut Self::State, action: Action);
     /// The result when the game is over.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
     /// Writes every plane, seen by the player to move.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
-    /// A hash of everything that future play depends on; equal for equal states.
+    /// A hash of everything that future play depends on, for evaluation caches and transpositions.
+    ///
+    /// Equal states have equal keys, and states with one key have the same player to move, planes, legal
+    /// actions and outcome, and so have the states that the same actions make of them. Limits and repetitions
+    /// would part positions that differ in nothing else, so each game says which of these it uses:
+    ///
+    /// - A counter that a limit will bind (plies since a capture, plies of the game) is part of the key as it
+    ///   is. Lines that transpose have the same length, so nothing is lost, and no cycle can arise.
+    /// - A limit that is a mere safety net joins the key only from the ply on where it comes near.
+    /// - Of a list of earlier positions only what the next few plies can run into is part of the key (how
+    ///   often this position occurred, and those of which one more occurrence ends the game), since the whole
+    ///   list differs whenever the order of the actions did.
     fn key(&self, state: &Self::State) -> u64;
 
     /// The action as text, in the board's own coordinates.
@@ -199,8 +215,13 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
     /// The position as text, on one line.
     fn state_text(&self, state: &Self::State) -> String;
-    /// The inverse of [`Game::state_text`]; the error says what is wrong and where.
+    /// The inverse of [`Game::state_text`], up to [`Game::without_history`]; the error says what is wrong and
+    /// where.
     fn parse_state(&self, text: &str) -> Result<Self::State>;
+    /// The position as its text gives it: without the earlier positions that a repetition rule remembers.
+    fn without_history(&self, state: &Self::State) -> Self::State {
+        state.clone()
+    }
     /// The position for people.
     fn view(&self, state: &Self::State) -> BoardView;
     /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches.
@@ -258,7 +279,8 @@ impl GameIdentity {
         let differs = |what: &str, found: String, wanted: String| {
             Err(Error::Mismatch(format!(
                 "{place} has {what} {found}, but {wanted} is asked for: \
-                 use it for the game and with the program version that made it, or train anew"
+                 use it for the game, with the options (--set game.NAME=VALUE) and the program version that \
+                 made it, or train anew"
             )))
         };
         if self.id != expected.id {
@@ -298,20 +320,35 @@ pub fn id_of<G: Game>(variant: &str) -> String {
 /// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
 pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     let mut lists = vec![Vec::new(); depth];
-    perft_into(game, state, depth, &mut lists)
+    perft_into::<G, true>(game, state, depth, &mut lists)
 }
 
-fn perft_into<G: Game>(game: &G, state: &G::State, depth: usize, lists: &mut [Vec<Action>]) -> u64 {
-    let Some((legal, deeper)) = lists.split_first_mut() else { return 1 };
-    game.legal_actions(state, legal);
-    if depth == 1 {
-        return legal.len() as u64;
+/// [`perft`] with every leaf played: the same number, slower.
+pub fn perft_played<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
+    let mut lists = vec![Vec::new(); depth];
+    perft_into::<G, false>(game, state, depth, &mut lists)
+}
+
+fn perft_into<G: Game, const COUNT: bool>(
+    game: &G,
+    state: &G::State,
+    depth: usize,
+    lists: &mut [Vec<Action>],
+) -> u64 {
+    let Some((legal, deeper)) = lists.split_first_mut() else {
+        // the position is looked at, or playing it could be left out
+        std::hint::black_box(state);
+        return 1;
+    };
+    if COUNT && depth == 1 {
+        return game.count_legal_actions(state, legal) as u64;
     }
+    game.legal_actions(state, legal);
     let mut nodes = 0;
     for &action in legal.iter() {
         let mut next = state.clone();
         game.play(&mut next, action);
-        nodes += perft_into(game, &next, depth - 1, deeper);
+        nodes += perft_into::<G, COUNT>(game, &next, depth - 1, deeper);
     }
     nodes
 }

@@ -31,8 +31,8 @@ pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
     Random::seed_from_u64(state)
 }
 
-/// The finalizer of SplitMix64: a bijection that spreads every bit.
-fn mix(mut x: u64) -> u64 {
+/// The finalizer of SplitMix64: a bijection that spreads every bit (hashes of positions use it too).
+pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

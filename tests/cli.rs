@@ -350,6 +350,43 @@ fn walk(folder: &Path) -> Vec<String> {
     names
 }
 
+#[test]
+fn bench_rules_says_what_it_measured() {
+    let lines = json_lines(&succeeds(&["bench", "rules", "tic-tac-toe", "--json", "--seconds", "0.01"], ""));
+    let named: Vec<_> = lines.iter().map(|line| (line["bench"].as_str(), line["unit"].as_str())).collect();
+    let expected = [
+        ("rules/playouts", "actions/s"),
+        ("rules/perft-bulk", "leaves/s"),
+        ("rules/perft", "leaves/s"),
+        ("rules/encode", "positions/s"),
+    ];
+    assert_eq!(named, expected.map(|(bench, unit)| (Some(bench), Some(unit))));
+    for line in lines {
+        assert_eq!(line["game"], "tic-tac-toe");
+        for clock in ["wall", "cpu"] {
+            let rates: Vec<f64> =
+                line[clock].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+            assert!(rates.len() == 3 && rates[0] > 0.0 && rates.is_sorted(), "{line}");
+        }
+    }
+    let table = out(&succeeds(&["bench", "rules", "tic-tac-toe", "--seconds", "0.01"], ""));
+    assert!(table.lines().count() == 4 && table.contains("million positions/s"), "{table}");
+    fails(&["bench", "rules", "fage"], 2, &["unknown game `fage`"]);
+    fails(&["bench", "rules", "phage", "--repetitions", "4"], 2, &["--repetitions 4: give 5 to 1000"]);
+    fails(&["bench", "rules", "phage", "--seconds", "nan"], 2, &["--seconds NaN: give more than 0"]);
+    fails(&["bench", "rules", "--set", "game.x=1"], 2, &["<GAME>"]);
+}
+
+#[test]
+fn a_games_options_are_set_by_name() {
+    let perft = ["perft", "phage", "--depth", "1", "--set"];
+    let with = |set| [&perft[..], &[set]].concat();
+    fails(&with("game.size=9"), 2, &["unknown option `game.size`: phage has no options"]);
+    fails(&with("search.simulations=9"), 2, &["--set search.simulations=9: only the game's own options"]);
+    fails(&with("game.id=phage"), 2, &["only the game's own options"]);
+    fails(&with("game.size"), 2, &["write it as key=value"]);
+}
+
 /// The behaviour of the search. A change of it is a decision: put the new number here and into the commit's message.
 #[test]
 fn the_search_behaves_as_before() {

@@ -58,6 +58,8 @@ enum Fault {
     ActionOutOfRange,
     StaleList,
     PlaysOn,
+    Miscounts,
+    HistoryStays,
     TooLong,
     ForgottenPlane,
     InfinitePlane,
@@ -120,6 +122,13 @@ impl Game for Faulty {
             out.clear();
         }
         out.extend(legal);
+    }
+    fn count_legal_actions(&self, state: &State, scratch: &mut Vec<Action>) -> usize {
+        self.legal_actions(state, scratch);
+        scratch.len() + (self.0 == Fault::Miscounts && scratch.len() == 3) as usize
+    }
+    fn without_history(&self, state: &State) -> State {
+        if self.0 == Fault::HistoryStays { INNER.initial() } else { *state }
     }
     fn play(&self, state: &mut State, action: Action) {
         INNER.play(state, action);
@@ -219,6 +228,8 @@ fn every_fault_is_found_and_named() {
         (Fault::ActionOutOfRange, "a legal action is not below shape.actions = 8"),
         (Fault::StaleList, "the legal actions are not ascending: [65535"),
         (Fault::PlaysOn, "there are 1 legal actions, but the outcome is Some("),
+        (Fault::Miscounts, "count_legal_actions says 4, but there are 3 legal actions"),
+        (Fault::HistoryStays, "the position parsed from its own text is another one"),
         (Fault::TooLong, "the game is not over after max_plies = 6 actions"),
         (Fault::ForgottenPlane, "encode leaves plane 1 unwritten or not finite"),
         (Fault::InfinitePlane, "encode leaves plane 1 unwritten or not finite"),

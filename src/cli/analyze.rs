@@ -5,7 +5,7 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::{Map, json};
 
-use super::print;
+use super::{GameArgs, print};
 use crate::arena::agent::{AgentSpec, Analysis, Contestant};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameOptions, identity};
@@ -19,8 +19,9 @@ use crate::random::{Purpose, stream};
     Blank lines are skipped; a line that is no position ends the command with an error that names it."
 )]
 pub struct Analyze {
-    /// Game id (see `petteia games`)
-    pub game: String,
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
     /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS]
     #[arg(long)]
     agent: String,

@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::progress::verdict;
-use super::{catch_interrupts, interrupted, print, use_threads};
+use super::{GameArgs, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, MatchResult, play_match};
 use crate::error::{Error, Result};
@@ -23,8 +23,9 @@ const MAX_GAMES: usize = 1_000_000;
     Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe."
 )]
 pub struct Arena {
-    /// Game id (see `petteia games`)
-    pub game: String,
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
     /// The agent whose results are counted
     #[arg(value_name = "AGENT")]
     first: String,
@@ -62,7 +63,7 @@ impl Job for Arena {
             return Err(Error::Config(format!(
                 "--opening-plies {}: no game of {} is longer than {} actions",
                 self.opening_plies,
-                self.game,
+                self.game.id,
                 game.max_plies()
             )));
         }

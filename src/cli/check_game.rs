@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::print;
+use super::{GameArgs, print};
 use crate::conformance;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions};
@@ -11,9 +11,9 @@ use crate::games::Job;
 /// Check a game against the contract of games, over random games.
 #[derive(Args)]
 pub struct CheckGame {
-    /// Game id (see `petteia games`)
-    #[arg(value_name = "ID")]
-    pub game: String,
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
     /// Random games
     #[arg(long, default_value_t = 200)]
     games: usize,
@@ -30,8 +30,8 @@ impl Job for CheckGame {
             return Err(Error::Config("--games 0 checks nothing: give at least 1".into()));
         }
         match conformance::check(&game, self.games, self.seed) {
-            Ok(report) => print(format_args!("{}: ok, {report}", self.game)),
-            Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game))),
+            Ok(report) => print(format_args!("{}: ok, {report}", self.game.id)),
+            Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game.id))),
         }
     }
 }

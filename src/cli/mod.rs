@@ -16,8 +16,9 @@ mod train;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
+use crate::config::game_settings;
 use crate::error::{Error, Result};
 use crate::games::{Job, with_game};
 
@@ -61,8 +62,19 @@ impl Cli {
     }
 }
 
-fn on_game(id: &str, job: impl Job<Output = Result<()>>) -> Result<()> {
-    with_game(id, &Default::default(), job)?
+/// A game as the user names it.
+#[derive(Args, Clone)]
+struct GameArgs {
+    /// Game id (see `petteia games`)
+    #[arg(value_name = "GAME")]
+    id: String,
+    /// One of the game's own options, may be repeated
+    #[arg(long = "set", value_name = "game.OPTION=VALUE")]
+    set: Vec<String>,
+}
+
+fn on_game(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
+    with_game(&game.id, &game_settings(&game.set)?, job)?
 }
 
 /// Prints one line on standard output; a closed pipe is an error that `main` takes for success.

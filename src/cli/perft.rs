@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 
-use super::print;
+use super::{GameArgs, print};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, id_of, perft};
 use crate::games::Job;
@@ -13,8 +13,9 @@ use crate::games::Job;
 /// Count the action sequences of exactly N actions.
 #[derive(Args)]
 pub struct Perft {
-    /// Game id (see `petteia games`)
-    pub game: String,
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
     /// Length of the sequences
     #[arg(long, value_name = "N")]
     depth: usize,

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use clap::{Args, ValueEnum};
 
 use super::analyze::line_text;
-use super::print;
+use super::{GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameOptions, Outcome, Player, identity};
@@ -19,8 +19,9 @@ const SHOWN_ACTIONS: usize = 12;
 /// Play against an agent.
 #[derive(Args)]
 pub struct Play {
-    /// Game id (see `petteia games`)
-    pub game: String,
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
     /// random, perfect, rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS]
     #[arg(long, value_name = "AGENT")]
     opponent: String,

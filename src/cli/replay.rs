@@ -5,7 +5,7 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::json;
 
-use super::print;
+use super::{GameArgs, print};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions};
 use crate::games::Job;
@@ -13,8 +13,9 @@ use crate::games::Job;
 /// Play actions from standard input; print one JSON object a position.
 #[derive(Args)]
 pub struct Replay {
-    /// Game id (see `petteia games`)
-    pub game: String,
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
     /// Start here instead of the initial position
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,

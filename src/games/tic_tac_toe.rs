@@ -34,6 +34,20 @@ const LINES: [u16; 8] = [
     0b001_010_100,
 ];
 
+/// Bit `marks` of these 512 says whether the marks hold a line.
+static HAS_LINE: [u64; 8] = {
+    let mut table = [0; 8];
+    let mut index = 0;
+    while index < 512 * LINES.len() {
+        let (marks, line) = (index / LINES.len(), LINES[index % LINES.len()] as usize);
+        if marks & line == line {
+            table[marks / 64] |= 1 << (marks % 64);
+        }
+        index += 1;
+    }
+    table
+};
+
 /// The rules; there is nothing to choose.
 #[derive(Clone, Debug)]
 pub struct TicTacToe;
@@ -57,7 +71,8 @@ impl State {
     }
 
     fn has_line(self, player: Player) -> bool {
-        LINES.iter().any(|line| self.marks[player.index()] & line == *line)
+        let marks = self.marks[player.index()] as usize;
+        HAS_LINE[marks / 64] >> (marks % 64) & 1 == 1
     }
 }
 
@@ -94,9 +109,20 @@ impl Game for TicTacToe {
 
     fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
         out.clear();
-        if self.outcome(state).is_none() {
-            let occupied = state.occupied();
-            out.extend((0..9).filter(|square| occupied >> square & 1 == 0).map(Action));
+        if state.has_line(state.mover().other()) {
+            return;
+        }
+        let mut free = FULL & !state.occupied();
+        while free != 0 {
+            out.push(Action(free.trailing_zeros() as u16));
+            free &= free - 1;
+        }
+    }
+
+    fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
+        match state.has_line(state.mover().other()) {
+            true => 0,
+            false => (FULL & !state.occupied()).count_ones() as usize,
         }
     }
 

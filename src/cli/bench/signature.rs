@@ -1,8 +1,5 @@
-//! `petteia bench`: what a change did to the search.
+//! `petteia bench signature`: one number that changes when the search's behaviour does.
 
-use clap::{Args, Subcommand};
-
-use super::print;
 use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::{Game, GameOptions};
@@ -14,32 +11,13 @@ use crate::search::{self, tree::Tree};
 const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
-/// Measure parts of the program.
-#[derive(Args)]
-pub struct Bench {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Subcommand)]
-enum What {
-    /// One number from the visits of fixed searches over all games: it changes when the search's behaviour does
-    Signature,
-}
-
-impl Bench {
-    /// Runs the benchmark.
-    pub fn run(self) -> Result<()> {
-        match self.what {
-            What::Signature => {
-                let mut signature = 0;
-                for id in ids() {
-                    signature = with_game(&id, &Default::default(), Sign(signature))?;
-                }
-                print(format_args!("{signature:016x}"))
-            }
-        }
+/// From the visits of fixed searches over all games.
+pub fn signature() -> Result<u64> {
+    let mut signature = 0;
+    for id in ids() {
+        signature = with_game(&id, &Default::default(), Sign(signature))?;
     }
+    Ok(signature)
 }
 
 struct Sign(u64);

@@ -1,0 +1,34 @@
+//! `petteia bench`: how fast the parts are, and what a change did to the search.
+
+mod measure;
+mod rules;
+mod signature;
+
+use clap::{Args, Subcommand};
+
+use super::print;
+use crate::error::Result;
+
+/// Measure parts of the program.
+#[derive(Args)]
+pub struct Bench {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Rules(rules::Rules),
+    /// One number from the visits of fixed searches over all games: it changes when the search's behaviour does
+    Signature,
+}
+
+impl Bench {
+    /// Runs the benchmark.
+    pub fn run(self) -> Result<()> {
+        match self.what {
+            What::Rules(rules) => rules.run(),
+            What::Signature => print(format_args!("{:016x}", signature::signature()?)),
+        }
+    }
+}
