@@ -145,6 +145,11 @@ pub fn parse_ranks(
     Ok(squares)
 }
 
+/// A number up to `most`, without signs and leading zeros: printing it gives the same text.
+pub fn parse_count(text: &str, most: usize) -> Option<usize> {
+    text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +161,14 @@ mod tests {
         }
         for text in ["", "a", "a0", "a01", "k1", "a11", "1a", "a+1", "ä1"] {
             assert_eq!(parse_square(text, 10, 10), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_have_one_way_to_be_written() {
+        assert_eq!([parse_count("0", 9), parse_count("9", 9)], [Some(0), Some(9)]);
+        for text in ["", "10", "-1", "+1", "01", "1 ", "x", "99999999999999999999999"] {
+            assert_eq!(parse_count(text, 9), None, "{text}");
         }
     }
 

@@ -145,8 +145,8 @@ impl<G: Game> Checker<'_, G> {
             let new = !G::VARIANTS[..index].contains(variant);
             require(new, || format!("the variant `{variant}` stands twice"))?;
         }
-        let named = G::PLAYERS[0] != G::PLAYERS[1];
-        require(named, || format!("both players are called {}", G::PLAYERS[0]))
+        let [first, second] = self.game.players();
+        require(first != second, || format!("both players are called {first}"))
     }
 
     fn random_game(&mut self, seed: u64) -> Result<(), Violation> {
@@ -163,6 +163,9 @@ impl<G: Game> Checker<'_, G> {
             self.report.positions += 1;
             self.report.legal_actions += position.legal.len();
             if let Some(outcome) = self.game.outcome(&state) {
+                let cut = G::LIMIT_IS_SAFETY_NET && ply >= self.game.max_plies();
+                require(!cut, || "only the safety net of max_plies ended the game".into())
+                    .map_err(violation)?;
                 self.report.add(ply, outcome);
                 break;
             }
@@ -184,7 +187,7 @@ impl<G: Game> Checker<'_, G> {
         self.action_texts(&position)?;
         self.state_text(&position)?;
         self.view(&position)?;
-        self.symmetries(&position)?;
+        self.symmetries(&position, ply)?;
         Ok(position)
     }
 
@@ -294,12 +297,14 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    fn symmetries(&self, position: &Position<G::State>) -> Verdict {
+    fn symmetries(&self, position: &Position<G::State>, ply: usize) -> Verdict {
         let symmetries = self.game.symmetries(&position.state);
         let first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(first, || "the identity is not the first of the symmetries".into())?;
-        for (index, &symmetry) in symmetries.iter().enumerate() {
-            self.symmetry(position, symmetry).map_err(|rule| format!("symmetry {index}: {rule}"))?;
+        // all of them at the start, then in turn: a long game has positions enough for each
+        let looked_at = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
+        for index in (0..symmetries.len()).filter(looked_at) {
+            self.symmetry(position, symmetries[index]).map_err(|rule| format!("symmetry {index}: {rule}"))?;
         }
         Ok(())
     }

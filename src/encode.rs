@@ -7,11 +7,22 @@
 use crate::board::Symmetry;
 use crate::game::Shape;
 
-/// One plane: `value` on the squares of `bits`, 0 elsewhere.
+/// One plane in 24 bytes: `value` on the squares of the two halves of a bit set, 0 elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Plane {
-    bits: u128,
+    low: u64,
+    high: u64,
     value: f32,
+}
+
+impl Plane {
+    fn new(bits: u128, value: f32) -> Plane {
+        Plane { low: bits as u64, high: (bits >> 64) as u64, value }
+    }
+
+    fn bits(self) -> u128 {
+        (self.high as u128) << 64 | self.low as u128
+    }
 }
 
 /// Squares in a plane at most.
@@ -29,18 +40,18 @@ impl Planes {
     /// Planes that hold NaN until they are written, so that a forgotten one is noticed.
     pub fn new(shape: Shape) -> Planes {
         assert!(shape.cells() <= MAX_CELLS, "a board has at most {MAX_CELLS} squares");
-        let unset = Plane { bits: u128::MAX, value: f32::NAN };
+        let unset = Plane::new(u128::MAX, f32::NAN);
         Planes { planes: vec![unset; shape.planes], height: shape.height, width: shape.width }
     }
 
     /// 1 on the squares of `bits`, 0 elsewhere.
     pub fn set_bits(&mut self, plane: usize, bits: u128) {
-        self.planes[plane] = Plane { bits, value: 1.0 };
+        self.planes[plane] = Plane::new(bits, 1.0);
     }
 
     /// The same number on every square.
     pub fn fill(&mut self, plane: usize, value: f32) {
-        self.planes[plane] = Plane { bits: u128::MAX, value };
+        self.planes[plane] = Plane::new(u128::MAX, value);
     }
 
     /// Writes `[planes, height, width]` floats.
@@ -48,8 +59,15 @@ impl Planes {
         let cells = self.height * self.width;
         assert_eq!(out.len(), self.planes.len() * cells);
         for (plane, out) in self.planes.iter().zip(out.chunks_exact_mut(cells)) {
-            for (cell, out) in out.iter_mut().enumerate() {
-                *out = if plane.bits >> cell & 1 == 1 { plane.value } else { 0.0 };
+            let mut bits = plane.bits();
+            if bits == u128::MAX {
+                out.fill(plane.value);
+                continue;
+            }
+            out.fill(0.0);
+            while bits != 0 {
+                out[bits.trailing_zeros() as usize] = plane.value;
+                bits &= bits - 1;
             }
         }
     }
@@ -61,12 +79,12 @@ impl Planes {
             return mapped;
         }
         let cells = self.height * self.width;
-        for plane in mapped.planes.iter_mut().filter(|plane| plane.bits != u128::MAX) {
+        for plane in mapped.planes.iter_mut().filter(|plane| plane.bits() != u128::MAX) {
             let mut bits = 0;
-            for cell in (0..cells).filter(|cell| plane.bits >> cell & 1 == 1) {
+            for cell in (0..cells).filter(|cell| plane.bits() >> cell & 1 == 1) {
                 bits |= 1 << symmetry.square(cell, self.height, self.width);
             }
-            plane.bits = bits;
+            *plane = Plane::new(bits, plane.value);
         }
         mapped
     }

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::ops::RangeInclusive;
 
-use crate::board::Symmetry;
+use crate::board::{Symmetry, file_labels, rank_labels};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 
@@ -139,6 +140,38 @@ impl GameOptions {
             ))),
         }
     }
+
+    /// A switch that is `true` or `false`.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
+        match self.settings.get(name) {
+            None => Ok(default),
+            Some(toml::Value::Boolean(value)) => Ok(*value),
+            Some(other) => Err(not_permitted(name, other, "true or false")),
+        }
+    }
+
+    /// A switch that is a whole number of `permitted`.
+    pub fn integer(&self, name: &str, default: i64, permitted: RangeInclusive<i64>) -> Result<i64> {
+        match self.settings.get(name) {
+            None => Ok(default),
+            Some(toml::Value::Integer(value)) if permitted.contains(value) => Ok(*value),
+            Some(other) => {
+                let range = format!("a whole number from {} to {}", permitted.start(), permitted.end());
+                Err(not_permitted(name, other, &range))
+            }
+        }
+    }
+
+    /// A switch that names one of `known`, the first when it is not set; returns its index.
+    pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
+        let Some(value) = self.settings.get(name) else { return Ok(0) };
+        let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));
+        index.ok_or_else(|| not_permitted(name, value, &known.join(", ")))
+    }
+}
+
+fn not_permitted(name: &str, value: &toml::Value, permitted: &str) -> Error {
+    Error::Config(format!("game.{name} = {value} is not permitted: {permitted}"))
 }
 
 /// A position drawn for people: row 0 is the top row.
@@ -154,6 +187,30 @@ pub struct BoardView {
     pub note: String,
 }
 
+impl BoardView {
+    /// A board with files `a`, `b` ... and ranks from 1 at the bottom; `cell` gives the text of the square
+    /// `rank * width + file`.
+    pub fn of_squares(
+        height: usize,
+        width: usize,
+        cell: impl Fn(usize) -> String,
+        note: String,
+    ) -> BoardView {
+        let row = |y: usize| (0..width).map(|x| cell(y * width + x)).collect();
+        BoardView {
+            columns: file_labels(width),
+            rows: rank_labels(height),
+            cells: (0..height).rev().map(row).collect(),
+            note,
+        }
+    }
+
+    /// Row and column of a square of such a board.
+    pub fn place(square: usize, height: usize, width: usize) -> (usize, usize) {
+        (height - 1 - square / width, square % width)
+    }
+}
+
 /// The rules of one variant of a game.
 pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap.
@@ -165,8 +222,13 @@ pub trait Game: Clone + Send + Sync + 'static {
     const TITLE: &'static str;
     /// Who made the game.
     const AUTHOR: &'static str;
-    /// What the two players are called.
+    /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
+    /// The switches that [`Game::new`] knows: name, and what it does with its default.
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[];
+    /// [`Game::max_plies`] is a safety net that no real game reaches: a game that it ends is a draw, and
+    /// whoever played it warns.
+    const LIMIT_IS_SAFETY_NET: bool = false;
     /// The variants, default first; the id is `NAME` for `""`, else `NAME-variant`.
     const VARIANTS: &'static [&'static str];
     /// Raised whenever the planes or the action layout change.
@@ -174,6 +236,10 @@ pub trait Game: Clone + Send + Sync + 'static {
 
     /// The rules for these options; unknown names are refused with the known ones.
     fn new(options: &GameOptions) -> Result<Self>;
+    /// What the two players are called in this variant.
+    fn players(&self) -> [&'static str; 2] {
+        Self::PLAYERS
+    }
     /// Planes, height, width and actions.
     fn shape(&self) -> Shape;
     /// No game is longer than this many actions.
@@ -198,8 +264,9 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// A hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
     /// Equal states have equal keys, and states with one key have the same player to move, planes, legal
-    /// actions and outcome, and so have the states that the same actions make of them. Limits and repetitions
-    /// would part positions that differ in nothing else, so each game says which of these it uses:
+    /// actions and outcome, and but for what the next lines leave out so have the states that the same actions
+    /// make of them. Limits and repetitions would part positions that differ in nothing else, so each game says
+    /// which of these it uses:
     ///
     /// - A counter that a limit will bind (plies since a capture, plies of the game) is part of the key as it
     ///   is. Lines that transpose have the same length, so nothing is lost, and no cycle can arise.

@@ -259,16 +259,26 @@ impl<G: Game> Run<'_, G> {
         let mut positions = 0;
         let mut plies = 0;
         let mut outcomes = [0usize; 3];
+        let mut cut_short = 0;
         for (_, path) in store::list(self.folder)?.into_iter().filter(|(generation, _)| *generation == number)
         {
             let records = store::read_shard(&path, self.game, self.identity)?;
             for record in &records {
                 plies += record.actions.len();
+                cut_short +=
+                    (G::LIMIT_IS_SAFETY_NET && record.actions.len() >= self.game.max_plies()) as usize;
                 outcomes
                     [["first", "second", "draw"].iter().position(|id| *id == record.outcome).unwrap_or(2)] +=
                     1;
             }
             positions += window.push(self.game, self.identity, &records)?;
+        }
+        if cut_short > 0 {
+            self.observer.event(Event::Warning(format!(
+                "{cut_short} of {games} games of generation {number} were cut short after {} actions and count \
+                 as draws: this should not happen, look at their records",
+                self.game.max_plies()
+            )));
         }
         self.metrics.write(json!({
             "kind": "selfplay", "generation": number, "games": games, "positions": positions, "plies": plies,

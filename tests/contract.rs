@@ -9,6 +9,7 @@ use petteia::games::tic_tac_toe::{State, TicTacToe};
 use petteia::games::{Job, ids, with_game};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 
 const GAMES: usize = 200;
 const SEED: u64 = 1;
@@ -25,12 +26,12 @@ impl Job for Conformance {
 
 #[test]
 fn every_game_keeps_the_contract() {
-    for id in ids() {
-        let report = with_game(&id, &Settings::new(), Conformance).unwrap();
+    ids().par_iter().for_each(|id| {
+        let report = with_game(id, &Settings::new(), Conformance).unwrap();
         let report = report.unwrap_or_else(|violation| panic!("{id}: {violation}"));
         assert_eq!((report.games, report.outcomes.iter().sum()), (GAMES, GAMES), "{id}");
         assert!(report.shortest > 0 && report.mean_branching() > 1.0, "{id}: {report}");
-    }
+    });
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! One random game of every id as text: boards, actions in words, planes drawn. A change must be looked at:
-//! `PETTEIA_BLESS=1` rewrites the files in `data/playthrough`.
+//! One random game of every id as text: boards, actions in words, planes drawn; of a long game the middle in
+//! one line a ply. A change must be looked at: `PETTEIA_BLESS=1` rewrites the files in `data/playthrough`.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,6 +13,9 @@ use rand::{RngExt, SeedableRng};
 const SEED: u64 = 7;
 /// Plies between two drawings of the planes.
 const PLANES_EVERY: usize = 11;
+/// Plies at the start and at the end of a game that are shown in full.
+const FIRST: usize = 50;
+const LAST: usize = 10;
 
 struct Playthrough;
 
@@ -24,23 +27,34 @@ impl Job for Playthrough {
         let mut out =
             format!("{}: {} by {}, seed {SEED}\n", id_of::<G>(&options.variant), G::TITLE, G::AUTHOR);
         writeln!(out, "{:?}, at most {} plies", game.shape(), game.max_plies()).unwrap();
-        let mut state = game.initial();
-        for ply in 0.. {
-            writeln!(out, "\n== ply {ply}: {}", game.state_text(&state)).unwrap();
-            out += &board(&game, &state);
-            let legal = game.legal(&state);
-            if ply % PLANES_EVERY == 0 || legal.is_empty() {
-                out += &planes(&game, &state);
-            }
-            if legal.is_empty() {
-                break;
-            }
-            let action = legal[random.random_range(0..legal.len())];
-            out += &choice(&game, &state, &legal, action);
-            game.play(&mut state, action);
+        let mut states = vec![game.initial()];
+        let mut actions = Vec::new();
+        while let Some(state) = states.last().filter(|state| game.outcome(state).is_none()) {
+            let legal = game.legal(state);
+            let mut next = state.clone();
+            actions.push(legal[random.random_range(0..legal.len())]);
+            game.play(&mut next, actions[actions.len() - 1]);
+            states.push(next);
         }
-        let end = match game.outcome(&state).unwrap() {
-            Outcome::Win(player) => format!("{} wins", G::PLAYERS[player.index()]),
+        for (ply, state) in states.iter().enumerate() {
+            let action = actions.get(ply);
+            if let Some(action) = action.filter(|_| ply >= FIRST && ply + LAST < actions.len()) {
+                let legal = game.legal(state).len();
+                let text = game.action_text(state, *action);
+                writeln!(out, "ply {ply}: {text}, one of {legal}, in {}", game.state_text(state)).unwrap();
+                continue;
+            }
+            writeln!(out, "\n== ply {ply}: {}", game.state_text(state)).unwrap();
+            out += &board(&game, state);
+            if ply % PLANES_EVERY == 0 || action.is_none() {
+                out += &planes(&game, state);
+            }
+            if let Some(action) = action {
+                out += &choice(&game, state, &game.legal(state), *action);
+            }
+        }
+        let end = match game.outcome(states.last().unwrap()).unwrap() {
+            Outcome::Win(player) => format!("{} wins", game.players()[player.index()]),
             Outcome::Draw => "draw".to_string(),
         };
         out + &format!("\n{end}\n")
@@ -63,7 +77,7 @@ fn board<G: Game>(game: &G, state: &G::State) -> String {
 }
 
 fn choice<G: Game>(game: &G, state: &G::State, legal: &[Action], action: Action) -> String {
-    let player = G::PLAYERS[game.to_move(state).index()];
+    let player = game.players()[game.to_move(state).index()];
     let texts: Vec<String> = legal.iter().map(|action| game.action_text(state, *action)).collect();
     let text = game.action_text(state, action);
     let (legal, touched) = (texts.join(" "), game.touched(state, action));

@@ -78,7 +78,7 @@ impl Job for Play {
             "{}, by {}. You are {}. {HELP}",
             G::TITLE,
             G::AUTHOR,
-            G::PLAYERS[person.index()]
+            game.players()[person.index()]
         ))?;
         table.play()
     }
@@ -90,13 +90,13 @@ impl<G: Game> Table<'_, G> {
         loop {
             let state = self.state();
             if let Some(outcome) = self.game.outcome(&state) {
-                print(result_text::<G>(outcome))?;
+                print(result_text(self.game, outcome))?;
                 print("undo to take back, quit to leave")?;
             } else if self.game.to_move(&state) != self.person {
                 let action = self.opponent(&state)?;
                 print(format_args!(
                     "{} plays {}",
-                    player::<G>(self.person.other()),
+                    player(self.game, self.person.other()),
                     self.game.action_text(&state, action)
                 ))?;
                 self.actions.push(action);
@@ -235,13 +235,13 @@ impl<G: Game> Table<'_, G> {
     }
 }
 
-fn player<G: Game>(player: Player) -> &'static str {
-    G::PLAYERS[player.index()]
+fn player<G: Game>(game: &G, player: Player) -> &'static str {
+    game.players()[player.index()]
 }
 
-fn result_text<G: Game>(outcome: Outcome) -> String {
+fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Win(winner) => format!("{} wins", player::<G>(winner)),
+        Outcome::Win(winner) => format!("{} wins", player(game, winner)),
         Outcome::Draw => "a draw".into(),
     }
 }

@@ -42,6 +42,9 @@ macro_rules! games {
 }
 
 games! {
+    cage::Cage,
+    caissa::Caissa,
+    custodial_trap::CustodialTrap,
     phage::Phage,
     connect_four::ConnectFour,
     tic_tac_toe::TicTacToe,

@@ -33,7 +33,7 @@
 //! squares, `x` = closed, `C S T D` White's circle, square, triangle, diamond, `c s t d` Black's; `w` or `b`;
 //! four digits for White, `/`, four for Black, in the order C S T D. Action text: `e3-h6`.
 
-use crate::board::{Symmetry, file_labels, parse_square, rank_labels, square_text};
+use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
@@ -335,24 +335,19 @@ impl Game for Phage {
             }
             if state.open >> square & 1 == 1 { ".".into() } else { "x".into() }
         };
-        let row = |y: usize| (0..SIDE).map(|x| cell(y * SIDE + x)).collect();
         let left = |player: usize| {
             let parts = state.left[player].iter().zip(LETTERS[player].chars());
             parts.map(|(left, letter)| format!("{letter}{left}")).collect::<Vec<_>>().join(" ")
         };
-        BoardView {
-            columns: file_labels(SIDE),
-            rows: rank_labels(SIDE),
-            cells: (0..SIDE).rev().map(row).collect(),
-            note: format!("moves left: White {}, Black {}", left(0), left(1)),
-        }
+        let note = format!("moves left: White {}, Black {}", left(0), left(1));
+        BoardView::of_squares(SIDE, SIDE, cell, note)
     }
 
     fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {
         let player = before.to_move.index();
         let from = before.pieces[player][action.index() / 64] as usize;
         let to = seen_square(action.index() % 64, player);
-        [from, to].map(|square| (SIDE - 1 - square / SIDE, square % SIDE)).to_vec()
+        [from, to].map(|square| BoardView::place(square, SIDE, SIDE)).to_vec()
     }
 
     fn symmetries(&self, _state: &State) -> &'static [Symmetry] {

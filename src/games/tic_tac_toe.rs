@@ -16,7 +16,7 @@
 //! Position text: ranks 3 to 1 separated by `/`, `X`, `O` or `.` for each square, then the side to move:
 //! `.../.X./O.. X`. Symmetries: all 8 of the square.
 
-use crate::board::{Symmetry, file_labels, parse_square, rank_labels, square_text};
+use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
@@ -201,17 +201,11 @@ impl Game for TicTacToe {
             (_, 1) => "O".to_string(),
             _ => ".".to_string(),
         };
-        let row = |y: usize| (0..SIDE).map(|x| mark(y * SIDE + x)).collect();
-        BoardView {
-            columns: file_labels(SIDE),
-            rows: rank_labels(SIDE),
-            cells: (0..SIDE).rev().map(row).collect(),
-            note: String::new(),
-        }
+        BoardView::of_squares(SIDE, SIDE, mark, String::new())
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
-        vec![(SIDE - 1 - action.index() / SIDE, action.index() % SIDE)]
+        vec![BoardView::place(action.index(), SIDE, SIDE)]
     }
 
     fn symmetries(&self, _state: &State) -> &'static [Symmetry] {

@@ -1,0 +1,578 @@
+//! Cage, by Mark Steere (2010): a full board of checkers that eat each other on their way to the centre.
+//!
+//! Rulings (G1..G6), Red first, n x n squares, n = 10 (the game), 8, 6, 4. The board starts full: Red on a1
+//! and on all squares of its colour, Blue on the others. nb(s, c) = number of orthogonal neighbours of square
+//! s that hold a checker of colour c, the moving checker itself never counted.
+//!
+//! - G1 Step. A checker goes to one of its 8 neighbour squares, which is empty and has nb(to, own) = 0
+//!   (restriction 1), and either *centering*: (2x-n+1)² + (2y-n+1)² gets strictly smaller, or *adjoining*:
+//!   nb(from, enemy) = 0 and nb(to, enemy) > 0, in any direction; and never when nb(from, enemy) > 0 and
+//!   nb(to, enemy) = 0 (restriction 2). A step is a whole turn.
+//! - G2 Jump. Over an orthogonally adjacent enemy to the square directly behind it, which must be empty with
+//!   nb(land, own) = 0, and the enemy is removed at once. Vacated and captured squares count as empty.
+//! - G3 Edge capture. When the square behind the enemy is off the board, both checkers are removed and the
+//!   turn ends; restriction 1 is not tested.
+//! - G4 After a jump the same player must go on with the same checker while it can jump (edge captures
+//!   included). To start with a jump is never compulsory. Restriction 2 does not apply to jumps.
+//! - G5 Pass only when there is no step and no jump at the start of a turn; then it is the only action.
+//! - G6 A player without checkers has lost, also when it removed its last checker itself. If the last
+//!   checkers of both sides go together, the mover wins. There are no draws: the game is a draw after 1,000
+//!   actions, but that is a safety net, and whoever sees such a draw in play should say so aloud.
+//!
+//! The rules are the same for both colours and in every direction, so the board is never turned.
+//!
+//! | action           | meaning (s = rank*n + file; directions N E S W NE SE SW NW) |
+//! |------------------|-------------------------------------------------------------|
+//! | d*n² + s         | the checker on s steps in direction d = 0..7 |
+//! | (8 + d)*n² + s   | the checker on s jumps in direction d = 0..3, over the edge too |
+//! | 12*n²            | pass |
+//!
+//! | planes | content |
+//! |--------|---------|
+//! | 0, 1   | own checkers, the opponent's |
+//! | 2      | empty squares |
+//! | 3      | the checker that must go on jumping |
+//! | 4, 5   | own checkers beside an enemy, the opponent's |
+//! | 6, 7   | empty squares without own neighbours (restriction 1), without the opponent's |
+//! | 8, 9   | own checkers that can jump now, the opponent's that could in its turn |
+//! | 10, 11 | own checkers that these could capture, the opponent's that can be captured now |
+//! | 12     | (plies - 500) / 500 everywhere, 0 up to ply 500 |
+//! | 13...  | n/2 rings of squares, the four in the centre first |
+//!
+//! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long; most of
+//! the time of a random game goes into listing them, since there are few in each of 24 words.
+//!
+//! The key holds the checkers, the side to move, the square of the checker that must go on jumping, and the
+//! plies from ply 500 on only: the limit is a mere safety net, far from games of 80 to 210 actions.
+//!
+//! Position text: `<board> <side> <square> <plies>`: ranks n to 1 separated by `/`, `R`, `B` or a number of
+//! empty squares; `r` or `b`; the square of the checker that must go on jumping or `-`; actions played so
+//! far. Any placement of checkers is a position; without checkers on either side it is one that the player
+//! not to move has won. Action text: step `c3-d4`, jump `c3xc5`, edge capture `b5xoff(a5)`, `pass`.
+
+use std::hint::select_unpredictable;
+
+use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text, square_text};
+use crate::encode::Planes;
+use crate::error::{Error, Result};
+use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::random::mix;
+
+/// Directions (file, rank), the orthogonal ones first: jumps know no others.
+const DIRECTIONS: [(i32, i32); 8] = [(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1)];
+const STEPS: usize = 8;
+const JUMPS: usize = 4;
+const KINDS: usize = STEPS + JUMPS;
+const MAX_PLIES: u16 = 1000;
+/// From here on the plies are part of the key and of the planes.
+const CAP_IN_SIGHT: u16 = 500;
+const NOBODY: u8 = u8::MAX;
+
+/// Calls a function for the board's width, so that shifts and masks are constants.
+macro_rules! sized {
+    ($game:expr, $function:ident($($argument:expr),*)) => {
+        match $game.side {
+            4 => $function::<4>($($argument),*),
+            6 => $function::<6>($($argument),*),
+            8 => $function::<8>($($argument),*),
+            _ => $function::<10>($($argument),*),
+        }
+    };
+}
+
+/// The board N squares wide as sets of squares.
+struct Squares<const N: usize>;
+
+impl<const N: usize> Squares<N> {
+    const ALL: u128 = !0 >> (128 - N * N);
+    /// The squares from which a step in that direction stays on the board.
+    const INSIDE: [u128; STEPS] = Self::starts(false);
+    /// Those from which it comes nearer to the centre, too.
+    const NEARER: [u128; STEPS] = Self::starts(true);
+    /// The `N / 2` rings, the innermost first.
+    const RINGS: [u128; 5] = Self::rings();
+
+    const fn starts(nearer: bool) -> [u128; STEPS] {
+        const fn squared<const N: usize>(x: i32, y: i32) -> i32 {
+            let (x, y) = (2 * x - N as i32 + 1, 2 * y - N as i32 + 1);
+            x * x + y * y
+        }
+        let mut starts = [0; STEPS];
+        let mut index = 0;
+        while index < STEPS * N * N {
+            let (direction, square) = (index / (N * N), index % (N * N));
+            let (x, y) = ((square % N) as i32, (square / N) as i32);
+            let (to_x, to_y) = (x + DIRECTIONS[direction].0, y + DIRECTIONS[direction].1);
+            let inside = to_x >= 0 && to_x < N as i32 && to_y >= 0 && to_y < N as i32;
+            if inside && (!nearer || squared::<N>(to_x, to_y) < squared::<N>(x, y)) {
+                starts[direction] |= 1 << square;
+            }
+            index += 1;
+        }
+        starts
+    }
+
+    const fn rings() -> [u128; 5] {
+        let mut rings = [0; 5];
+        let mut square = 0;
+        while square < N * N {
+            let (x, y) = ((square % N * 2 + 1).abs_diff(N) / 2, (square / N * 2 + 1).abs_diff(N) / 2);
+            rings[if x > y { x } else { y }] |= 1 << square;
+            square += 1;
+        }
+        rings
+    }
+}
+
+/// How far the number of a square changes in a direction.
+const fn offset<const N: usize>(direction: usize) -> i32 {
+    DIRECTIONS[direction].1 * N as i32 + DIRECTIONS[direction].0
+}
+
+/// The squares from which `direction` leads into `set`, and wrongly some for which it leaves the board.
+#[inline(always)]
+fn behind<const N: usize>(set: u128, direction: usize) -> u128 {
+    let offset = offset::<N>(direction);
+    if offset > 0 { set >> offset } else { set << -offset }
+}
+
+/// The squares with at least one and with at least two orthogonal neighbours in `set`.
+#[inline(always)]
+fn around<const N: usize>(set: u128) -> (u128, u128) {
+    let inside = Squares::<N>::INSIDE;
+    let upright = (behind::<N>(set, 0) & inside[0], behind::<N>(set, 2) & inside[2]);
+    let level = (behind::<N>(set, 1) & inside[1], behind::<N>(set, 3) & inside[3]);
+    let (vertical, horizontal) = (upright.0 | upright.1, level.0 | level.1);
+    (vertical | horizontal, upright.0 & upright.1 | level.0 & level.1 | vertical & horizontal)
+}
+
+/// Empty squares without own neighbours: restriction 1 for a checker that comes from elsewhere.
+#[inline(always)]
+fn free<const N: usize>(own: u128, enemy: u128) -> u128 {
+    Squares::<N>::ALL & !(own | enemy | around::<N>(own).0)
+}
+
+/// G2, G3: by direction, those of `movers` that can jump, to the `free` squares or over the edge.
+#[inline(always)]
+fn jumps<const N: usize>(movers: u128, enemy: u128, free: u128) -> [u128; JUMPS] {
+    let jump = |direction| {
+        let inside = Squares::<N>::INSIDE[direction];
+        // what `behind` gets wrong are enemies on the edge, which can be taken in any case
+        let takeable = enemy & (behind::<N>(free, direction) | !inside);
+        movers & inside & behind::<N>(takeable, direction)
+    };
+    // written out here and below, since calls through `map` are not inlined
+    [jump(0), jump(1), jump(2), jump(3)]
+}
+
+fn union(sets: [u128; JUMPS]) -> u128 {
+    sets[0] | sets[1] | sets[2] | sets[3]
+}
+
+/// G1: by direction, the own checkers that can step.
+#[inline(always)]
+fn steps<const N: usize>(own: u128, enemy: u128) -> [u128; STEPS] {
+    let empty = Squares::<N>::ALL & !(own | enemy);
+    let (beside_own, crowded) = around::<N>(own);
+    let (beside_enemy, _) = around::<N>(enemy);
+    let step = |direction| {
+        // the checker itself is one neighbour of where it goes, unless it goes there diagonally
+        let targets = empty & !if direction < JUMPS { crowded } else { beside_own };
+        let any = behind::<N>(targets, direction);
+        let joining = behind::<N>(targets & beside_enemy, direction);
+        let centering = Squares::<N>::NEARER[direction] & (joining | any & !beside_enemy);
+        let adjoining = Squares::<N>::INSIDE[direction] & joining & !beside_enemy;
+        own & (centering | adjoining)
+    };
+    [step(0), step(1), step(2), step(3), step(4), step(5), step(6), step(7)]
+}
+
+/// By kind of action the squares from which it is legal, passing apart.
+#[inline(always)]
+fn actions<const N: usize>(state: &State) -> [u128; KINDS] {
+    let mut sets = [0; KINDS];
+    if !state.over() {
+        let (own, enemy) = state.sides();
+        if state.jumping == NOBODY {
+            sets[..STEPS].copy_from_slice(&steps::<N>(own, enemy));
+        }
+        sets[STEPS..].copy_from_slice(&jumps::<N>(state.movers(), enemy, free::<N>(own, enemy)));
+    }
+    sets
+}
+
+fn list<const N: usize>(state: &State, out: &mut Vec<Action>) {
+    // the sets that are not empty, by halves, and the first action of each; a zero ends them
+    let (mut words, mut firsts, mut used) = ([0; 2 * KINDS + 1], [0; 2 * KINDS + 1], 0);
+    for (kind, set) in actions::<N>(state).into_iter().enumerate() {
+        for (half, word) in [set as u64, (set >> 64) as u64].into_iter().enumerate() {
+            words[used] = word;
+            firsts[used] = (kind * N * N + half * 64) as u16;
+            used += (word != 0) as usize;
+        }
+    }
+    // a list of our own, so that its length stays in a register
+    let mut list = std::mem::take(out);
+    list.clear();
+    let (mut at, mut word) = (0, words[0]);
+    while word != 0 {
+        list.push(Action(firsts[at] + word.trailing_zeros() as u16));
+        let rest = word & (word - 1);
+        let last = rest == 0;
+        // how many bits a set has is anybody's guess: a branch on it would cost more than all the rest
+        word = select_unpredictable(last, words[at + 1], rest);
+        at += last as usize;
+    }
+    if list.is_empty() && !state.over() {
+        list.push(Action((KINDS * N * N) as u16));
+    }
+    *out = list;
+}
+
+fn count<const N: usize>(state: &State) -> usize {
+    let actions: u32 = actions::<N>(state).iter().map(|set| set.count_ones()).sum();
+    if state.over() { 0 } else { actions.max(1) as usize }
+}
+
+fn play<const N: usize>(state: &mut State, action: Action) {
+    let player = state.to_move.index();
+    let (kind, from) = (action.index() / (N * N), action.index() % (N * N));
+    let next = |square: usize, direction| (square as i32 + offset::<N>(direction)) as usize;
+    state.plies += 1;
+    state.jumping = NOBODY;
+    if kind < STEPS {
+        state.checkers[player] ^= 1 << from | 1 << next(from, kind);
+    } else if kind < KINDS {
+        let direction = kind - STEPS;
+        let over = next(from, direction);
+        state.checkers[player] ^= 1 << from;
+        state.checkers[1 - player] ^= 1 << over;
+        if Squares::<N>::INSIDE[direction] >> over & 1 == 1 {
+            let land = next(over, direction);
+            state.checkers[player] |= 1 << land;
+            let (own, enemy) = state.sides();
+            if union(jumps::<N>(1 << land, enemy, free::<N>(own, enemy))) != 0 {
+                state.jumping = land as u8;
+                return;
+            }
+        }
+    }
+    state.to_move = state.to_move.other();
+}
+
+fn encode<const N: usize>(state: &State, planes: &mut Planes) {
+    let (own, enemy) = state.sides();
+    let jumping = if state.jumping == NOBODY { 0 } else { state.movers() };
+    for (plane, set) in [own, enemy, Squares::<N>::ALL & !(own | enemy), jumping].into_iter().enumerate() {
+        planes.set_bits(plane, set);
+    }
+    for (side, (own, enemy, movers)) in
+        [(own, enemy, state.movers()), (enemy, own, enemy)].into_iter().enumerate()
+    {
+        let free = free::<N>(own, enemy);
+        let jumps = jumps::<N>(movers, enemy, free);
+        // a jump leads to the captured checker as the opposite direction leads back
+        let captured = behind::<N>(jumps[0], 2)
+            | behind::<N>(jumps[1], 3)
+            | behind::<N>(jumps[2], 0)
+            | behind::<N>(jumps[3], 1);
+        planes.set_bits(4 + side, own & around::<N>(enemy).0);
+        planes.set_bits(6 + side, free);
+        planes.set_bits(8 + side, union(jumps));
+        planes.set_bits(11 - side, captured);
+    }
+    planes.fill(12, state.plies.saturating_sub(CAP_IN_SIGHT) as f32 / (MAX_PLIES - CAP_IN_SIGHT) as f32);
+    for (ring, squares) in Squares::<N>::RINGS[..N / 2].iter().enumerate() {
+        planes.set_bits(13 + ring, *squares);
+    }
+}
+
+/// The rules on a board of some size.
+#[derive(Clone, Copy, Debug)]
+pub struct Cage {
+    side: usize,
+}
+
+/// A position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Red's and Blue's.
+    checkers: [u128; 2],
+    to_move: Player,
+    /// The square of the checker that must go on jumping, or [`NOBODY`].
+    jumping: u8,
+    plies: u16,
+}
+
+impl State {
+    /// The checkers of the player to move and those of the opponent.
+    fn sides(&self) -> (u128, u128) {
+        let player = self.to_move.index();
+        (self.checkers[player], self.checkers[1 - player])
+    }
+
+    /// The own checkers that may jump.
+    fn movers(&self) -> u128 {
+        if self.jumping == NOBODY { self.sides().0 } else { 1 << self.jumping }
+    }
+
+    fn over(&self) -> bool {
+        self.checkers[0] == 0 || self.checkers[1] == 0 || self.plies >= MAX_PLIES
+    }
+}
+
+impl Cage {
+    fn cells(&self) -> usize {
+        self.side * self.side
+    }
+
+    fn square(&self, square: usize) -> String {
+        square_text(square, self.side)
+    }
+
+    /// The square so many steps on in a direction, if it is on the board.
+    fn ahead(&self, from: usize, direction: usize, steps: i32) -> Option<usize> {
+        let (dx, dy) = DIRECTIONS[direction];
+        let x = (from % self.side) as i32 + steps * dx;
+        let y = (from / self.side) as i32 + steps * dy;
+        let board = 0..self.side as i32;
+        (board.contains(&x) && board.contains(&y)).then(|| y as usize * self.side + x as usize)
+    }
+
+    fn is_legal(&self, state: &State, action: Action) -> bool {
+        let sets = sized!(self, actions(state));
+        match sets.get(action.index() / self.cells()) {
+            Some(set) => set >> (action.index() % self.cells()) & 1 == 1,
+            None => action.index() == KINDS * self.cells() && sets == [0; KINDS] && !state.over(),
+        }
+    }
+
+    fn letter(&self, state: &State, square: usize) -> Option<char> {
+        let player = state.checkers.iter().position(|set| set >> square & 1 == 1)?;
+        Some(['R', 'B'][player])
+    }
+
+    fn parse(&self, text: &str) -> Result<State, String> {
+        let fields: Vec<&str> = text.split(' ').collect();
+        let [board, side, jumping, plies] = fields[..] else {
+            return Err("it needs four fields: board, side to move, jumping square or `-`, plies".into());
+        };
+        let to_move = match side {
+            "r" => Player::First,
+            "b" => Player::Second,
+            _ => return Err(format!("the side to move is `r` or `b`, not `{side}`")),
+        };
+        let mut checkers = [0; 2];
+        for (square, letter) in parse_ranks(board, self.side, self.side, "RB")?.into_iter().enumerate() {
+            if let Some(letter) = letter {
+                checkers[(letter == 'B') as usize] |= 1 << square;
+            }
+        }
+        let Some(plies) = parse_count(plies, MAX_PLIES as usize) else {
+            return Err(format!("the plies are a number up to {MAX_PLIES}, not `{plies}`"));
+        };
+        let mut state = State { checkers, to_move, jumping: NOBODY, plies: plies as u16 };
+        if jumping != "-" {
+            let square = parse_square(jumping, self.side, self.side)
+                .ok_or_else(|| format!("the jumping square is a square or `-`, not `{jumping}`"))?;
+            self.set_jumping(&mut state, square)?;
+        }
+        Ok(state)
+    }
+
+    /// G4: the checker on `square` has just jumped and must go on.
+    fn set_jumping(&self, state: &mut State, square: usize) -> Result<(), String> {
+        let name = self.square(square);
+        if state.plies == 0 {
+            return Err(format!("{name} has jumped, but no action has been played"));
+        }
+        let (own, enemy) = state.sides();
+        if own >> square & 1 == 0 {
+            return Err(format!("the player to move has no checker on {name} that could jump"));
+        }
+        let free = sized!(self, free(own, enemy));
+        if union(sized!(self, jumps(1 << square, enemy, free))) == 0 {
+            return Err(format!("the checker on {name} cannot jump"));
+        }
+        state.jumping = square as u8;
+        Ok(())
+    }
+}
+
+impl Game for Cage {
+    type State = State;
+
+    const NAME: &'static str = "cage";
+    const TITLE: &'static str = "Cage";
+    const AUTHOR: &'static str = "Mark Steere, 2010";
+    const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
+    const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
+    const ENCODING: u32 = 1;
+    const LIMIT_IS_SAFETY_NET: bool = true;
+
+    fn new(options: &GameOptions) -> Result<Self> {
+        options.expect_settings(Self::NAME, &[])?;
+        let side = match options.variant.as_str() {
+            "" => 10,
+            "8" => 8,
+            "6" => 6,
+            "4" => 4,
+            other => return Err(Error::Config(format!("unknown variant `{other}` of cage (8, 6, 4)"))),
+        };
+        Ok(Cage { side })
+    }
+
+    fn shape(&self) -> Shape {
+        let (side, cells) = (self.side, self.cells());
+        Shape { planes: 13 + side / 2, height: side, width: side, actions: KINDS * cells + 1 }
+    }
+
+    fn max_plies(&self) -> usize {
+        MAX_PLIES as usize
+    }
+
+    fn initial(&self) -> State {
+        let red = |square: &usize| (square % self.side + square / self.side).is_multiple_of(2);
+        let red = (0..self.cells()).filter(red).fold(0, |set, square| set | 1 << square);
+        let blue = !red & !0 >> (128 - self.cells());
+        State { checkers: [red, blue], to_move: Player::First, jumping: NOBODY, plies: 0 }
+    }
+
+    fn to_move(&self, state: &State) -> Player {
+        state.to_move
+    }
+
+    fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
+        sized!(self, list(state, out));
+    }
+
+    fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
+        sized!(self, count(state))
+    }
+
+    fn play(&self, state: &mut State, action: Action) {
+        debug_assert!(self.is_legal(state, action));
+        sized!(self, play(state, action));
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        let (own, enemy) = state.sides();
+        match (own != 0, enemy != 0) {
+            (true, true) if state.plies >= MAX_PLIES => Some(Outcome::Draw),
+            (true, true) => None,
+            (true, false) => Some(Outcome::Win(state.to_move)),
+            // a last capture ends the turn: with no checkers left its maker is not to move
+            (false, _) => Some(Outcome::Win(state.to_move.other())),
+        }
+    }
+
+    fn encode(&self, state: &State, planes: &mut Planes) {
+        sized!(self, encode(state, planes));
+    }
+
+    fn key(&self, state: &State) -> u64 {
+        let plies = if state.plies < CAP_IN_SIGHT { 0 } else { state.plies };
+        let turn = (plies as u64) << 16 | (state.jumping as u64) << 8 | state.to_move.index() as u64;
+        let [red, blue] = state.checkers;
+        [red as u64, (red >> 64) as u64, blue as u64, (blue >> 64) as u64]
+            .into_iter()
+            .fold(mix(turn + 1), |hash, word| mix((hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+
+    fn action_text(&self, _state: &State, action: Action) -> String {
+        let (kind, from) = (action.index() / self.cells(), action.index() % self.cells());
+        let name = self.square(from);
+        let on = |direction, steps| self.ahead(from, direction, steps).map(|square| self.square(square));
+        match kind.checked_sub(STEPS) {
+            None => format!("{name}-{}", on(kind, 1).unwrap_or_default()),
+            Some(JUMPS..) => "pass".into(),
+            Some(direction) => match on(direction, 2) {
+                Some(land) => format!("{name}x{land}"),
+                None => format!("{name}xoff({})", on(direction, 1).unwrap_or_default()),
+            },
+        }
+    }
+
+    fn parse_action(&self, state: &State, text: &str) -> Option<Action> {
+        if text == "pass" {
+            return Some(Action((KINDS * self.cells()) as u16)).filter(|pass| self.is_legal(state, *pass));
+        }
+        let from = parse_square(text.split(['-', 'x']).next()?, self.side, self.side)?;
+        (0..KINDS)
+            .map(|kind| Action((kind * self.cells() + from) as u16))
+            .find(|action| self.is_legal(state, *action) && self.action_text(state, *action) == text)
+    }
+
+    fn state_text(&self, state: &State) -> String {
+        let board = ranks_text(self.side, self.side, |square| self.letter(state, square));
+        let side = ["r", "b"][state.to_move.index()];
+        let jumping = if state.jumping == NOBODY { "-".into() } else { self.square(state.jumping as usize) };
+        format!("{board} {side} {jumping} {}", state.plies)
+    }
+
+    fn parse_state(&self, text: &str) -> Result<State> {
+        self.parse(text).map_err(|what| {
+            let initial = self.state_text(&self.initial());
+            Error::Position(format!("Cage position `{text}`: {what}; the initial position is `{initial}`"))
+        })
+    }
+
+    fn view(&self, state: &State) -> BoardView {
+        let cell = |square| self.letter(state, square).map_or(".".into(), String::from);
+        let note = match state.jumping {
+                NOBODY => String::new(),
+                square => format!("{} must go on jumping", self.square(square as usize)),
+            };
+        BoardView::of_squares(self.side, self.side, cell, note)
+    }
+
+    fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
+        let (kind, from) = (action.index() / self.cells(), action.index() % self.cells());
+        let (direction, steps) = match kind.checked_sub(STEPS) {
+            None => (kind, 1),
+            Some(JUMPS..) => return Vec::new(),
+            Some(direction) => (direction, 2),
+        };
+        (0..=steps)
+            .filter_map(|steps| self.ahead(from, direction, steps))
+            .map(|square| BoardView::place(square, self.side, self.side))
+            .collect()
+    }
+
+    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+        &Symmetry::SQUARE
+    }
+
+    fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        let (kind, from) = (action.index() / self.cells(), action.index() % self.cells());
+        if kind == KINDS {
+            return action;
+        }
+        let (first, direction) = if kind < STEPS { (0, kind) } else { (STEPS, kind - STEPS) };
+        let (mut dx, mut dy) = DIRECTIONS[direction];
+        if symmetry.transpose {
+            (dx, dy) = (dy, dx);
+        }
+        dx = if symmetry.mirror_columns { -dx } else { dx };
+        dy = if symmetry.mirror_rows { -dy } else { dy };
+        let direction = DIRECTIONS.iter().position(|other| *other == (dx, dy)).unwrap_or_default();
+        let from = symmetry.square(from, self.side, self.side);
+        Action(((first + direction) * self.cells() + from) as u16)
+    }
+
+    fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
+        let map = |square: usize| symmetry.square(square, self.side, self.side);
+        let mut checkers = [0; 2];
+        for (mapped, mut set) in checkers.iter_mut().zip(state.checkers) {
+            while set != 0 {
+                *mapped |= 1 << map(set.trailing_zeros() as usize);
+                set &= set - 1;
+            }
+        }
+        let jumping = match state.jumping {
+            NOBODY => NOBODY,
+            square => map(square as usize) as u8,
+        };
+        State { checkers, jumping, ..*state }
+    }
+}

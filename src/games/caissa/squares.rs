@@ -1,0 +1,126 @@
+//! Sets of squares on 7x7: the lines of the pieces (R1) and groups of tiles (R4). A bit is a square, rank * 7 + file.
+
+/// Squares of a side of the board.
+pub(super) const SIDE: usize = 7;
+/// Squares of the board.
+pub(super) const CELLS: usize = SIDE * SIDE;
+/// All of them.
+pub(super) const ALL: u64 = (1 << CELLS) - 1;
+
+/// Steps (file, rank) along the lines: those of the rook that raise the square's number, of the bishop
+/// likewise, then the opposite ones.
+const LINES: [(i32, i32); 8] = [(1, 0), (0, 1), (-1, 1), (1, 1), (-1, 0), (0, -1), (1, -1), (-1, -1)];
+const LEAPS: [(i32, i32); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
+
+/// `RAYS[direction][square]`: the squares in that direction, to the edge.
+static RAYS: [[u64; 64]; 8] = {
+    let mut rays = [[0; 64]; 8];
+    let mut index = 0;
+    while index < 8 * CELLS {
+        let (direction, square) = (index / CELLS, index % CELLS);
+        rays[direction][square] = walk(square, LINES[direction], SIDE);
+        index += 1;
+    }
+    rays
+};
+/// The squares around each square, and a knight's leap away.
+pub(super) static AROUND: [u64; 64] = near(LINES);
+pub(super) static LEAP: [u64; 64] = near(LEAPS);
+
+/// The squares reached from `square` by at most so many steps.
+const fn walk(square: usize, (dx, dy): (i32, i32), steps: usize) -> u64 {
+    let (mut x, mut y) = ((square % SIDE) as i32 + dx, (square / SIDE) as i32 + dy);
+    let (mut squares, mut step) = (0, 0);
+    while step < steps && x >= 0 && x < SIDE as i32 && y >= 0 && y < SIDE as i32 {
+        squares |= 1 << (y as usize * SIDE + x as usize);
+        (x, y, step) = (x + dx, y + dy, step + 1);
+    }
+    squares
+}
+
+const fn near(steps: [(i32, i32); 8]) -> [u64; 64] {
+    let mut table = [0; 64];
+    let mut index = 0;
+    while index < 8 * CELLS {
+        table[index / 8] |= walk(index / 8, steps[index % 8], 1);
+        index += 1;
+    }
+    table
+}
+
+/// R1 in one direction: up to the first piece of `occupied`, that one included.
+#[inline(always)]
+fn ray(direction: usize, square: usize, occupied: u64) -> u64 {
+    let ray = RAYS[direction][square];
+    let blocked = ray & occupied;
+    match direction < 4 {
+        true => ray & (blocked ^ blocked.wrapping_sub(1)),
+        false => ray & (!0 << (63 - (blocked | 1).leading_zeros())),
+    }
+}
+
+/// R1: the rook's lines.
+#[inline(always)]
+pub(super) fn rook(square: usize, occupied: u64) -> u64 {
+    let ray = |direction| ray(direction, square, occupied);
+    ray(0) | ray(1) | ray(4) | ray(5)
+}
+
+/// R1: the bishop's lines.
+#[inline(always)]
+pub(super) fn bishop(square: usize, occupied: u64) -> u64 {
+    let ray = |direction| ray(direction, square, occupied);
+    ray(2) | ray(3) | ray(6) | ray(7)
+}
+
+/// `squares` and all squares around them.
+#[inline(always)]
+fn spread(squares: u64) -> u64 {
+    const LEFT: u64 = 0x0408_1020_4081; // file a
+    const RIGHT: u64 = LEFT << (SIDE - 1);
+    let wide = squares | (squares & !RIGHT) << 1 | (squares & !LEFT) >> 1;
+    (wide | wide << SIDE | wide >> SIDE) & ALL
+}
+
+/// The group of `tiles` that `seed` belongs to.
+#[inline(always)]
+pub(super) fn group(seed: u64, tiles: u64) -> u64 {
+    let mut group = seed;
+    loop {
+        let grown = spread(group) & tiles;
+        if grown == group {
+            return group;
+        }
+        group = grown;
+    }
+}
+
+/// The lowest square of a set.
+pub(super) fn lowest(set: u64) -> u64 {
+    set & set.wrapping_neg()
+}
+
+/// R4, when the tile of `square` is taken from connected `tiles`: the squares on which it can be put down so
+/// that all are connected again, those around it included (so `square` itself, too).
+#[inline(always)]
+pub(super) fn reconnecting(tiles: u64, square: usize) -> u64 {
+    let rest = tiles & !(1 << square);
+    let beside = AROUND[square] & tiles;
+    // most often the tiles around hold together without it
+    if group(lowest(beside), beside) == beside {
+        return spread(rest);
+    }
+    let (mut left, mut squares) = (rest, ALL);
+    while left != 0 {
+        let part = group(lowest(left), rest);
+        squares &= spread(part);
+        left &= !part;
+    }
+    squares
+}
+
+/// Whether connected `tiles` stay connected without that of `square`.
+pub(super) fn removable(tiles: u64, square: usize) -> bool {
+    let (rest, beside) = (tiles & !(1 << square), AROUND[square] & tiles);
+    group(lowest(beside), beside) == beside || group(lowest(rest), rest) == rest
+}

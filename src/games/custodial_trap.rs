@@ -1,0 +1,550 @@
+//! Custodial Trap, by Rich Hutnik (2014): a man between two enemies is trapped, and can be captured.
+//!
+//! Rulings (C1..C6), two colours, 18 men each, 8x8 squares a1..h8; the *inner* squares are b2..g7. Three
+//! variants: `intro` (all men on the board), `intermediate` (two a side in reserve), `advanced` (empty board
+//! and a set-up). What the rule sheet leaves open and was deduced is a switch or a position to be set.
+//!
+//! - C1 Trapped. A man is trapped when, on at least one of the 4 axes (file, rank, two diagonals), the
+//!   longest unbroken run of men of its colour through it has an enemy man directly at both ends. Edges and
+//!   empty squares never trap. The men at the ends may themselves be trapped; a man may move into a trap.
+//! - C2 Slide. An untrapped man moves like a chess queen over empty squares to an empty square.
+//! - C3 Capture. An untrapped man X moves one step in one of the 8 directions onto an adjacent enemy man Y
+//!   and removes it, when the unbroken run of enemy men that begins with Y in that direction has a man of
+//!   X's colour directly behind its far end. Never compulsory. `diagonal_capture = false`: 4 directions
+//!   only.
+//! - C4 Drop (not intro). Instead of moving, put a man of the reserve on any empty inner square. No pass.
+//! - C5 End, tested after an action of M (O is to move), in this order: a. O has fewer than 7 men left,
+//!   board and reserve together: M wins. b. Not intro: M's reserve is empty and its men are one orthogonal
+//!   group: M wins. c. O has no legal action: M wins. d. Not intro: O's reserve is empty and its men are one
+//!   orthogonal group: O wins. e. Third occurrence of (board, reserves, side to move): draw (`repetition`, 0
+//!   for never). f. 100 plies in a row without capture or drop: draw (`no_progress`). Positions from outside
+//!   are judged likewise.
+//! - C6 White begins, in the advanced game the colour that A names.
+//!
+//! In the advanced game the players are A (first) and B (second), apart from the colours until the pick:
+//! *place*: A puts men of either colour on inner squares in ascending order, and ends that by naming who
+//! begins; *choose*: B takes a colour, or lifts one colour's men (or, from a full board, those of one half)
+//! to rearrange them; *re-w, re-b, re-s, re-n*: B puts lifted men back in ascending order until `done`;
+//! *pick*: A takes a colour. At most 76 actions.
+//!
+//! The rules of play are the same for both colours and in every direction, so the board is never turned.
+//!
+//! | action             | meaning (s = rank*8 + file; directions N NE E SE S SW W NW) |
+//! |--------------------|-------------------------------------------------------------|
+//! | (7d + k - 1)*64 + s | the man on s slides k = 1..7 squares in direction d = 0..7 |
+//! | (56 + d)*64 + s    | the man on s captures in direction d |
+//! | 64*64 + s          | a man is dropped on s (not intro) |
+//! | 65*64 + s          | set-up: a white man is put on s (advanced from here on) |
+//! | 66*64 + s          | set-up: a black man is put on s |
+//! | 67*64 + 0..8       | `first:w first:b pick:w pick:b re:w re:b re:s re:n done` |
+//!
+//! | planes | content; own = of the colour to move, in the set-up White's |
+//! |--------|--------------------------------------------------------------|
+//! | 0-2    | own men, the other colour's, empty squares |
+//! | 3, 4   | own trapped men, the other colour's |
+//! | 5, 6   | own men that could be captured if the other colour were to move, other men that can be now |
+//! | 7      | inner squares |
+//! | 8, 9   | own men with the reserve / 18 everywhere, the other colour's |
+//! | 10, 11 | own reserve / 18, the other colour's |
+//! | 12     | plies without capture or drop / `no_progress` |
+//! | 13     | (occurrences of this position - 1) / (`repetition` - 1) |
+//! | 14, 15 | 1 if the own men are one orthogonal group, the other colour's |
+//! | 16-23  | advanced: 1 in phase play, place, choose, re-w, re-b, re-s, re-n, pick |
+//! | 24, 25 | advanced: where a white man, a black man can be put now |
+//! | 26     | advanced: the last square of the phase's ascending order |
+//! | 27, 28 | advanced, in the set-up: 1 if White begins, Black |
+//!
+//! Costs on one core of a server of 2024: [`Game::encode`] 30 ns (advanced 35 to 60), a list of the legal
+//! actions 135 ns, their number 37 ns, an action with the copy of the state (272 bytes) 29 ns. Repetitions
+//! are 10 ns of that: the state holds the slides since the last capture or drop (200 bytes), which are looked
+//! through only where two sets of squares leave the possibility of a repetition, see `state.rs`.
+//!
+//! The key holds the men, reserves, colour to move, phase, last square, colour that begins, colour of A, the
+//! plies without capture or drop, how often the position has occurred, and the listed positions of which one
+//! more occurrence makes a draw. With `repetition = 3` those that occurred once are left out: a draw through
+//! one of them needs two more visits, the second at least five plies away; a first visit only changes the
+//! number of occurrences that plane 13 shows, and is in the key of the position visited. The plies of the
+//! game are left out, nothing depends on them. A key costs 8 ns, and 0.3 µs on average (0.8 µs with 90 or
+//! more slides) where the list has to be looked through: after a position has occurred twice since the last
+//! capture or drop, and always with `repetition = 2`.
+//!
+//! Position text, nine fields: `<variant> <board> <turn> <reserve w/b> <clock> <ply> <phase> <first> <colour
+//! of A>`: ranks 8 to 1 separated by `/`, `w`, `b` or a number of empty squares; turn `w` or `b` in play,
+//! else `A` or `B`; clock = plies since the last capture or drop; ply = actions so far, the set-up included;
+//! phase = `play`, `choose`, `pick`, or `place:`, `re-w:`, `re-b:`, `re-s:`, `re-n:` with the last square or
+//! `-`; first = the colour that begins or `-`; colour of A or `-`. A position from text remembers no earlier
+//! ones. Action text: slide `a1-d4`, capture `b4xc5`, drop `@c3`, set-up `W@c3`, `B@c3` and the words above.
+
+use crate::board::Symmetry;
+use crate::encode::Planes;
+use crate::error::{Error, Result};
+use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::random::mix;
+
+mod planes;
+mod settings;
+mod squares;
+mod state;
+mod text;
+
+use settings::{Start, Variant};
+use squares::{DISTANCES, HALVES, INNER, SLIDES};
+pub use state::State;
+
+/// Men a side.
+const MEN: u32 = 18;
+/// C5a: fewer than this, board and reserve together, have lost.
+const LEAST: u32 = 7;
+const MAX_NO_PROGRESS: usize = 100;
+const MAX_SET_UP: usize = 76;
+const WHITE: usize = 0;
+const BLACK: usize = 1;
+/// No colour.
+const NEITHER: u8 = 2;
+/// No square.
+const NOWHERE: u8 = 64;
+
+const CAPTURE: usize = SLIDES;
+const DROP: usize = 64;
+const PLACE: usize = 65;
+const EXTRA: usize = 67 * 64;
+/// The actions without a square, from [`EXTRA`] on.
+const EXTRAS: [&str; 9] = ["first:w", "first:b", "pick:w", "pick:b", "re:w", "re:b", "re:s", "re:n", "done"];
+const FIRST: usize = 0;
+const PICK: usize = 2;
+const LIFT: usize = 4;
+const DONE: usize = 8;
+
+/// What is being done; all but `Play` belong to the set-up of the advanced game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Play,
+    /// A puts men.
+    Place,
+    /// B takes a colour or lifts men.
+    Choose,
+    /// B puts lifted white men back.
+    White,
+    /// Black men.
+    Black,
+    /// The men of ranks 2-4.
+    South,
+    /// The men of ranks 5-7.
+    North,
+    /// A takes a colour.
+    Pick,
+}
+
+impl Phase {
+    /// What `re:w`, `re:b`, `re:s` and `re:n` begin.
+    const LIFTED: [Phase; 4] = [Phase::White, Phase::Black, Phase::South, Phase::North];
+
+    /// Which of [`Phase::LIFTED`] it is.
+    fn lifted(self) -> Option<usize> {
+        Phase::LIFTED.iter().position(|phase| *phase == self)
+    }
+}
+
+/// The rules of one variant.
+#[derive(Clone, Copy, Debug)]
+pub struct CustodialTrap {
+    variant: Variant,
+    start: Start,
+    diagonal_capture: bool,
+    /// Occurrences that make a draw, 0 for none.
+    repetition: u8,
+    no_progress: u8,
+}
+
+impl CustodialTrap {
+    /// What follows from the board: who can move, and C5.
+    fn judge(&self, state: &mut State) {
+        let (own, enemies) = state.sides();
+        state.movers = own & !squares::trapped(own, enemies);
+        state.outcome = self.ending(state);
+    }
+
+    /// C5: M has acted, O is to move.
+    fn ending(&self, state: &State) -> Option<Outcome> {
+        let (o, m) = ((state.turn & 1) as usize, 1 - (state.turn & 1) as usize);
+        let grouped = |colour: usize| {
+            self.variant.drops() && state.reserve[colour] == 0 && squares::one_group(state.men[colour])
+        };
+        if state.total(o) < LEAST || grouped(m) || !self.can_act(state) {
+            return Some(Outcome::Win(state.owner(m as u8)));
+        }
+        if grouped(o) {
+            return Some(Outcome::Win(state.owner(o as u8)));
+        }
+        let repeated = self.repetition > 0 && state.occurrences >= self.repetition;
+        (repeated || state.clock >= self.no_progress).then_some(Outcome::Draw)
+    }
+
+    /// Whether the colour to move has a legal action.
+    #[inline(always)]
+    fn can_act(&self, state: &State) -> bool {
+        let (own, enemies) = state.sides();
+        squares::can_slide(state.movers, state.empty())
+            || self.drop_squares(state) != 0
+            || squares::captures(state.movers, own, enemies, self.diagonal_capture) != [0; 8]
+    }
+
+    /// C4: where the colour to move can drop a man.
+    fn drop_squares(&self, state: &State) -> u64 {
+        if state.reserve[(state.turn & 1) as usize] > 0 { state.empty() & INNER } else { 0 }
+    }
+
+    /// In play: slides by direction and distance, captures by direction, drops.
+    #[inline(always)]
+    fn sets(&self, state: &State) -> ([u64; SLIDES], [u64; 8], u64) {
+        let (own, enemies) = state.sides();
+        let mut slides = [0; SLIDES];
+        squares::slides(state.movers, state.empty(), &mut slides);
+        let captures = squares::captures(state.movers, own, enemies, self.diagonal_capture);
+        (slides, captures, self.drop_squares(state))
+    }
+
+    fn list_play(&self, state: &State, out: &mut Vec<Action>) {
+        let (slides, captures, drops) = self.sets(state);
+        let sets = slides.iter().chain(&captures).chain([&drops]);
+        let count: u32 = sets.map(|set| set.count_ones()).sum();
+        // behind each set's actions `put` may write a few slots more
+        out.resize(count as usize + MOST_SLOTS, Action(0));
+        let mut at = 0;
+        for (direction, sets) in slides.chunks_exact(DISTANCES).enumerate() {
+            let kind = direction * DISTANCES;
+            at = put::<MOST_SLOTS>(out, at, kind, sets[0]);
+            at = put::<5>(out, at, kind + 1, sets[1]);
+            at = put::<4>(out, at, kind + 2, sets[2]);
+            at = put::<3>(out, at, kind + 3, sets[3]);
+            if sets[4] != 0 {
+                at = put::<2>(out, at, kind + 4, sets[4]);
+                at = put::<2>(out, at, kind + 5, sets[5]);
+                at = put::<1>(out, at, kind + 6, sets[6]);
+            }
+        }
+        for (direction, set) in captures.into_iter().enumerate() {
+            at = put::<1>(out, at, CAPTURE + direction, set);
+        }
+        put::<1>(out, at, DROP, drops);
+        out.truncate(count as usize);
+    }
+
+    fn list_set_up(&self, state: &State, out: &mut Vec<Action>) {
+        let men = state.men[WHITE] | state.men[BLACK];
+        for colour in [WHITE, BLACK] {
+            let mut places = state.places(colour);
+            while places != 0 {
+                out.push(Action(((PLACE + colour) * 64) as u16 + places.trailing_zeros() as u16));
+                places &= places - 1;
+            }
+        }
+        let extras = match state.phase {
+            Phase::Choose if men == INNER => PICK..DONE,
+            // halves can be lifted from a full board only
+            Phase::Choose => PICK..LIFT + 2,
+            Phase::Pick => PICK..LIFT,
+            _ if men == 0 => 0..0,
+            Phase::Place => FIRST..PICK,
+            _ => DONE..EXTRAS.len(),
+        };
+        out.extend(extras.map(|extra| Action((EXTRA + extra) as u16)));
+    }
+
+    fn play_set_up(&self, state: &mut State, action: usize) {
+        if action < EXTRA {
+            let (colour, square) = (action / 64 - PLACE, action % 64);
+            state.men[colour] |= 1 << square;
+            state.reserve[colour] -= 1;
+            state.pointer = square as u8;
+            return;
+        }
+        state.pointer = NOWHERE;
+        let extra = action - EXTRA;
+        match extra {
+            FIRST..PICK => (state.first, state.phase) = (extra as u8, Phase::Choose),
+            PICK..LIFT => {
+                let colour = (extra - PICK) as u8;
+                // B's choice leaves the other colour to A
+                state.colour = if state.phase == Phase::Choose { 1 - colour } else { colour };
+                state.phase = Phase::Play;
+                state.turn = state.first;
+                self.judge(state);
+            }
+            DONE => state.phase = Phase::Pick,
+            _ => {
+                let what = extra - LIFT;
+                for colour in [WHITE, BLACK] {
+                    let area = match what.checked_sub(2) {
+                        Some(half) => HALVES[half],
+                        None => {
+                            if what == colour {
+                                !0
+                            } else {
+                                0
+                            }
+                        }
+                    };
+                    state.reserve[colour] += (state.men[colour] & area).count_ones() as u8;
+                    state.men[colour] &= !area;
+                }
+                state.phase = Phase::LIFTED[what];
+            }
+        }
+    }
+
+    fn play_men(&self, state: &mut State, action: usize) {
+        let turn = (state.turn & 1) as usize;
+        let (kind, from) = (action / 64, action % 64);
+        debug_assert!(kind == DROP || state.movers >> from & 1 == 1);
+        state.clock += 1;
+        if kind < CAPTURE {
+            let to = target(kind, from);
+            state.men[turn] ^= 1 << from | 1 << to;
+            if self.repetition > 0 {
+                state.remember(from, to);
+            }
+        } else {
+            if kind < DROP {
+                let to = target(kind, from);
+                state.men[turn] ^= 1 << from | 1 << to;
+                state.men[1 - turn] ^= 1 << to;
+            } else {
+                state.men[turn] |= 1 << from;
+                state.reserve[turn] -= 1;
+            }
+            state.clock = 0;
+            state.forget();
+        }
+        state.turn = 1 - turn as u8;
+        self.judge(state);
+    }
+}
+
+/// Slots of a list that [`put`] writes at most without looking at how many it needs.
+const MOST_SLOTS: usize = 8;
+
+/// Writes the actions of a kind into `list` from `at` on, returns where the next ones go.
+///
+/// What costs is a branch that cannot be foreseen: N slots are written in any case, N being seldom exceeded,
+/// and those that are not needed are written again by the next call.
+#[inline(always)]
+fn put<const N: usize>(list: &mut [Action], at: usize, kind: usize, mut set: u64) -> usize {
+    let count = set.count_ones() as usize;
+    let mut take = |slot: &mut Action| {
+        // said to be no empty set, or the processor would look
+        *slot = Action((kind * 64) as u16 + (set | 1 << 63).trailing_zeros() as u16);
+        set &= set.wrapping_sub(1);
+    };
+    list[at..][..N].iter_mut().for_each(&mut take);
+    if count > N {
+        list[at + N..at + count].iter_mut().for_each(take);
+    }
+    at + count
+}
+
+/// The square that a slide or capture of that kind reaches.
+#[inline(always)]
+fn target(kind: usize, from: usize) -> usize {
+    const OFFSETS: [i8; DROP] = {
+        let mut offsets = [0; DROP];
+        let mut kind = 0;
+        while kind < DROP {
+            offsets[kind] = match kind < CAPTURE {
+                true => squares::offset(kind / DISTANCES) as i8 * (kind % DISTANCES + 1) as i8,
+                false => squares::offset(kind - CAPTURE) as i8,
+            };
+            kind += 1;
+        }
+        offsets
+    };
+    (from as i32 + OFFSETS[kind] as i32) as usize & 63
+}
+
+impl Game for CustodialTrap {
+    type State = State;
+
+    const NAME: &'static str = "custodial-trap";
+    const TITLE: &'static str = "Custodial Trap";
+    const AUTHOR: &'static str = "Rich Hutnik, 2014";
+    const PLAYERS: [&'static str; 2] = ["White", "Black"];
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("start", "\"standard\" (default), in intro also \"quarters\", in intermediate also \"blocks\""),
+        ("diagonal_capture", "men capture diagonally, too, ruling C3 (default true)"),
+        ("repetition", "occurrences of a position that make a draw, 2 to 9, or 0 for none (default 3)"),
+        ("no_progress", "plies without capture or drop that make a draw, 2 to 100 (default 100)"),
+    ];
+    const VARIANTS: &'static [&'static str] = &["intro", "intermediate", "advanced"];
+    const ENCODING: u32 = 1;
+
+    fn new(options: &GameOptions) -> Result<Self> {
+        settings::read(options)
+    }
+
+    fn players(&self) -> [&'static str; 2] {
+        // colours are taken only when the set-up ends
+        if self.variant == Variant::Advanced { ["A", "B"] } else { Self::PLAYERS }
+    }
+
+    fn shape(&self) -> Shape {
+        let actions = [DROP * 64, PLACE * 64, EXTRA + EXTRAS.len()][self.variant as usize];
+        Shape { planes: planes::count(self.variant), height: 8, width: 8, actions }
+    }
+
+    fn max_plies(&self) -> usize {
+        // each side can lose 11 men and go on, the next capture ends the game
+        let captures = 2 * (MEN - LEAST) as usize + 1;
+        let (drops, set_up) = match self.variant {
+            Variant::Advanced => (2 * MEN as usize, MAX_SET_UP),
+            _ => (2 * self.start.2 as usize, 0),
+        };
+        set_up + (captures + drops + 1) * self.no_progress as usize
+    }
+
+    fn initial(&self) -> State {
+        let (_, board, reserve) = self.start;
+        let men = text::parse_men(board).unwrap_or_default();
+        let mut state = State { men, reserve: [reserve; 2], ..State::EMPTY };
+        if self.variant == Variant::Advanced {
+            state.phase = Phase::Place;
+        } else {
+            state.colour = WHITE as u8;
+            self.judge(&mut state);
+        }
+        state
+    }
+
+    fn to_move(&self, state: &State) -> Player {
+        match state.phase {
+            Phase::Play => state.owner(state.turn),
+            Phase::Place | Phase::Pick => Player::First,
+            _ => Player::Second,
+        }
+    }
+
+    fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
+        // a list of its own can be kept in registers
+        let mut list = std::mem::take(out);
+        list.clear();
+        if state.phase != Phase::Play {
+            self.list_set_up(state, &mut list);
+        } else if state.outcome.is_none() {
+            self.list_play(state, &mut list);
+        }
+        *out = list;
+    }
+
+    fn count_legal_actions(&self, state: &State, scratch: &mut Vec<Action>) -> usize {
+        if state.phase != Phase::Play {
+            self.legal_actions(state, scratch);
+            return scratch.len();
+        }
+        if state.outcome.is_some() {
+            return 0;
+        }
+        let (slides, captures, drops) = self.sets(state);
+        let count = |sets: &[u64]| sets.iter().map(|set| set.count_ones()).sum::<u32>() as usize;
+        count(&slides) + count(&captures) + count(&[drops])
+    }
+
+    fn play(&self, state: &mut State, action: Action) {
+        state.ply += 1;
+        match state.phase {
+            Phase::Play => self.play_men(state, action.index()),
+            _ => self.play_set_up(state, action.index()),
+        }
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        state.outcome
+    }
+
+    fn encode(&self, state: &State, planes: &mut Planes) {
+        planes::encode(self, state, planes);
+    }
+
+    fn key(&self, state: &State) -> u64 {
+        let set_up = [state.phase as u8, state.pointer, state.first, state.colour];
+        let counters = [state.reserve[0], state.reserve[1], state.clock, state.occurrences];
+        let word = |high: [u8; 4], low: [u8; 4]| {
+            (u32::from_le_bytes(high) as u64) << 32 | u32::from_le_bytes(low) as u64
+        };
+        // positions one occurrence short of a draw; the present one is among them or does not matter
+        let short = match self.repetition {
+            2 => state.often(1),
+            3.. if state.repeated => state.often(self.repetition as usize - 1),
+            _ => 0,
+        };
+        [state.men[0], state.men[1], word(set_up, counters), short]
+            .into_iter()
+            .fold(mix(state.turn as u64 + 1), |hash, word| {
+                mix((hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            })
+    }
+
+    fn action_text(&self, _state: &State, action: Action) -> String {
+        text::action(action.index())
+    }
+
+    fn parse_action(&self, state: &State, text: &str) -> Option<Action> {
+        let action = Action(text::parse_action(text)? as u16);
+        self.legal(state).binary_search(&action).ok().map(|_| action)
+    }
+
+    fn state_text(&self, state: &State) -> String {
+        text::state(self, state)
+    }
+
+    fn parse_state(&self, text: &str) -> Result<State> {
+        text::parse(self, text).map_err(|what| {
+            let initial = self.state_text(&self.initial());
+            Error::Position(format!(
+                "Custodial Trap position `{text}`: {what}; the initial position is `{initial}`"
+            ))
+        })
+    }
+
+    fn without_history(&self, state: &State) -> State {
+        let mut state = *state;
+        if state.phase == Phase::Play {
+            state.forget();
+            self.judge(&mut state);
+        }
+        state
+    }
+
+    fn view(&self, state: &State) -> BoardView {
+        text::view(self, state)
+    }
+
+    fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
+        let (kind, square) = (action.index() / 64, action.index() % 64);
+        let squares = match kind {
+            0..DROP => vec![square, target(kind, square)],
+            _ if action.index() < EXTRA => vec![square],
+            _ => Vec::new(),
+        };
+        squares.into_iter().map(|square| (7 - square / 8, square % 8)).collect()
+    }
+
+    fn symmetries(&self, state: &State) -> &'static [Symmetry] {
+        // the set-up goes through the squares in one order
+        if state.phase == Phase::Play { &Symmetry::SQUARE } else { &[Symmetry::IDENTITY] }
+    }
+
+    fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        let (kind, square) = (action.index() / 64, action.index() % 64);
+        let direction = |direction| squares::map_direction(symmetry, direction);
+        let kind = match kind {
+            0..CAPTURE => direction(kind / DISTANCES) * DISTANCES + kind % DISTANCES,
+            CAPTURE..DROP => CAPTURE + direction(kind - CAPTURE),
+            _ if action.index() >= EXTRA => return action,
+            _ => kind,
+        };
+        Action((kind * 64 + symmetry.square(square, 8, 8)) as u16)
+    }
+
+    fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
+        state.mapped(symmetry)
+    }
+}

@@ -1,0 +1,61 @@
+//! The planes; the table is in the module above.
+
+use crate::encode::Planes;
+
+use super::settings::Variant;
+use super::squares::{INNER, captured, captures, one_group, trapped};
+use super::{CustodialTrap, MEN, NOWHERE, Phase, State};
+
+const PLAY: usize = 16;
+const SET_UP: usize = 13;
+
+/// How many planes there are.
+pub(super) fn count(variant: Variant) -> usize {
+    if variant == Variant::Advanced { PLAY + SET_UP } else { PLAY }
+}
+
+/// Writes them all.
+pub(super) fn encode(game: &CustodialTrap, state: &State, planes: &mut Planes) {
+    let (own, other) = state.sides();
+    let (own_trapped, other_trapped) = (trapped(own, other), trapped(other, own));
+    let taken = |movers, own, enemies| captured(captures(movers, own, enemies, game.diagonal_capture));
+    let sets = [
+        own,
+        other,
+        state.empty(),
+        own_trapped,
+        other_trapped,
+        taken(other & !other_trapped, other, own),
+        taken(own & !own_trapped, own, other),
+        INNER,
+    ];
+    for (plane, set) in sets.into_iter().enumerate() {
+        planes.set_bits(plane, set as u128);
+    }
+    let turn = state.turn as usize;
+    for (side, (colour, men)) in [(turn, own), (1 - turn, other)].into_iter().enumerate() {
+        planes.fill(8 + side, state.total(colour) as f32 / MEN as f32);
+        planes.fill(10 + side, state.reserve[colour] as f32 / MEN as f32);
+        planes.fill(14 + side, if one_group(men) { 1.0 } else { 0.0 });
+    }
+    planes.fill(12, state.clock as f32 / game.no_progress as f32);
+    let most = game.repetition.saturating_sub(1).max(1);
+    planes.fill(13, (state.occurrences - 1) as f32 / most as f32);
+    if game.variant == Variant::Advanced {
+        encode_set_up(state, planes);
+    }
+}
+
+fn encode_set_up(state: &State, planes: &mut Planes) {
+    let set_up = state.phase != Phase::Play;
+    for phase in 0..8 {
+        planes.fill(PLAY + phase, if phase == state.phase as usize { 1.0 } else { 0.0 });
+    }
+    for colour in 0..2 {
+        planes.set_bits(PLAY + 8 + colour, state.places(colour) as u128);
+        // who begins is over with the beginning
+        let begins = set_up && state.first as usize == colour;
+        planes.fill(PLAY + 11 + colour, if begins { 1.0 } else { 0.0 });
+    }
+    planes.set_bits(PLAY + 10, if state.pointer == NOWHERE { 0 } else { 1 << state.pointer });
+}

@@ -1,0 +1,64 @@
+//! The variants, their starts and switches.
+
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions};
+
+use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
+
+/// Name of a start, board and men in reserve.
+pub(super) type Start = (&'static str, &'static str, u8);
+const INTRO: &[Start] = &[
+    ("standard", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
+    ("quarters", "8/1bbbwww1/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/1wwwbbb1/8", 0),
+];
+const INTERMEDIATE: &[Start] = &[
+    ("standard", "8/2bbww2/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/2wwbb2/8", 2),
+    ("blocks", "8/2bbbb2/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/2wwww2/8", 2),
+];
+const ADVANCED: &[Start] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variant {
+    Intro,
+    Intermediate,
+    Advanced,
+}
+
+impl Variant {
+    fn starts(self) -> &'static [Start] {
+        [INTRO, INTERMEDIATE, ADVANCED][self as usize]
+    }
+
+    /// C4, C5b and C5d hold.
+    pub(super) fn drops(self) -> bool {
+        self != Variant::Intro
+    }
+}
+
+/// The rules that the options ask for.
+pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
+    options
+        .expect_settings(CustodialTrap::NAME, &["start", "diagonal_capture", "repetition", "no_progress"])?;
+    let variant = match options.variant.as_str() {
+        "intro" => Variant::Intro,
+        "intermediate" => Variant::Intermediate,
+        "advanced" => Variant::Advanced,
+        other => {
+            let known = CustodialTrap::VARIANTS.join(", ");
+            return Err(Error::Config(format!("unknown variant `{other}` of custodial-trap ({known})")));
+        }
+    };
+    let starts = variant.starts();
+    let names: Vec<&str> = starts.iter().map(|start| start.0).collect();
+    let repetition = options.integer("repetition", 3, 0..=9)?;
+    if repetition == 1 {
+        return Err(Error::Config("game.repetition = 1 is not permitted: 2 to 9, or 0 for no such draw".into()));
+    }
+    Ok(CustodialTrap {
+        variant,
+        start: starts[options.choice("start", &names)?],
+        diagonal_capture: options.flag("diagonal_capture", true)?,
+        repetition: repetition as u8,
+        no_progress: options.integer("no_progress", MAX_NO_PROGRESS as i64, 2..=MAX_NO_PROGRESS as i64)? as u8,
+    })
+}

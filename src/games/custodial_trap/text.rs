@@ -1,0 +1,286 @@
+//! Positions and actions as text, and the position for people.
+
+use crate::board::{file_labels, parse_ranks, parse_square, rank_labels, ranks_text, square_text};
+use crate::game::{BoardView, Game};
+
+use super::settings::Variant;
+use super::squares::{DISTANCES, HALVES, INNER, STEPS};
+use super::{BLACK, CAPTURE, CustodialTrap, DROP, EXTRA, EXTRAS, MEN, NEITHER, NOWHERE, PLACE, Phase};
+use super::{LEAST, State, WHITE, target};
+
+const COLOURS: [&str; 3] = ["w", "b", "-"];
+const NAMES: [&str; 2] = ["White", "Black"];
+/// By [`Phase`]; those that end in `:` are followed by a square.
+const PHASES: [(Phase, &str); 8] = [
+    (Phase::Play, "play"),
+    (Phase::Place, "place:"),
+    (Phase::Choose, "choose"),
+    (Phase::White, "re-w:"),
+    (Phase::Black, "re-b:"),
+    (Phase::South, "re-s:"),
+    (Phase::North, "re-n:"),
+    (Phase::Pick, "pick"),
+];
+
+/// An action as text; the position does not matter.
+pub(super) fn action(action: usize) -> String {
+    let (kind, square) = (action / 64, action % 64);
+    let name = |square| square_text(square, 8);
+    match kind {
+        0..CAPTURE => format!("{}-{}", name(square), name(target(kind, square))),
+        CAPTURE..DROP => format!("{}x{}", name(square), name(target(kind, square))),
+        DROP => format!("@{}", name(square)),
+        _ => match action.checked_sub(EXTRA) {
+            Some(extra) => EXTRAS[extra].to_string(),
+            None => format!("{}@{}", ["W", "B"][kind - PLACE], name(square)),
+        },
+    }
+}
+
+/// The inverse of [`action`]; `None` for text that is no action anywhere.
+pub(super) fn parse_action(text: &str) -> Option<usize> {
+    if let Some(extra) = EXTRAS.iter().position(|known| *known == text) {
+        return Some(EXTRA + extra);
+    }
+    if let Some((what, square)) = text.split_once('@') {
+        let kind = [("", DROP), ("W", PLACE), ("B", PLACE + 1)].iter().find(|known| known.0 == what)?.1;
+        return Some(kind * 64 + parse_square(square, 8, 8)?);
+    }
+    let (from, to) = text.split_once(['-', 'x'])?;
+    let (from, to) = (parse_square(from, 8, 8)?, parse_square(to, 8, 8)?);
+    let dx = (to % 8) as i32 - (from % 8) as i32;
+    let dy = (to / 8) as i32 - (from / 8) as i32;
+    let distance = dx.abs().max(dy.abs());
+    let direction = STEPS.iter().position(|step| (step.0 * distance, step.1 * distance) == (dx, dy))?;
+    let kind = match text.contains('x') {
+        true if distance == 1 => CAPTURE + direction,
+        false if distance > 0 => direction * DISTANCES + distance as usize - 1,
+        _ => return None,
+    };
+    Some(kind * 64 + from)
+}
+
+fn letter(state: &State, square: usize) -> Option<char> {
+    let colour = state.men.iter().position(|men| men >> square & 1 == 1)?;
+    Some(['w', 'b'][colour])
+}
+
+/// A or B during the set-up.
+fn acts(phase: Phase) -> &'static str {
+    if matches!(phase, Phase::Place | Phase::Pick) { "A" } else { "B" }
+}
+
+/// The nine fields of a position.
+pub(super) fn state(game: &CustodialTrap, state: &State) -> String {
+    let variant = CustodialTrap::VARIANTS[game.variant as usize];
+    let board = ranks_text(8, 8, |square| letter(state, square));
+    let play = state.phase == Phase::Play;
+    let turn = if play { COLOURS[state.turn as usize] } else { acts(state.phase) };
+    let [white, black] = state.reserve;
+    let mut phase = PHASES[state.phase as usize].1.to_string();
+    if phase.ends_with(':') {
+        phase += &match state.pointer {
+            NOWHERE => "-".to_string(),
+            square => square_text(square as usize, 8),
+        };
+    }
+    // who has which colour is settled but in the advanced game
+    let colour = if game.variant == Variant::Advanced { state.colour } else { NEITHER };
+    let (first, colour) = (COLOURS[state.first as usize], COLOURS[colour as usize]);
+    let (clock, ply) = (state.clock, state.ply);
+    format!("{variant} {board} {turn} {white}/{black} {clock} {ply} {phase} {first} {colour}")
+}
+
+/// The men of both colours on a board given as text.
+pub(super) fn parse_men(board: &str) -> Result<[u64; 2], String> {
+    let mut men = [0; 2];
+    for (square, letter) in parse_ranks(board, 8, 8, "wb")?.into_iter().enumerate() {
+        if let Some(letter) = letter {
+            men[(letter == 'b') as usize] |= 1 << square;
+        }
+    }
+    Ok(men)
+}
+
+/// A number as it is printed, up to `most`.
+fn number(what: &str, text: &str, most: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text);
+    number.ok_or_else(|| format!("{what} a number up to {most}, not `{text}`"))
+}
+
+fn colour(what: &str, text: &str, known: bool) -> Result<u8, String> {
+    let colour = COLOURS.iter().position(|name| *name == text && (*name != "-") == known);
+    let expected = if known { "`w` or `b`" } else { "`-`" };
+    colour.map(|colour| colour as u8).ok_or_else(|| format!("{what} is {expected} here, not `{text}`"))
+}
+
+/// The inverse of [`state`], a position that remembers no earlier ones.
+pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
+    let fields: Vec<&str> = text.split(' ').collect();
+    let [variant, board, turn, reserve, clock, ply, phase, first, a] = fields[..] else {
+        return Err(
+            "it needs nine fields: variant, board, side to move, reserves, plies without capture or \
+                    drop, plies, phase, colour that begins, colour of A"
+                .into(),
+        );
+    };
+    let expected = CustodialTrap::VARIANTS[game.variant as usize];
+    if variant != expected {
+        return Err(format!("the variant is {expected}, not `{variant}`"));
+    }
+    let advanced = game.variant == Variant::Advanced;
+    let (phase, pointer) = parse_phase(phase, advanced)?;
+    let play = phase == Phase::Play;
+    let turn = match turn {
+        "w" | "b" if play => (turn == "b") as u8,
+        _ if !play && turn == acts(phase) => WHITE as u8,
+        _ if play => return Err(format!("the side to move is `w` or `b`, not `{turn}`")),
+        _ => return Err(format!("{} acts in this phase, not `{turn}`", acts(phase))),
+    };
+    let first = colour("the colour that begins", first, advanced && phase != Phase::Place)?;
+    let a = colour("the colour of A", a, advanced && play)?;
+    let clock = number("plies without capture or drop are", clock, game.no_progress as usize)? as u8;
+    let ply = number("plies are", ply, game.max_plies())? as u16;
+    let colour = if advanced { a } else { WHITE as u8 };
+    let men = parse_men(board)?;
+    let reserve = parse_reserve(game, reserve)?;
+    let mut state = State { men, reserve, turn, clock, ply, phase, pointer, first, colour, ..State::EMPTY };
+    check_men(&state)?;
+    if play {
+        game.judge(&mut state);
+    } else {
+        check_set_up(&state)?;
+    }
+    Ok(state)
+}
+
+fn parse_phase(text: &str, advanced: bool) -> Result<(Phase, u8), String> {
+    let (name, square) = match text.split_once(':') {
+        Some((name, square)) => (format!("{name}:"), Some(square)),
+        None => (text.to_string(), None),
+    };
+    let known = PHASES.iter().find(|known| known.1 == name && (advanced || known.0 == Phase::Play));
+    let Some(&(phase, _)) = known else {
+        let phases = PHASES.map(|known| known.1).join(" ");
+        let phases = if advanced { &phases } else { "play" };
+        return Err(format!("the phase is one of `{phases}`, not `{text}`"));
+    };
+    let pointer = match square {
+        None | Some("-") => NOWHERE,
+        Some(square) => match parse_square(square, 8, 8) {
+            Some(square) if INNER >> square & 1 == 1 => square as u8,
+            _ => return Err(format!("the last square is one of b2..g7 or `-`, not `{square}`")),
+        },
+    };
+    Ok((phase, pointer))
+}
+
+fn parse_reserve(game: &CustodialTrap, text: &str) -> Result<[u8; 2], String> {
+    let most = game.start.2 as usize;
+    let Some((white, black)) = text.split_once('/') else {
+        return Err(format!("the reserves are two numbers like `{most}/{most}`, not `{text}`"));
+    };
+    let reserve = |text| number("a reserve is", text, most).map(|men| men as u8);
+    Ok([reserve(white)?, reserve(black)?])
+}
+
+/// The numbers of men.
+fn check_men(state: &State) -> Result<(), String> {
+    for (colour, name) in NAMES.into_iter().enumerate() {
+        let men = state.total(colour);
+        if men > MEN {
+            return Err(format!("{name} has {men} men with the reserve, more than {MEN}"));
+        }
+        if state.phase != Phase::Play && men != MEN {
+            return Err(format!("{name} has {men} men with the reserve, not {MEN}, during the set-up"));
+        }
+        if state.phase == Phase::Play && state.turn as usize != colour && men < LEAST {
+            return Err(format!("{name} has just moved with {men} men left, but fewer than {LEAST} lose"));
+        }
+    }
+    Ok(())
+}
+
+/// A set-up is on its one path.
+fn check_set_up(state: &State) -> Result<(), String> {
+    let [white, black] = state.men;
+    let men = white | black;
+    if men & !INNER != 0 {
+        return Err("during the set-up men stand on b2..g7 only".into());
+    }
+    if state.clock != 0 {
+        return Err("during the set-up no plies without capture or drop are counted".into());
+    }
+    if men == 0 && matches!(state.phase, Phase::Choose | Phase::Pick) {
+        return Err("the set-up has no men on the board".into());
+    }
+    // the squares filled in ascending order, and those that were full before
+    let (filled, full) = match state.phase.lifted() {
+        Some(WHITE) => (white, 0),
+        Some(BLACK) => (black, 0),
+        Some(half) => (men & HALVES[half - 2], INNER & HALVES[3 - half]),
+        None => (if state.phase == Phase::Place { men } else { 0 }, 0),
+    };
+    if full & !men != 0 {
+        return Err("a half was lifted, but the other one is not full".into());
+    }
+    let last = if filled == 0 { NOWHERE } else { 63 - filled.leading_zeros() as u8 };
+    if last != state.pointer {
+        return Err("the last square of the phase is not that of the last man put".into());
+    }
+    let (men, ply) = (men.count_ones() as i64, state.ply as i64);
+    // men that were lifted, if the plies are right
+    let fits = match state.phase {
+        Phase::Place => ply == men,
+        Phase::Choose => ply == men + 1,
+        Phase::Pick => (0..=MEN as i64).contains(&(ply - 3 - men)),
+        Phase::South | Phase::North => ply == 38 + filled.count_ones() as i64,
+        _ => (0..=MEN as i64).contains(&(ply - 2 - men)),
+    };
+    if !fits {
+        return Err(format!("{men} men on the board and {ply} plies do not fit the phase"));
+    }
+    Ok(())
+}
+
+/// The position for people.
+pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
+    let cell = |square| letter(state, square).map_or(".".into(), String::from);
+    let row = |y: usize| (0..8).map(|x| cell(y * 8 + x)).collect();
+    BoardView {
+        columns: file_labels(8),
+        rows: rank_labels(8),
+        cells: (0..8).rev().map(row).collect(),
+        note: note(game, state),
+    }
+}
+
+fn note(game: &CustodialTrap, state: &State) -> String {
+    let doing = match state.phase {
+        Phase::Play => format!("{} to move", NAMES[state.turn as usize]),
+        Phase::Place => "A places men of both colours in ascending order".into(),
+        Phase::Choose => "B takes a colour or lifts men".into(),
+        Phase::White => "B puts white men back in ascending order".into(),
+        Phase::Black => "B puts black men back in ascending order".into(),
+        Phase::South => "B puts the men of the south half back in ascending order".into(),
+        Phase::North => "B puts the men of the north half back in ascending order".into(),
+        Phase::Pick => "A takes a colour".into(),
+    };
+    let mut parts = vec![doing];
+    if game.variant == Variant::Advanced && state.phase == Phase::Play {
+        let [a, b] = [state.colour, 1 - state.colour].map(|colour| NAMES[colour as usize]);
+        parts.push(format!("A has {a}, B has {b}"));
+    } else if state.first != NEITHER {
+        parts.push(format!("{} begins", NAMES[state.first as usize]));
+    }
+    if game.variant.drops() {
+        parts.push(format!("in reserve: White {}, Black {}", state.reserve[WHITE], state.reserve[BLACK]));
+    }
+    if state.phase == Phase::Play {
+        parts.push(format!("{} of {} plies without capture or drop", state.clock, game.no_progress));
+    }
+    if state.occurrences > 1 {
+        parts.push(format!("occurrence {} of this position", state.occurrences));
+    }
+    parts.join("; ")
+}

@@ -1,0 +1,728 @@
+//! The rule sheet of Cage, sentence by sentence, and slow obvious rules beside the fast ones.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use petteia::board::Symmetry;
+use petteia::conformance::check;
+use petteia::encode::Planes;
+use petteia::game::{Action, Game, GameOptions, Outcome, Player};
+use petteia::games::cage::{Cage, State};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+fn cage(size: usize) -> Cage {
+    let variant = if size == 10 { String::new() } else { size.to_string() };
+    Cage::new(&GameOptions { variant, ..GameOptions::default() }).unwrap()
+}
+
+fn actions(game: &Cage, state: &State) -> BTreeSet<String> {
+    game.legal(state).into_iter().map(|action| game.action_text(state, action)).collect()
+}
+
+/// The legal actions of a position 6 squares wide that start with `start`, in the order of the alphabet.
+fn legal(text: &str, start: &str) -> String {
+    let actions = actions(&cage(6), &cage(6).parse_state(text).unwrap());
+    actions.into_iter().filter(|action| action.starts_with(start)).collect::<Vec<_>>().join(" ")
+}
+
+/// The position 6 squares wide after these actions.
+fn after(text: &str, actions: &[&str]) -> String {
+    cage(6).state_text(&state_after(text, actions))
+}
+
+fn state_after(text: &str, actions: &[&str]) -> State {
+    let mut state = cage(6).parse_state(text).unwrap();
+    for action in actions {
+        let action = cage(6).parse_action(&state, action).unwrap_or_else(|| panic!("{text}: {action}"));
+        cage(6).play(&mut state, action);
+    }
+    state
+}
+
+fn outcome_after(text: &str, actions: &[&str]) -> Option<Outcome> {
+    cage(6).outcome(&state_after(text, actions))
+}
+
+const RED_WINS: Option<Outcome> = Some(Outcome::Win(Player::First));
+const BLUE_WINS: Option<Outcome> = Some(Outcome::Win(Player::Second));
+
+/// "Two players, Red first, n x n squares with n even: 10 (the game), 8, 6 and 4 as variants. a1 is the bottom
+/// left corner. The board starts full: Red on a1 and on every square of a1's colour, Blue on all others."
+#[test]
+fn initial_positions() {
+    assert_eq!(Cage::PLAYERS, ["Red", "Blue"]);
+    assert_eq!(cage(4).state_text(&cage(4).initial()), "BRBR/RBRB/BRBR/RBRB r - 0");
+    for size in [10, 8, 6, 4] {
+        let game = cage(size);
+        assert_eq!((game.shape().height, game.shape().width), (size, size));
+        let state = game.initial();
+        assert_eq!(game.to_move(&state), Player::First);
+        let view = game.view(&state);
+        for (row, cells) in view.cells.iter().enumerate() {
+            for (column, cell) in cells.iter().enumerate() {
+                let red = (size - 1 - row + column) % 2 == 0;
+                assert_eq!(cell, if red { "R" } else { "B" });
+            }
+        }
+        assert_eq!(game.state_text(&state), Slow::initial(size).text());
+    }
+    let odd = Cage::new(&GameOptions { variant: "7".into(), ..GameOptions::default() });
+    assert!(odd.unwrap_err().to_string().contains("unknown variant `7`"));
+}
+
+/// "G1 Step. A checker goes to one of its 8 neighbour squares, which is empty"
+#[test]
+fn g1_neighbour_squares() {
+    // the edge holds nothing up, occupied squares do
+    assert_eq!(legal("5B/6/6/6/6/R5 r - 9", ""), "a1-a2 a1-b1 a1-b2");
+    assert_eq!(legal("5B/6/6/6/1B4/R5 r - 9", ""), "a1-a2 a1-b1");
+    // all of them by adjoining
+    let around = "6/2B3/B3B1/B1R1B1/B3B1/2B3 r - 9";
+    assert_eq!(legal(around, ""), "c3-b2 c3-b3 c3-b4 c3-c2 c3-c4 c3-d2 c3-d3 c3-d4");
+}
+
+/// "and has nb(to, own) = 0 (restriction 1)", "the moving checker itself never counted"
+#[test]
+fn g1_restriction_1() {
+    // b2 is beside c2, b1 only diagonally so
+    assert_eq!(legal("5B/6/6/6/2R3/R5 r - 9", "a1"), "a1-a2 a1-b1");
+    // straight ahead the checker leaves no neighbour behind, but it comes beside another one
+    assert_eq!(legal("5B/6/6/R5/6/R5 r - 9", "a1"), "a1-b1 a1-b2");
+    assert_eq!(legal("5B/6/6/6/6/R1R3 r - 9", "a1"), "a1-a2 a1-b2");
+}
+
+/// "and either centering: (2x-n+1)² + (2y-n+1)² gets strictly smaller (x, y from 0),"
+#[test]
+fn g1_centering() {
+    // a4 is as far out as a3; b2 is nearer, though its rank is not
+    assert_eq!(legal("5B/6/6/R5/6/6 r - 9", ""), "a3-b2 a3-b3 a3-b4");
+    assert_eq!(legal("5B/6/6/6/1R4/6 r - 9", ""), "b2-b3 b2-c2 b2-c3");
+    assert_eq!(legal("5B/6/6/6/2R3/6 r - 9", ""), "c2-c3 c2-d3");
+}
+
+/// "or adjoining: nb(from, enemy) = 0 and nb(to, enemy) > 0, in any direction, outward too;"
+#[test]
+fn g1_adjoining() {
+    assert_eq!(legal("6/6/6/2R3/4B1/6 r - 9", ""), "c3-d2");
+    // beside an enemy diagonally is not beside it
+    assert_eq!(legal("6/6/6/2R3/3B2/6 r - 9", ""), "c3-c2 c3-d3");
+    // from one enemy to another: no longer adjoining
+    assert_eq!(legal("6/6/1B4/2R3/2B1B1/6 r - 9", ""), "c3xc1");
+}
+
+/// "and never when nb(from, enemy) > 0 and nb(to, enemy) = 0 (restriction 2)."
+#[test]
+fn g1_restriction_2() {
+    // b1 is nearer to the centre, but away from a2
+    assert_eq!(legal("6/6/6/6/B5/R5 r - 9", ""), "a1-b2 a1xa3");
+}
+
+/// "A step is a whole turn."
+#[test]
+fn g1_a_step_ends_the_turn() {
+    // from b2 the checker could jump
+    assert_eq!(after("6/6/6/6/2B3/R5 r - 9", &["a1-b2"]), "6/6/6/6/1RB3/6 b - 10");
+}
+
+/// "G2 Jump. Over an orthogonally adjacent enemy to the square directly behind it, which must be empty with
+/// nb(land, own) = 0 [...], and the enemy is removed at once."
+#[test]
+fn g2_jump() {
+    assert_eq!(legal("5B/6/2B3/1BRB2/2B3/6 r - 9", ""), "c3xa3 c3xc1 c3xc5 c3xe3");
+    assert_eq!(legal("5B/6/1B1B2/2R3/1B1B2/6 r - 9", "c3x"), "");
+    assert_eq!(after("5B/6/6/2RB2/6/6 r - 9", &["c3xe3"]), "5B/6/6/4R1/6/6 b - 10");
+    // behind it a friend, an enemy, a friend's neighbour
+    assert_eq!(legal("5B/6/6/2RBR1/6/6 r - 9", "c3x"), "");
+    assert_eq!(legal("5B/6/6/2RBB1/6/6 r - 9", "c3x"), "");
+    assert_eq!(legal("5B/6/4R1/2RB2/6/6 r - 9", "c3x"), "");
+    // a friend diagonally beside it, an enemy beside it
+    assert_eq!(legal("5B/6/3R2/2RB2/4B1/6 r - 9", "c3x"), "c3xe3");
+}
+
+/// "(also at every intermediate landing)"
+#[test]
+fn g2_restriction_1_at_every_landing() {
+    // c1 has no own neighbour, e1 would have one: the chain ends on c1
+    let text = "5B/6/6/6/4R1/RB1B2 r - 9";
+    assert_eq!(after(text, &["a1xc1"]), "5B/6/6/6/4R1/2RB2 b - 10");
+    // without that friend it goes on
+    assert_eq!(after("5B/6/6/6/6/RB1B2 r - 9", &["a1xc1"]), "5B/6/6/6/6/2RB2 r c1 10");
+}
+
+/// "Vacated and captured squares count as empty; a checker may return to where its turn began."
+#[test]
+fn g2_round_trip() {
+    let text = "5B/6/2B3/1B1B2/1RB3/6 r - 9";
+    let trip = ["b2xd2", "d2xd4", "d4xb4", "b4xb2"];
+    assert_eq!(after(text, &trip[..3]), "5B/6/1R4/1B4/6/6 r b4 12");
+    assert_eq!(after(text, &trip), "5B/6/6/6/1R4/6 b - 13");
+}
+
+/// "G3 Edge capture. When the square behind the enemy is off the board, both checkers are removed and the
+/// turn ends; restriction 1 is not tested."
+#[test]
+fn g3_edge_capture() {
+    assert_eq!(legal("2B3/2R3/6/6/6/6 r - 9", ""), "c5xoff(c6)");
+    assert_eq!(after("2B3/2R3/6/6/6/5R r - 9", &["c5xoff(c6)"]), "6/6/6/6/6/5R b - 10");
+    for (text, action) in [
+        ("5B/6/6/BR4/6/6 r - 9", "b3xoff(a3)"),
+        ("5B/6/6/4RB/6/6 r - 9", "e3xoff(f3)"),
+        ("5B/6/6/6/3R2/3B2 r - 9", "d2xoff(d1)"),
+    ] {
+        assert_eq!(after(text, &[action]), "5B/6/6/6/6/6 b - 10");
+    }
+    // friends beside the captured checker
+    assert_eq!(legal("5B/6/R5/BR4/R5/6 r - 9", "b3x"), "b3xoff(a3)");
+}
+
+/// "A corner checker can be taken from either neighbour."
+#[test]
+fn g3_corners() {
+    let corners = "B3RB/R5/6/6/5R/BR3B r - 9";
+    assert_eq!(legal(corners, "a5x"), "a5xoff(a6)");
+    assert_eq!(legal(corners, "b1x"), "b1xoff(a1)");
+    assert_eq!(legal(corners, "e6x"), "e6xoff(f6)");
+    assert_eq!(legal(corners, "f2x"), "f2xoff(f1)");
+    assert_eq!(legal("6/6/6/6/R5/BR4 r - 9", ""), "a2xoff(a1) b1xoff(a1)");
+}
+
+/// "G4 After a jump the same player must go on with the same checker while it can jump (edge captures
+/// included, even suicidal ones)."
+#[test]
+fn g4_jumps_go_on() {
+    // b4 could jump as well
+    let text = "6/1B4/1R4/RB1B1B/6/6 r - 9";
+    assert_eq!(after(text, &["a3xc3"]), "6/1B4/1R4/2RB1B/6/6 r c3 10");
+    assert_eq!(legal(&after(text, &["a3xc3"]), ""), "c3xe3");
+    // the last jump takes the jumping checker with it
+    assert_eq!(legal(&after(text, &["a3xc3", "c3xe3"]), ""), "e3xoff(f3)");
+    assert_eq!(after(text, &["a3xc3", "c3xe3", "e3xoff(f3)"]), "6/1B4/1R4/6/6/6 b - 12");
+    // at a fork any way will do
+    assert_eq!(legal("5B/6/6/2RB2/2B3/6 r c3 9", ""), "c3xc1 c3xe3");
+}
+
+/// "To start with a jump is never compulsory."
+#[test]
+fn g4_no_duty_to_begin() {
+    assert_eq!(legal("5B/6/6/1RB3/6/6 r - 9", ""), "b3-c4 b3xd3");
+}
+
+/// "Restriction 2 does not apply to jumps."
+#[test]
+fn g4_restriction_2_is_for_steps() {
+    // from beside a2 to beside nobody
+    assert_eq!(after("5B/6/6/6/B5/RB4 r - 9", &["a1xc1"]), "5B/6/6/6/B5/2R3 b - 10");
+}
+
+/// "G5 Pass only when the player to move has no step and no jump at the start of a turn, and then it is the
+/// only action."
+#[test]
+fn g5_pass() {
+    let text = "5B/6/6/2R3/6/6 r - 9";
+    assert_eq!(legal(text, ""), "pass");
+    assert_eq!(after(text, &["pass"]), "5B/6/6/2R3/6/6 b - 10");
+    assert!(!legal("5B/6/6/2RB2/6/6 r - 9", "").contains("pass"));
+    assert!(!legal("5B/6/6/6/2R3/6 r - 9", "").contains("pass"));
+    assert!(!legal("5B/6/6/2RB2/6/6 r c3 9", "").contains("pass"));
+    let pass = cage(6).legal(&cage(6).parse_state(text).unwrap());
+    assert_eq!(pass, [Action(12 * 36)]);
+}
+
+/// "G6 A player without checkers has lost,"
+#[test]
+fn g6_no_checkers() {
+    let jump = "6/6/6/2RB2/6/6 r - 9";
+    assert_eq!(outcome_after(jump, &[]), None);
+    assert_eq!(outcome_after(jump, &["c3xe3"]), RED_WINS);
+    assert_eq!(legal(&after(jump, &["c3xe3"]), ""), "");
+    assert_eq!(outcome_after("6/6/6/R1RB1B/6/6 r - 9", &["c3xe3", "e3xoff(f3)"]), RED_WINS);
+}
+
+/// "also when it removed its last checker itself while enemies remain."
+#[test]
+fn g6_suicide() {
+    assert_eq!(outcome_after("B5/6/6/BR4/6/6 r - 9", &["b3xoff(a3)"]), BLUE_WINS);
+    assert_eq!(outcome_after("R5/6/6/RB4/6/6 b - 9", &["b3xoff(a3)"]), RED_WINS);
+}
+
+/// "If the last checkers of both sides go together, the mover wins."
+#[test]
+fn g6_the_last_two() {
+    assert_eq!(outcome_after("6/6/6/BR4/6/6 r - 9", &["b3xoff(a3)"]), RED_WINS);
+    assert_eq!(outcome_after("6/6/6/RB4/6/6 b - 9", &["b3xoff(a3)"]), BLUE_WINS);
+    // the text says who it was: the player who is not to move
+    assert_eq!(after("6/6/6/BR4/6/6 r - 9", &["b3xoff(a3)"]), "6/6/6/6/6/6 b - 10");
+    assert_eq!(outcome_after("6/6/6/6/6/6 b - 10", &[]), RED_WINS);
+}
+
+/// "There are no draws; a cap of 1,000 actions is a safety net only (counts as a draw, must be loud)."
+#[test]
+fn g6_cap() {
+    assert_eq!(cage(10).max_plies(), 1000);
+    let text = "6/6/6/2RB1B/6/R5 r - 999";
+    assert_eq!(outcome_after(text, &[]), None);
+    assert_eq!(outcome_after(text, &["a1-b2"]), Some(Outcome::Draw));
+    assert_eq!(legal(&after(text, &["a1-b2"]), ""), "");
+    // in the middle of a chain, too
+    assert_eq!(outcome_after(text, &["c3xe3"]), Some(Outcome::Draw));
+    assert_eq!(legal(&after(text, &["c3xe3"]), ""), "");
+    // the last capture still wins
+    assert_eq!(outcome_after("6/6/6/2RB2/6/6 r - 999", &["c3xe3"]), RED_WINS);
+}
+
+/// "Action = one jump or one step [...]. Text: step `c3-d4`, jump `c3xc5`, edge capture `b5xoff(a5)`, `pass`."
+#[test]
+fn action_texts() {
+    let game = cage(6);
+    let state = game.parse_state("5B/6/6/BRB3/6/6 r - 9").unwrap();
+    assert_eq!(actions(&game, &state), BTreeSet::from(["b3-c4", "b3xd3", "b3xoff(a3)"].map(String::from)));
+    for text in
+        ["", "-", "x", "b3", "b3-", "b3-c5", "b3-a2", "B3-c4", "b3xa3", "b3xoff", "b3xoff(c3)", "b3xoff(a3) "]
+    {
+        assert_eq!(game.parse_action(&state, text), None, "{text}");
+    }
+    for text in ["pass", "c3xa3", "b03-c4", "b3-c4-", "f6-e5"] {
+        assert_eq!(game.parse_action(&state, text), None, "{text}");
+    }
+}
+
+/// "A natural policy layout: from-square x (8 step directions + 4 jump directions, off-board included) + pass
+/// = 1,201 actions on 10x10."
+#[test]
+fn policy_layout() {
+    assert_eq!([10, 8, 6, 4].map(|size| cage(size).shape().actions), [1201, 769, 433, 193]);
+    let game = cage(6);
+    let state = game.parse_state("5B/6/6/BRB3/6/6 r - 9").unwrap();
+    // north-east from b3, then eastward and westward jumps
+    assert_eq!(game.legal(&state), [4 * 36 + 13, 9 * 36 + 13, 11 * 36 + 13].map(Action));
+    assert_eq!(game.touched(&state, Action(9 * 36 + 13)), [(3, 1), (3, 2), (3, 3)]);
+    assert_eq!(game.touched(&state, Action(11 * 36 + 13)), [(3, 1), (3, 0)]);
+    assert_eq!(game.touched(&state, Action(4 * 36 + 13)), [(3, 1), (2, 2)]);
+}
+
+/// Red becomes Blue and Blue Red.
+fn exchanged(text: &str) -> String {
+    let exchange = |c: char| match c {
+        'R' => 'B',
+        'B' => 'R',
+        other => other,
+    };
+    let (board, rest) = text.split_once(' ').unwrap();
+    let side = if &rest[..1] == "r" { "b" } else { "r" };
+    format!("{} {side}{}", board.chars().map(exchange).collect::<String>(), &rest[1..])
+}
+
+/// "Symmetry: the rules commute with all 8 symmetries of the square and the exchange of colours; the start
+/// position maps to itself or to the colour-exchanged start."
+#[test]
+fn symmetries() {
+    for size in [10, 8, 6, 4] {
+        let game = cage(size);
+        let start = game.initial();
+        let text = game.state_text(&start);
+        let board = |text: &str| text.split(' ').next().unwrap().to_string();
+        assert_eq!(game.symmetries(&start), Symmetry::SQUARE);
+        let images = Symmetry::SQUARE.map(|s| board(&game.state_text(&game.map_state(s, &start))));
+        assert!(images.contains(&board(&exchanged(&text))));
+        assert!(images.iter().all(|image| *image == board(&text) || *image == board(&exchanged(&text))));
+        // the symmetries of the actions are checked by the conformance test
+        check(&game, 20, 7).unwrap();
+        for (_, state, _) in random_game(&game, 5) {
+            let other = game.parse_state(&exchanged(&game.state_text(&state))).unwrap();
+            assert_eq!(game.legal(&other), game.legal(&state));
+            assert_eq!(numbers(&game, &other), numbers(&game, &state));
+            let winner = game.outcome(&state).map(|outcome| outcome.value_for(Player::First));
+            assert_eq!(game.outcome(&other).map(|outcome| outcome.value_for(Player::Second)), winner);
+        }
+    }
+}
+
+/// The positions of a random game with the player who acted last.
+fn random_game(game: &Cage, seed: u64) -> Vec<(Player, State, usize)> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut state, mut mover, mut legal) = (game.initial(), Player::Second, Vec::new());
+    let mut game_so_far = Vec::new();
+    loop {
+        game.legal_actions(&state, &mut legal);
+        game_so_far.push((mover, state, legal.len()));
+        if legal.is_empty() {
+            return game_so_far;
+        }
+        mover = game.to_move(&state);
+        game.play(&mut state, legal[random.random_range(0..legal.len())]);
+    }
+}
+
+/// "uniform random play on 10x10: 147.6 actions a game (78-210), 123 turns, branching 16.3 (max 65), longest
+/// chain 16 jumps, 0.31 passes a game, Red wins 49.9 %, 0.5 % of the games end by suicide."
+#[test]
+fn known_quantities() {
+    const GAMES: usize = 3000;
+    let game = cage(10);
+    let (mut plies, mut turns, mut branching, mut red, mut suicides) = (0, 0, 0.0, 0, 0);
+    for seed in 0..GAMES as u64 {
+        let positions = random_game(&game, seed);
+        let played = positions.len() - 1;
+        assert!((70..240).contains(&played), "{played}");
+        plies += played;
+        let jumping = |state: &State| !game.view(state).note.is_empty();
+        turns += positions[..played].iter().filter(|(_, state, _)| !jumping(state)).count();
+        let choices: usize = positions.iter().map(|(_, _, legal)| legal).sum();
+        branching += choices as f64 / played as f64;
+        let (last, end, _) = positions[played];
+        let Some(Outcome::Win(winner)) = game.outcome(&end) else { panic!("a draw: seed {seed}") };
+        red += (winner == Player::First) as usize;
+        suicides += (winner != last) as usize;
+    }
+    let mean = |sum: usize| sum as f64 / GAMES as f64;
+    let found = [mean(plies), mean(turns), branching / GAMES as f64, mean(red), mean(suicides)];
+    for (found, (expected, tolerance)) in
+        found.iter().zip([(147.6, 1.5), (123.0, 1.5), (16.3, 0.5), (0.499, 0.03), (0.005, 0.004)])
+    {
+        assert!((found - expected).abs() < tolerance, "{found} is not about {expected}");
+    }
+}
+
+#[test]
+fn a_wrong_text_is_refused_with_the_reason() {
+    let game = cage(4);
+    let initial = game.state_text(&game.initial());
+    let cases = [
+        ("", "four fields"),
+        ("4/4/4/RB2 r -", "four fields"),
+        ("4/4/4/RB2 r - 9 ", "four fields"),
+        ("4/4/4/RB2 R - 9", "`r` or `b`, not `R`"),
+        ("4/4/4/RB2 w - 9", "`r` or `b`, not `w`"),
+        ("4/4/RB2 r - 9", "3 ranks, not 4"),
+        ("4/4/4/RB1 r - 9", "rank 1: it has 3 squares"),
+        ("4/4/x3/RB2 r - 9", "rank 2: `x` is no square"),
+        ("4/4/4/RB2 r e1 9", "a square or `-`, not `e1`"),
+        ("4/4/4/RB2 r  9", "a square or `-`, not ``"),
+        ("4/4/4/RB2 r c1 9", "no checker on c1"),
+        ("4/4/4/RB2 r b1 9", "no checker on b1"),
+        ("4/4/4/RBR1 r a1 9", "a1 cannot jump"),
+        ("4/4/4/RB2 r a1 0", "no action has been played"),
+        ("4/4/4/RB2 r - 1001", "a number up to 1000, not `1001`"),
+        ("4/4/4/RB2 r - 99999999", "a number up to 1000"),
+        ("4/4/4/RB2 r - -1", "a number up to 1000"),
+        ("4/4/4/RB2 r - +1", "a number up to 1000"),
+        ("4/4/4/RB2 r - 01", "a number up to 1000"),
+    ];
+    for (text, expected) in cases {
+        let error = game.parse_state(text).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains(&initial), "{text}: {error}");
+    }
+}
+
+#[test]
+fn any_placement_is_a_position() {
+    for text in ["RRRR/BBBB/4/4 b - 0", "4/4/4/4 r - 0", "4/4/4/R3 b - 1000", "4/4/4/RB2 r a1 1"] {
+        let state = cage(4).parse_state(text).unwrap();
+        assert_eq!(cage(4).state_text(&state), text);
+    }
+}
+
+/// The rules once more, on a board of letters, one question at a time.
+#[derive(Clone)]
+struct Slow {
+    size: i32,
+    /// What stands on (file, rank); empty squares are left out.
+    board: BTreeMap<(i32, i32), char>,
+    /// `R` or `B`.
+    side: char,
+    jumping: Option<(i32, i32)>,
+    plies: usize,
+    last_mover: char,
+}
+
+const ORTHOGONAL: [(i32, i32); 4] = [(1, 0), (-1, 0), (0, 1), (0, -1)];
+
+impl Slow {
+    fn initial(size: usize) -> Slow {
+        let size = size as i32;
+        let all = (0..size * size).map(|square| (square % size, square / size));
+        let board = all.map(|(x, y)| ((x, y), if (x + y) % 2 == 0 { 'R' } else { 'B' })).collect();
+        Slow { size, board, side: 'R', jumping: None, plies: 0, last_mover: 'B' }
+    }
+
+    /// Any placement, of any density.
+    fn random(size: usize, random: &mut Xoshiro256PlusPlus) -> Slow {
+        let mut slow = Slow::initial(size);
+        let (checkers, red) = (random.random_range(0.0..1.0), random.random_range(0.0..1.0));
+        slow.board.retain(|_, _| random.random_bool(checkers));
+        slow.board.values_mut().for_each(|letter| *letter = if random.random_bool(red) { 'R' } else { 'B' });
+        (slow.side, slow.last_mover) = if random.random_bool(0.5) { ('R', 'B') } else { ('B', 'R') };
+        slow.plies = random.random_range(1..1000);
+        let jumpers: Vec<_> = slow.own().into_iter().filter(|from| !slow.jumps(*from).is_empty()).collect();
+        if !jumpers.is_empty() && slow.winner().is_none() && random.random_bool(0.3) {
+            slow.jumping = Some(jumpers[random.random_range(0..jumpers.len())]);
+        }
+        slow
+    }
+
+    fn enemy(&self) -> char {
+        if self.side == 'R' { 'B' } else { 'R' }
+    }
+
+    fn on_board(&self, (x, y): (i32, i32)) -> bool {
+        x >= 0 && y >= 0 && x < self.size && y < self.size
+    }
+
+    fn at(&self, square: (i32, i32)) -> char {
+        self.board.get(&square).copied().unwrap_or('.')
+    }
+
+    fn own(&self) -> Vec<(i32, i32)> {
+        self.board.iter().filter(|(_, letter)| **letter == self.side).map(|(square, _)| *square).collect()
+    }
+
+    /// The sheet's nb(s, c); the moving checker stands on `from`.
+    fn nb(&self, s: (i32, i32), c: char, from: (i32, i32)) -> usize {
+        let neighbours = ORTHOGONAL.map(|(dx, dy)| (s.0 + dx, s.1 + dy));
+        neighbours.into_iter().filter(|square| *square != from && self.at(*square) == c).count()
+    }
+
+    fn may_land(&self, to: (i32, i32), from: (i32, i32)) -> bool {
+        self.on_board(to) && self.at(to) == '.' && self.nb(to, self.side, from) == 0
+    }
+
+    fn name(square: (i32, i32)) -> String {
+        format!("{}{}", (b'a' + square.0 as u8) as char, square.1 + 1)
+    }
+
+    fn steps(&self, from: (i32, i32)) -> Vec<String> {
+        let distance = |(x, y): (i32, i32)| (2 * x - self.size + 1).pow(2) + (2 * y - self.size + 1).pow(2);
+        let mut steps = Vec::new();
+        for (dx, dy) in (0..9).map(|step| (step % 3 - 1, step / 3 - 1)) {
+            let to = (from.0 + dx, from.1 + dy);
+            let contact = self.nb(from, self.enemy(), from) > 0;
+            let contact_then = self.nb(to, self.enemy(), from) > 0;
+            let centering = distance(to) < distance(from);
+            let adjoining = !contact && contact_then;
+            let leaving = contact && !contact_then;
+            if to != from && self.may_land(to, from) && (centering || adjoining) && !leaving {
+                steps.push(format!("{}-{}", Slow::name(from), Slow::name(to)));
+            }
+        }
+        steps
+    }
+
+    fn jumps(&self, from: (i32, i32)) -> Vec<String> {
+        let mut jumps = Vec::new();
+        for (dx, dy) in ORTHOGONAL {
+            let (over, to) = ((from.0 + dx, from.1 + dy), (from.0 + 2 * dx, from.1 + 2 * dy));
+            if self.at(over) != self.enemy() {
+                continue;
+            }
+            if !self.on_board(to) {
+                jumps.push(format!("{}xoff({})", Slow::name(from), Slow::name(over)));
+            } else if self.may_land(to, from) {
+                jumps.push(format!("{}x{}", Slow::name(from), Slow::name(to)));
+            }
+        }
+        jumps
+    }
+
+    fn actions(&self) -> BTreeSet<String> {
+        if self.winner().is_some() {
+            return BTreeSet::new();
+        }
+        if let Some(from) = self.jumping {
+            return self.jumps(from).into_iter().collect();
+        }
+        let all = |from: (i32, i32)| self.steps(from).into_iter().chain(self.jumps(from));
+        let actions: BTreeSet<String> = self.own().into_iter().flat_map(all).collect();
+        if actions.is_empty() { BTreeSet::from(["pass".to_string()]) } else { actions }
+    }
+
+    fn square(text: &str) -> (i32, i32) {
+        ((text.as_bytes()[0] - b'a') as i32, text[1..].parse::<i32>().unwrap() - 1)
+    }
+
+    fn play(&mut self, action: &str) {
+        self.plies += 1;
+        self.last_mover = self.side;
+        self.jumping = None;
+        if let Some((from, to)) = action.split_once('-') {
+            self.board.remove(&Slow::square(from));
+            self.board.insert(Slow::square(to), self.side);
+        } else if let Some((from, captured)) = action.split_once("xoff(") {
+            self.board.remove(&Slow::square(from));
+            self.board.remove(&Slow::square(captured.trim_end_matches(')')));
+        } else if let Some((from, to)) = action.split_once('x') {
+            let (from, to) = (Slow::square(from), Slow::square(to));
+            self.board.remove(&from);
+            self.board.remove(&((from.0 + to.0) / 2, (from.1 + to.1) / 2));
+            self.board.insert(to, self.side);
+            if !self.jumps(to).is_empty() {
+                self.jumping = Some(to);
+                return;
+            }
+        }
+        self.side = self.enemy();
+    }
+
+    /// `R`, `B` or `=`.
+    fn winner(&self) -> Option<char> {
+        let has = |letter: char| self.board.values().any(|other| *other == letter);
+        match (has('R'), has('B')) {
+            (true, true) if self.plies == 1000 => Some('='),
+            (true, true) => None,
+            (true, false) => Some('R'),
+            (false, true) => Some('B'),
+            (false, false) => Some(self.last_mover),
+        }
+    }
+
+    fn text(&self) -> String {
+        let rank = |y: i32| (0..self.size).map(|x| self.at((x, y))).collect::<String>();
+        let mut board = (0..self.size).rev().map(rank).collect::<Vec<_>>().join("/");
+        for run in (1..=10).rev() {
+            board = board.replace(&".".repeat(run), &run.to_string());
+        }
+        let jumping = self.jumping.map_or("-".to_string(), Slow::name);
+        format!("{board} {} {jumping} {}", self.side.to_ascii_lowercase(), self.plies)
+    }
+
+    /// What the module's table says of the planes, one square at a time.
+    fn planes(&self) -> Vec<f32> {
+        let them = Slow { side: self.enemy(), jumping: None, ..self.clone() };
+        let nowhere = (-9, -9);
+        let mut planes = vec![Vec::new(); 13 + self.size as usize / 2];
+        for (y, x) in (0..self.size * self.size).map(|square| (square / self.size, square % self.size)) {
+            let here = (x, y);
+            let mut set = |plane: usize, on: bool| planes[plane].push(on as usize as f32);
+            for (index, us) in [self, &them].into_iter().enumerate() {
+                let own = us.at(here) == us.side;
+                let jumpers: Vec<_> =
+                    us.own().into_iter().filter(|s| us.jumping.is_none_or(|j| j == *s)).collect();
+                // a jump over `here` comes from a neighbour and leads off or to the square opposite
+                let over = |from: &(i32, i32)| {
+                    let (dx, dy) = (x - from.0, y - from.1);
+                    let to = (x + dx, y + dy);
+                    let beside = dx.abs() + dy.abs() == 1;
+                    beside && us.at(here) == us.enemy() && (!us.on_board(to) || us.may_land(to, *from))
+                };
+                set(index, own);
+                set(4 + index, own && us.nb(here, us.enemy(), nowhere) > 0);
+                set(6 + index, us.may_land(here, nowhere));
+                set(8 + index, jumpers.contains(&here) && !us.jumps(here).is_empty());
+                set(11 - index, jumpers.iter().any(over));
+            }
+            set(2, self.at(here) == '.');
+            set(3, self.jumping == Some(here));
+            let far = |coordinate: i32| (2 * coordinate - self.size + 1).abs() / 2;
+            (0..self.size / 2).for_each(|ring| set(13 + ring as usize, far(x).max(far(y)) == ring));
+            planes[12].push((self.plies.max(500) - 500) as f32 / 500.0);
+        }
+        planes.concat()
+    }
+}
+
+/// The planes as the network reads them.
+fn numbers(game: &Cage, state: &State) -> Vec<f32> {
+    let mut planes = Planes::new(game.shape());
+    game.encode(state, &mut planes);
+    let mut numbers = vec![f32::NAN; game.shape().input_len()];
+    planes.expand(&mut numbers);
+    numbers
+}
+
+fn agree(game: &Cage, fast: &State, slow: &Slow) -> Result<(), TestCaseError> {
+    prop_assert_eq!(game.state_text(fast), slow.text());
+    prop_assert_eq!(&game.parse_state(&slow.text()).unwrap(), fast);
+    prop_assert_eq!(actions(game, fast), slow.actions(), "{}", slow.text());
+    prop_assert_eq!(game.count_legal_actions(fast, &mut Vec::new()), slow.actions().len());
+    prop_assert_eq!(numbers(game, fast), slow.planes(), "{}", slow.text());
+    let outcome = game.outcome(fast).map(|outcome| match outcome {
+        Outcome::Win(Player::First) => 'R',
+        Outcome::Win(Player::Second) => 'B',
+        Outcome::Draw => '=',
+    });
+    prop_assert_eq!(outcome, slow.winner(), "{}", slow.text());
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+    #[test]
+    fn fast_and_slow_rules_agree(seed: u64, half in 2usize..=5) {
+        let game = cage(2 * half);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let (mut fast, mut slow) = (game.initial(), Slow::initial(2 * half));
+        loop {
+            agree(&game, &fast, &slow)?;
+            let legal = game.legal(&fast);
+            if legal.is_empty() {
+                break;
+            }
+            let action = legal[random.random_range(0..legal.len())];
+            slow.play(&game.action_text(&fast, action));
+            game.play(&mut fast, action);
+        }
+    }
+
+    #[test]
+    fn they_agree_on_any_placement(seed: u64, half in 2usize..=5) {
+        let game = cage(2 * half);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for _ in 0..10 {
+            let slow = Slow::random(2 * half, &mut random);
+            let fast = game.parse_state(&slow.text()).unwrap();
+            agree(&game, &fast, &slow)?;
+            for action in game.legal(&fast) {
+                let (mut fast, mut slow) = (fast, slow.clone());
+                slow.play(&game.action_text(&fast, action));
+                game.play(&mut fast, action);
+                agree(&game, &fast, &slow)?;
+            }
+        }
+    }
+}
+
+/// All states of the first plies of the small board: the key is one with the text, its plies apart.
+#[test]
+fn keys_tell_positions_apart_and_nothing_else() {
+    let game = cage(4);
+    let (mut keys, mut texts, mut transpositions) = (HashMap::new(), HashMap::new(), 0);
+    let mut layer = vec![game.initial()];
+    for _ in 0..6 {
+        let mut next = Vec::new();
+        for state in layer {
+            let (text, key) = (game.state_text(&state), game.key(&state));
+            let text = text.rsplit_once(' ').unwrap().0.to_string();
+            assert_eq!(*keys.entry(key).or_insert(text.clone()), text);
+            if *texts.entry(text.clone()).or_insert(key) != key {
+                panic!("two keys: {text}");
+            }
+            next.extend(game.legal(&state).into_iter().map(|action| {
+                let mut after = state;
+                game.play(&mut after, action);
+                after
+            }));
+        }
+        let all = next.len();
+        next.sort_by_key(|state| game.state_text(state));
+        next.dedup();
+        transpositions += all - next.len();
+        layer = next;
+    }
+    assert!(keys.len() > 1000 && transpositions > 1000, "{} {transpositions}", keys.len());
+}
+
+/// The key: side to move and jumping square always, plies from 500 on.
+#[test]
+fn keys_hold_what_play_depends_on() {
+    let game = cage(6);
+    let key = |text: &str| game.key(&game.parse_state(text).unwrap());
+    let board = "6/6/2B3/1B1B2/1RB3/6";
+    let at = |plies: usize| key(&format!("{board} r - {plies}"));
+    assert!((0..500).all(|plies| at(plies) == at(0)));
+    let late: BTreeSet<u64> = (499..=1000).map(at).collect();
+    assert_eq!(late.len(), 502);
+    let others = ["r b2 9", "b - 9"].map(|rest| key(&format!("{board} {rest}")));
+    let all = BTreeSet::from([at(9), others[0], others[1], key(&exchanged(&format!("{board} r - 9")))]);
+    assert_eq!(all.len(), 4);
+}
