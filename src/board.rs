@@ -51,6 +51,14 @@ impl Symmetry {
         }
         row * width + column
     }
+
+    /// Where a step (columns, rows) goes.
+    pub fn step(self, (mut columns, mut rows): (i32, i32)) -> (i32, i32) {
+        if self.transpose {
+            (columns, rows) = (rows, columns);
+        }
+        (if self.mirror_columns { -columns } else { columns }, if self.mirror_rows { -rows } else { rows })
+    }
 }
 
 /// `a1` for square 0 of a board `width` wide.
@@ -208,6 +216,9 @@ mod tests {
         let mut images = Vec::new();
         for symmetry in Symmetry::SQUARE {
             let image: Vec<usize> = (0..25).map(|s| symmetry.square(s, 5, 5)).collect();
+            // a step from b2 leads to the same place before and after
+            let (columns, rows) = symmetry.step((1, 2));
+            assert_eq!(image[6 + 1 + 10] as i32, image[6] as i32 + columns + 5 * rows);
             let mut sorted = image.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, (0..25).collect::<Vec<_>>());

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions};
 use crate::games::Job;
 
+/// Legal actions that an error names.
+const SHOWN_ACTIONS: usize = 8;
+
 /// Play actions from standard input; print one JSON object a position.
 #[derive(Args)]
 pub struct Replay {
@@ -47,11 +50,13 @@ impl Job for Replay {
 }
 
 fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error {
+    let legal = game.legal(state);
     let shown: Vec<String> =
-        game.legal(state).iter().take(8).map(|action| game.action_text(state, *action)).collect();
-    let why = match shown.is_empty() {
-        true => "the game is over".to_string(),
-        false => format!("legal here: {} ...", shown.join(" ")),
+        legal.iter().take(SHOWN_ACTIONS).map(|action| game.action_text(state, *action)).collect();
+    let why = match legal.len() {
+        0 => "the game is over".to_string(),
+        1..=SHOWN_ACTIONS => format!("legal here: {}", shown.join(" ")),
+        more => format!("legal here: {} ..., {more} in all", shown.join(" ")),
     };
     Error::Illegal(format!("ply {ply}: action `{text}` is not legal in `{}` ({why})", game.state_text(state)))
 }

@@ -549,13 +549,8 @@ impl Game for Cage {
             return action;
         }
         let (first, direction) = if kind < STEPS { (0, kind) } else { (STEPS, kind - STEPS) };
-        let (mut dx, mut dy) = DIRECTIONS[direction];
-        if symmetry.transpose {
-            (dx, dy) = (dy, dx);
-        }
-        dx = if symmetry.mirror_columns { -dx } else { dx };
-        dy = if symmetry.mirror_rows { -dy } else { dy };
-        let direction = DIRECTIONS.iter().position(|other| *other == (dx, dy)).unwrap_or_default();
+        let step = symmetry.step(DIRECTIONS[direction]);
+        let direction = DIRECTIONS.iter().position(|other| *other == step).unwrap_or_default();
         let from = symmetry.square(from, self.side, self.side);
         Action(((first + direction) * self.cells() + from) as u16)
     }

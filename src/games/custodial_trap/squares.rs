@@ -159,13 +159,8 @@ pub(super) fn map_square(symmetry: Symmetry, square: u16) -> u16 {
 
 /// Where a symmetry takes a direction.
 pub(super) fn map_direction(symmetry: Symmetry, direction: usize) -> usize {
-    let (mut dx, mut dy) = STEPS[direction];
-    if symmetry.transpose {
-        (dx, dy) = (dy, dx);
-    }
-    dx = if symmetry.mirror_columns { -dx } else { dx };
-    dy = if symmetry.mirror_rows { -dy } else { dy };
-    STEPS.iter().position(|step| *step == (dx, dy)).unwrap_or_default()
+    let step = symmetry.step(STEPS[direction]);
+    STEPS.iter().position(|other| *other == step).unwrap_or_default()
 }
 
 #[cfg(test)]
