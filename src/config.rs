@@ -439,7 +439,7 @@ pub fn game_settings(sets: &[String]) -> Result<Settings> {
     let mut settings = Settings::new();
     for set in sets {
         let (key, value) = parse_set(set)?;
-        let name = key.strip_prefix("game.").filter(|name| *name != "id").ok_or_else(|| {
+        let name = key.strip_prefix("game.").filter(|name| !["", "id"].contains(name)).ok_or_else(|| {
             wrong_set(set, "only the game's own options can be set here, e.g. --set game.start=blocks")
         })?;
         settings.insert(name.to_string(), value);

@@ -226,9 +226,9 @@ pub trait Game: Clone + Send + Sync + 'static {
     const PLAYERS: [&'static str; 2];
     /// The switches that [`Game::new`] knows: name, and what it does with its default.
     const OPTIONS: &'static [(&'static str, &'static str)] = &[];
-    /// [`Game::max_plies`] is a safety net that no real game reaches: a game that it ends is a draw, and
-    /// whoever played it warns.
-    const LIMIT_IS_SAFETY_NET: bool = false;
+    /// The rules know no draws: one comes only from [`Game::max_plies`], a safety net that no real game
+    /// reaches, and whoever played it warns.
+    const DRAWLESS: bool = false;
     /// The variants, default first; the id is `NAME` for `""`, else `NAME-variant`.
     const VARIANTS: &'static [&'static str];
     /// Raised whenever the planes or the action layout change.

@@ -18,7 +18,7 @@ use crate::arena::{Match, MatchResult, play_match};
 use crate::checkpoint;
 use crate::config::{Bootstrap, Config};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity};
+use crate::game::{Game, GameIdentity, Outcome};
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
@@ -265,8 +265,7 @@ impl<G: Game> Run<'_, G> {
             let records = store::read_shard(&path, self.game, self.identity)?;
             for record in &records {
                 plies += record.actions.len();
-                cut_short +=
-                    (G::LIMIT_IS_SAFETY_NET && record.actions.len() >= self.game.max_plies()) as usize;
+                cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
                 outcomes
                     [["first", "second", "draw"].iter().position(|id| *id == record.outcome).unwrap_or(2)] +=
                     1;

@@ -182,6 +182,18 @@ fn play_is_a_conversation() {
     }
 }
 
+/// Cage has no draws: "a cap of 1,000 actions is a safety net only (counts as a draw, must be loud)".
+#[test]
+fn a_game_cut_short_is_loud() {
+    let last = ["--position", "5B/6/6/2R3/6/6 r - 999"];
+    let output = succeeds(&[&["play", "cage-6", "--opponent", "random"][..], &last].concat(), "pass\nquit\n");
+    assert!(
+        out(&output).contains("a draw, which Cage does not know: the limit of 1000 actions"),
+        "{}",
+        out(&output)
+    );
+}
+
 #[test]
 fn wrong_names_are_explained() {
     fails(

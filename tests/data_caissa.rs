@@ -81,7 +81,7 @@ fn ending(game: &Caissa, state: &State) -> Option<(&'static str, &'static str)> 
             // one ply earlier the limit does not bind, so a stalemate is one there, too
             let text = game.state_text(state);
             let (front, plies) = text.rsplit_once(' ').unwrap();
-            let earlier = plies.parse::<usize>().unwrap() % 2;
+            let earlier = plies.parse::<usize>().unwrap() % 2 + 2;
             let stuck = game.legal(&game.parse_state(&format!("{front} {earlier}")).unwrap()).is_empty();
             Some(("draw", if stuck { "stalemate" } else { "move limit" }))
         }

@@ -198,6 +198,9 @@ fn r7_no_undo() {
     assert_eq!(after(text, &["d4-a4", "g6-g7", "c1-c2"]), "6q/6*/7/R2r3/7/2Q4/2*4 b - 3");
     let free = rules(&[("exchange_ban", false)]);
     assert_eq!(after_by(&free, text, &["d4-a4", "d4-a4"]), "7/6q/7/r2R3/7/7/2Q4 w - 2");
+    // a ban in a position's text is nothing then
+    let state = free.parse_state("7/6q/7/R2r3/7/7/2Q4 b d4-a4 1").unwrap();
+    assert_eq!(free.state_text(&state), "7/6q/7/R2r3/7/7/2Q4 b - 1");
 }
 
 /// "R8 End. The side to move has no legal move: in check it has lost (checkmate), otherwise the game is a draw
@@ -492,8 +495,10 @@ fn wrong_positions_are_refused_with_the_reason() {
         ("7/6q/7/7/7/6R/Q6 w - 0", "the player who is not to move is in check"),
         ("q6/7/7/7/7/7/Q6 w - 0", "the queens see each other"),
         ("7/6q/7/R2r3/7/7/2Q4 b d4 1", "like `b2-c4` or `-`, not `d4`"),
-        ("7/6q/7/R2r3/7/7/2Q4 b d4-b4 1", "`d4-b4` is no exchange"),
-        ("7/6q/7/R2r3/7/7/2Q4 b a4-d4 1", "`a4-d4` is no exchange"),
+        ("7/6q/7/R2r3/7/7/2Q4 b d4-b4 1", "`d4-b4` would not undo an exchange"),
+        ("7/6q/7/R2r3/7/7/2Q4 b a4-d4 1", "`a4-d4` would not undo an exchange"),
+        ("7/3bqn1/7/7/r4R1/1NQB3/7 w f3-a3 0", "`f3-a3` would not undo an exchange"),
+        ("7/3bq2/4n2/7/4R2/1NQB3/7 w e3-e5 2", "`e3-e5` would not undo an exchange"),
     ];
     for (text, expected) in cases {
         let error = game().parse_state(text).unwrap_err().to_string();

@@ -494,6 +494,10 @@ fn actions_and_planes_are_laid_out_as_documented() {
 fn no_game_is_longer_than_max_plies() {
     assert_eq!([intro(), intermediate(), advanced()].map(|game| game.max_plies()), [2400, 2800, 6076]);
     assert_eq!(game("intro", "no_progress = 10").max_plies(), 240);
+    // a text may say more, and goes on with what it says
+    let text = "intro 8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8 w 0/0 0 9998 play - -";
+    let late = after(&intro(), text, "b2-a1 b7-a8 a1-b2");
+    assert_eq!(intro().parse_state(&intro().state_text(&late)).unwrap(), intro().without_history(&late));
 }
 
 /// The key: all that future play depends on and nothing else; see the module's text.
@@ -555,8 +559,8 @@ fn wrong_settings_are_refused() {
         ("intermediate", "start = 1", "game.start = 1 is not permitted: standard, blocks"),
         ("advanced", "start = 'x'", "game.start = \"x\" is not permitted: standard"),
         ("intro", "diagonal_capture = 1", "game.diagonal_capture = 1 is not permitted: true or false"),
-        ("intro", "repetition = 1", "game.repetition = 1 is not permitted: 2 to 9, or 0"),
-        ("intro", "repetition = 10", "game.repetition = 10 is not permitted: a whole number from 0 to 9"),
+        ("intro", "repetition = 1", "game.repetition = 1 is not permitted: a whole number from 2 to 9, or 0"),
+        ("intro", "repetition = 10", "game.repetition = 10 is not permitted: a whole number from 2 to 9"),
         ("intro", "repetition = -3", "game.repetition = -3 is not permitted"),
         ("intro", "repetition = '3'", "game.repetition = \"3\" is not permitted"),
         ("intro", "no_progress = 1", "game.no_progress = 1 is not permitted: a whole number from 2 to 100"),
@@ -588,8 +592,8 @@ fn wrong_positions_are_refused_with_the_reason() {
         (play, "1/1", "3/1", "a reserve is a number up to 2, not `3`"),
         (play, "1/1", "1/01", "a reserve is a number up to 2, not `01`"),
         (play, " 5 ", " 101 ", "plies without capture or drop are a number up to 100, not `101`"),
-        (play, " 60 ", " +60 ", "plies are a number up to 2800, not `+60`"),
-        (play, " 60 ", " 2801 ", "plies are a number up to 2800, not `2801`"),
+        (play, " 60 ", " +60 ", "plies are a number up to 9999, not `+60`"),
+        (play, " 60 ", " 10000 ", "plies are a number up to 9999, not `10000`"),
         (play, "play", "choose", "the phase is one of `play`, not `choose`"),
         (play, "play -", "play w", "the colour that begins is `-` here, not `w`"),
         (play, "- -", "- w", "the colour of A is `-` here, not `w`"),

@@ -47,6 +47,8 @@ pub struct MatchResult {
     pub draws: usize,
     /// Lost by the first agent.
     pub losses: usize,
+    /// Drawn by a limit alone, in a game whose rules know no draws.
+    pub cut_short: usize,
     /// Elo of the first agent less that of the second.
     pub elo: f64,
     /// Lower 95 % bound.
@@ -87,7 +89,9 @@ pub fn play_match<G: Game>(
         })
         .collect::<Result<Vec<_>>>()?;
     tick(finished.load(Ordering::Relaxed));
-    Ok(summarise(&pairs))
+    let mut result = summarise(&pairs);
+    result.cut_short = if G::DRAWLESS { result.draws } else { 0 };
+    Ok(result)
 }
 
 fn summarise(pairs: &[Vec<Played>]) -> MatchResult {
@@ -102,6 +106,7 @@ fn summarise(pairs: &[Vec<Played>]) -> MatchResult {
         wins: count(1.0),
         draws: count(0.5),
         losses: count(0.0),
+        cut_short: 0,
         elo,
         elo_low: low,
         elo_high: high,

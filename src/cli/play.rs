@@ -242,6 +242,13 @@ fn player<G: Game>(game: &G, player: Player) -> &'static str {
 fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
         Outcome::Win(winner) => format!("{} wins", player(game, winner)),
+        Outcome::Draw if G::DRAWLESS => {
+            format!(
+                "a draw, which {} does not know: the limit of {} actions cut it short",
+                G::TITLE,
+                game.max_plies()
+            )
+        }
         Outcome::Draw => "a draw".into(),
     }
 }

@@ -176,8 +176,14 @@ impl Observer for Screen {
 
 /// A match result in one line.
 pub fn verdict(result: &MatchResult) -> String {
+    let cut_short = match result.cut_short {
+        0 => String::new(),
+        games => {
+            format!("; WARNING: {games} games were cut short by the limit of actions and count as draws")
+        }
+    };
     format!(
-        "{} wins, {} draws, {} losses in {} games ({} distinct): Elo {:+.0}, 95 % {:+.0} to {:+.0}",
+        "{} wins, {} draws, {} losses in {} games ({} distinct): Elo {:+.0}, 95 % {:+.0} to {:+.0}{cut_short}",
         result.wins,
         result.draws,
         result.losses,

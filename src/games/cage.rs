@@ -408,7 +408,7 @@ impl Game for Cage {
     const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
     const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
     const ENCODING: u32 = 1;
-    const LIMIT_IS_SAFETY_NET: bool = true;
+    const DRAWLESS: bool = true;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;

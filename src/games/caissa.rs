@@ -40,7 +40,7 @@
 //!
 //! The key holds all of the state, the plies too: the limit can bind from any position, lines that transpose have
 //! the same length, and a game cannot run in circles. The ban is part of the state only where the
-//! forbidden action would be possible by R1, so it parts no positions that have the same future.
+//! forbidden action would be possible by R1, so it seldom parts positions that have the same future.
 //!
 //! Position text: `<ranks 7..1> <side> <ban> <ply>`: `QRBN` White, `qrbn` Black, number = empty tiles, `*` = a
 //! hole; `w` or `b`; `-` or the action that R7 forbids; plies of both. Action text: `b2-c4`.
@@ -261,7 +261,9 @@ impl Caissa {
             return Err("the queens see each other".into());
         }
         if ban != "-" {
-            state.ban = parse_ban(&state, ban)?;
+            let squares = parse_ban(&state, ban)?;
+            // without ruling R7 there is nothing to remember
+            state.ban = if self.exchange_ban { squares } else { [GONE; 2] };
         }
         Ok(state)
     }
@@ -299,17 +301,19 @@ fn parse_ban(state: &State, text: &str) -> Result<[u8; 2], String> {
     let occupied = set(state.pieces[0]) | set(state.pieces[1]);
     let possible = match (state.piece(from as usize), state.piece(to as usize)) {
         (Some((player, kind)), Some((other, other_kind))) => {
-            player == mover
+            state.plies > 0
+                && player == mover
                 && other != mover
                 && kind != QUEEN
                 && other_kind != QUEEN
                 && lines(kind, from as usize, occupied) & bit(to) != 0
+                && lines(other_kind, to as usize, occupied) & bit(from) != 0
         }
         _ => false,
     };
     match possible {
         true => Ok([from, to]),
-        false => Err(format!("`{text}` is no exchange of the player to move with an enemy's piece")),
+        false => Err(format!("`{text}` would not undo an exchange that the enemy has just made")),
     }
 }
 

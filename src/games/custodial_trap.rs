@@ -47,7 +47,7 @@
 //! | 8, 9   | own men with the reserve / 18 everywhere, the other colour's |
 //! | 10, 11 | own reserve / 18, the other colour's |
 //! | 12     | plies without capture or drop / `no_progress` |
-//! | 13     | (occurrences of this position - 1) / (`repetition` - 1) |
+//! | 13     | (occurrences of this position - 1) / (`repetition` - 1), or 0 |
 //! | 14, 15 | 1 if the own men are one orthogonal group, the other colour's |
 //! | 16-23  | advanced: 1 in phase play, place, choose, re-w, re-b, re-s, re-n, pick |
 //! | 24, 25 | advanced: where a white man, a black man can be put now |
@@ -61,7 +61,7 @@
 //!
 //! The key holds the men, reserves, colour to move, phase, last square, colour that begins, colour of A, the
 //! plies without capture or drop, how often the position has occurred, and the listed positions of which one
-//! more occurrence makes a draw. With `repetition = 3` those that occurred once are left out: a draw through
+//! more occurrence makes a draw. Those that occurred less often (with `repetition = 3` once) are left out: a draw through
 //! one of them needs two more visits, the second at least five plies away; a first visit only changes the
 //! number of occurrences that plane 13 shows, and is in the key of the position visited. The plies of the
 //! game are left out, nothing depends on them. A key costs 8 ns, and 0.3 µs on average (0.8 µs with 90 or
@@ -97,6 +97,8 @@ const MEN: u32 = 18;
 const LEAST: u32 = 7;
 const MAX_NO_PROGRESS: usize = 100;
 const MAX_SET_UP: usize = 76;
+/// Where the plies of a position stop being counted: no game is so long, but a text may say so.
+const MOST_PLIES: u16 = 9999;
 const WHITE: usize = 0;
 const BLACK: usize = 1;
 /// No colour.
@@ -448,7 +450,7 @@ impl Game for CustodialTrap {
     }
 
     fn play(&self, state: &mut State, action: Action) {
-        state.ply += 1;
+        state.ply = (state.ply + 1).min(MOST_PLIES);
         match state.phase {
             Phase::Play => self.play_men(state, action.index()),
             _ => self.play_set_up(state, action.index()),

@@ -8,7 +8,7 @@ use super::measure::Measuring;
 use crate::cli::{GameArgs, print};
 use crate::config::game_settings;
 use crate::encode::Planes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::game::{Action, Game, GameOptions, perft, perft_played};
 use crate::games::{Job, ids, with_game};
 use crate::random::{Purpose, Random, choose, stream};
@@ -22,7 +22,11 @@ const POSITIONS: usize = 1000;
 /// Measure the rules on one thread: random playouts, perft with the last ply counted and with every leaf
 /// played (both from the initial position), and the encoding of positions of random games.
 #[derive(Args)]
-#[command(after_help = "wall and cpu are [minimum, median, maximum] of the repetitions, in units a second.")]
+#[command(
+    after_help = "Shown are the median, minimum and maximum of the repetitions by the clock, and the median by CPU time.\n\
+    With --json, wall and cpu are [minimum, median, maximum] in units a second.\n\
+    perft goes to the first depth with two million leaves, or to that with the most."
+)]
 pub struct Rules {
     /// Game id (see `petteia games`) [default: all of them]
     game: Option<String>,
@@ -64,8 +68,7 @@ impl Job for Measure<'_> {
         let (mut random, mut legal) = (stream(SEED, Purpose::Opening, &[]), Vec::new());
         line("rules/playouts", "actions/s", &mut || play_out(&game, &mut random, &mut legal, |_| ()))?;
         let initial = game.initial();
-        let enough = |depth: &usize| *depth == game.max_plies() || perft(&game, &initial, *depth) >= LEAVES;
-        let depth = (1..).find(enough).ok_or_else(|| Error::Config("no depth is deep enough".into()))?;
+        let depth = depth(&game, &initial);
         line("rules/perft-bulk", "leaves/s", &mut || perft(&game, &initial, depth))?;
         line("rules/perft", "leaves/s", &mut || perft_played(&game, &initial, depth))?;
         let positions = positions(&game);
@@ -78,6 +81,21 @@ impl Job for Measure<'_> {
             positions.len() as u64
         })
     }
+}
+
+/// The first depth with [`LEAVES`], or that with the most where games end before.
+fn depth<G: Game>(game: &G, initial: &G::State) -> usize {
+    let (mut deepest, mut most) = (1, 0);
+    for depth in 1..=game.max_plies() {
+        let leaves = perft(game, initial, depth);
+        if leaves > most {
+            (deepest, most) = (depth, leaves);
+        }
+        if leaves == 0 || most >= LEAVES {
+            break;
+        }
+    }
+    deepest
 }
 
 /// Plays one random game, shows every position that is not final, and returns its actions.

@@ -50,10 +50,15 @@ pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
     };
     let starts = variant.starts();
     let names: Vec<&str> = starts.iter().map(|start| start.0).collect();
-    let repetition = options.integer("repetition", 3, 0..=9)?;
-    if repetition == 1 {
-        return Err(Error::Config("game.repetition = 1 is not permitted: 2 to 9, or 0 for no such draw".into()));
-    }
+    let repetition = match options.integer("repetition", 3, 0..=9) {
+        Ok(number) if number != 1 => number,
+        _ => {
+            let value = &options.settings["repetition"];
+            return Err(Error::Config(format!(
+                "game.repetition = {value} is not permitted: a whole number from 2 to 9, or 0 for none"
+            )));
+        }
+    };
     Ok(CustodialTrap {
         variant,
         start: starts[options.choice("start", &names)?],

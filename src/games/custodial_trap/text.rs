@@ -5,7 +5,7 @@ use crate::game::{BoardView, Game};
 
 use super::settings::Variant;
 use super::squares::{DISTANCES, HALVES, INNER, STEPS};
-use super::{BLACK, CAPTURE, CustodialTrap, DROP, EXTRA, EXTRAS, MEN, NEITHER, NOWHERE, PLACE, Phase};
+use super::{BLACK, CAPTURE, CustodialTrap, DROP, EXTRA, EXTRAS, MEN, MOST_PLIES, NEITHER, NOWHERE, PLACE, Phase};
 use super::{LEAST, State, WHITE, target};
 
 const COLOURS: [&str; 3] = ["w", "b", "-"];
@@ -140,7 +140,7 @@ pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
     let first = colour("the colour that begins", first, advanced && phase != Phase::Place)?;
     let a = colour("the colour of A", a, advanced && play)?;
     let clock = number("plies without capture or drop are", clock, game.no_progress as usize)? as u8;
-    let ply = number("plies are", ply, game.max_plies())? as u16;
+    let ply = number("plies are", ply, MOST_PLIES as usize)? as u16;
     let colour = if advanced { a } else { WHITE as u8 };
     let men = parse_men(board)?;
     let reserve = parse_reserve(game, reserve)?;
