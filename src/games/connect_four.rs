@@ -32,6 +32,15 @@ const CELLS: usize = WIDTH * HEIGHT;
 /// Bits of a column: its squares from the bottom and one that stays empty, so that rows do not wrap.
 const STRIDE: usize = HEIGHT + 1;
 const COLUMN: u64 = (1 << HEIGHT) - 1;
+/// The top square of each column.
+const TOP: u64 = {
+    let (mut top, mut column) = (0, 0);
+    while column < WIDTH {
+        top |= 1 << (column * STRIDE + HEIGHT - 1);
+        column += 1;
+    }
+    top
+};
 
 /// The rules; there is nothing to choose.
 #[derive(Clone, Debug)]
@@ -113,6 +122,11 @@ impl Game for ConnectFour {
         let occupied = state.occupied();
         let free = |column: &usize| occupied >> (column * STRIDE + HEIGHT - 1) & 1 == 0;
         out.extend((0..WIDTH).filter(free).map(|column| Action(column as u16)));
+    }
+
+    fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
+        let full = state.occupied() & TOP;
+        if state.has_four(state.mover().other()) { 0 } else { WIDTH - full.count_ones() as usize }
     }
 
     fn play(&self, state: &mut State, action: Action) {

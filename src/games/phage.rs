@@ -232,6 +232,10 @@ impl Game for Phage {
         }
     }
 
+    fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
+        state.reach(state.to_move.index()).iter().map(|targets| targets.count_ones() as usize).sum()
+    }
+
     fn play(&self, state: &mut State, action: Action) {
         let player = state.to_move.index();
         let (kind, to) = (action.index() / 64, seen_square(action.index() % 64, player));
