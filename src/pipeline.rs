@@ -19,6 +19,7 @@ use crate::checkpoint;
 use crate::config::{Bootstrap, Config};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Outcome};
+use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
@@ -96,6 +97,13 @@ pub fn train<G: Game>(
     folder: &Path,
     observer: &dyn Observer,
 ) -> Result<Summary> {
+    if !CpuNet::has(config.net.precision) {
+        return Err(Error::Config(
+            "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \
+             leave it at \"f32\""
+                .into(),
+        ));
+    }
     let opponent = AgentSpec::parse(&config.arena.opponent)
         .and_then(|spec| Contestant::new(game, identity, &spec))
         .map_err(|e| Error::Config(format!("arena.opponent: {e}")))?;
@@ -252,7 +260,7 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(self.game.clone()))?,
             (true, Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
             (false, _) => {
-                let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, self.config.net.evaluator);
+                let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
                 self.fill(&generation, || net.evaluator(self.game))?;
             }
         }
@@ -359,7 +367,7 @@ impl<G: Game> Run<'_, G> {
         if games == 0 || self.metrics.evaluation_of(number).is_some() {
             return Ok(());
         }
-        let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, self.config.net.evaluator);
+        let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
         let agent = Contestant::trained(self.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies };
         let result = play_match(self.game, &plan, [&agent, opponent], |done| {

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use petteia::arena::perfect::Solver;
-use petteia::config::{EvaluatorKind, NetConfig, OptimizerKind, TrainConfig};
+use petteia::config::{EvaluatorKind, NetConfig, OptimizerKind, Precision, TrainConfig};
 use petteia::game::{Game, GameIdentity, GameOptions, Outcome, identity};
 use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::net::cpu::CpuNet;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, stream};
@@ -124,8 +125,18 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
 
     // and what the evaluator says of every position is what the rules say
     let mut solver = Solver::new(game.clone());
-    for kind in [EvaluatorKind::Fused, EvaluatorKind::Burn] {
-        let net = SharedNet::new(&trainer.snapshot(), identity.shape, kind);
+    let (fused, burn) = (EvaluatorKind::Fused, EvaluatorKind::Burn);
+    for (evaluator, precision) in [(burn, Precision::F32), (fused, Precision::F32), (fused, Precision::Bf16)]
+    {
+        if !CpuNet::has(precision) {
+            continue;
+        }
+        let kind = (evaluator, precision);
+        let net = SharedNet::new(
+            &trainer.snapshot(),
+            identity.shape,
+            &NetConfig { evaluator, precision, ..NetConfig::default() },
+        );
         let mut evaluator = net.evaluator(&game);
         let legal: Vec<_> = positions.iter().map(|state| game.legal(state)).collect();
         let requests: Vec<_> =

@@ -1,10 +1,10 @@
 //! The traps of the network library, each with a test, and the fused forward against burn's.
 
 use petteia::checkpoint::{self, Checkpoint};
-use petteia::config::{Config, EvaluatorKind, NetConfig};
+use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
 use petteia::game::{Game, GameIdentity, GameOptions, Shape};
 use petteia::games::{Job, ids, with_game};
-use petteia::net::cpu::CpuNet;
+use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device, training_device};
 use petteia::random::{Purpose, Random, choose, stream};
@@ -174,7 +174,8 @@ impl Job for FusedAgainstBurn {
             states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
         let evaluate = |kind| {
             let mut out: Vec<Evaluation> = Vec::new();
-            SharedNet::new(&snapshot, shape, kind).evaluator(&game).evaluate(&requests, &mut out);
+            let config = NetConfig { evaluator: kind, ..config.clone() };
+            SharedNet::new(&snapshot, shape, &config).evaluator(&game).evaluate(&requests, &mut out);
             out
         };
         let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
@@ -201,9 +202,12 @@ fn the_fused_forward_agrees_with_burn_on_every_game() {
 fn the_fused_forward_agrees_with_burn_on_logits() {
     let snapshot = trained(3).snapshot();
     let input = batch(SHAPE, 5, &mut random(95)).planes.into_raw_vec_and_offset().0;
-    let net = CpuNet::new(&snapshot.weights(SHAPE));
+    let net = CpuNet::new(&snapshot.weights(SHAPE), Precision::F32).expect("every CPU has f32");
+    let actions: Vec<u16> = (0..5).flat_map(|_| 0..SHAPE.actions as u16).collect();
+    let ends = [1, 2, 3, 4, 5].map(|row| row * SHAPE.actions);
+    let wanted = Wanted { actions: &actions, ends: &ends };
     let (mut policy, mut wdl) = (vec![0.0; 5 * SHAPE.actions], vec![0.0; 15]);
-    net.forward(&mut net.scratch(), &input, &mut policy, &mut wdl);
+    net.forward(&mut net.scratch(), &input, wanted, &mut policy, &mut wdl);
     policy.extend(wdl);
     for (a, b) in policy.iter().zip(outputs(&snapshot, &input, SHAPE)) {
         assert!((a - b).abs() < 1e-4, "{a} and {b}");

@@ -120,7 +120,7 @@ impl<G: Game> Contestant<G> {
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 search = checkpoint.config()?.search;
                 let network = checkpoint.network(&model::device())?;
-                let net = SharedNet::new(&network, identity.shape, checkpoint.manifest.net.evaluator);
+                let net = SharedNet::new(&network, identity.shape, &checkpoint.manifest.net);
                 Kind::Trained(net, *simulations)
             }
         };

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use burn::tensor::{Tensor, TensorData};
 
-use super::cpu::{CpuNet, Scratch};
+use super::cpu::{CpuNet, Scratch, Wanted};
 use super::model::{self, Network};
-use crate::config::EvaluatorKind;
+use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::Planes;
 use crate::game::{Game, Shape};
 use crate::search::evaluator::{Evaluation, Evaluator, Request, Wdl};
@@ -27,10 +27,15 @@ enum Forward {
 }
 
 impl SharedNet {
-    /// From a [`Network::snapshot`].
-    pub fn new(snapshot: &Network, shape: Shape, kind: EvaluatorKind) -> SharedNet {
-        let forward = match kind {
-            EvaluatorKind::Fused => Forward::Fused(Arc::new(CpuNet::new(&snapshot.weights(shape)))),
+    /// From a [`Network::snapshot`]; in f32 where the CPU lacks the precision of `config`.
+    pub fn new(snapshot: &Network, shape: Shape, config: &NetConfig) -> SharedNet {
+        let forward = match config.evaluator {
+            EvaluatorKind::Fused => {
+                let weights = snapshot.weights(shape);
+                let net = CpuNet::new(&weights, config.precision);
+                let net = net.or_else(|| CpuNet::new(&weights, Precision::F32));
+                Forward::Fused(Arc::new(net.expect("every CPU has f32")))
+            }
             EvaluatorKind::Burn => Forward::Burn(Arc::new(snapshot.snapshot())),
         };
         SharedNet { shape, forward }
@@ -48,7 +53,9 @@ impl SharedNet {
             scratch,
             planes: Planes::new(self.shape),
             input: Vec::new(),
-            policy: Vec::new(),
+            actions: Vec::new(),
+            ends: Vec::new(),
+            logits: Vec::new(),
             wdl: Vec::new(),
         }
     }
@@ -62,50 +69,79 @@ pub struct NetEvaluator<G> {
     planes: Planes,
     /// `[n, planes, h, w]`
     input: Vec<f32>,
-    /// `[n, actions]`
-    policy: Vec<f32>,
+    /// The legal actions of all positions, and where each position's end.
+    actions: Vec<u16>,
+    ends: Vec<usize>,
+    /// One for each of `actions`.
+    logits: Vec<f32>,
     /// `[n, 3]`
     wdl: Vec<f32>,
 }
 
+/// The three parts of an evaluation, in their order; apart so that each can be timed.
 impl<G: Game> NetEvaluator<G> {
-    fn forward(&mut self, n: usize) {
-        let shape = self.net.shape;
+    /// Writes the input of every request.
+    pub fn encode(&mut self, requests: &[Request<G>]) {
+        let input_len = self.net.shape.input_len();
+        self.input.resize(requests.len() * input_len, 0.0);
+        self.actions.clear();
+        self.ends.clear();
+        for (request, input) in requests.iter().zip(self.input.chunks_exact_mut(input_len)) {
+            self.game.encode(request.state, &mut self.planes);
+            self.planes.expand(input);
+            self.actions.extend(request.legal.iter().map(|action| action.0));
+            self.ends.push(self.actions.len());
+        }
+    }
+
+    /// The network's logits for everything that was encoded.
+    pub fn forward(&mut self) {
+        let (shape, n) = (self.net.shape, self.ends.len());
+        self.logits.resize(self.actions.len(), 0.0);
+        self.wdl.resize(n * 3, 0.0);
         match &self.net.forward {
             Forward::Fused(net) => {
-                self.policy.resize(n * shape.actions, 0.0);
-                self.wdl.resize(n * 3, 0.0);
                 let scratch = self.scratch.as_mut().expect("made for the fused forward");
-                net.forward(scratch, &self.input, &mut self.policy, &mut self.wdl);
+                let wanted = Wanted { actions: &self.actions, ends: &self.ends };
+                net.forward(scratch, &self.input, wanted, &mut self.logits, &mut self.wdl);
             }
             Forward::Burn(network) => {
                 let input = TensorData::new(self.input.clone(), [n, shape.planes, shape.height, shape.width]);
                 let (policy, wdl) = network.forward(Tensor::from_data(input, &model::device()));
-                self.policy = policy.into_data().try_into_vec::<f32>().expect("our networks are f32");
+                let policy = policy.into_data().try_into_vec::<f32>().expect("our networks are f32");
                 self.wdl = wdl.into_data().try_into_vec::<f32>().expect("our networks are f32");
+                for (row, policy) in policy.chunks_exact(shape.actions).enumerate() {
+                    for wanted in self.begin(row)..self.ends[row] {
+                        self.logits[wanted] = policy[self.actions[wanted] as usize];
+                    }
+                }
             }
         }
     }
-}
 
-impl<G: Game> Evaluator<G> for NetEvaluator<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+    /// Probabilities from the logits.
+    pub fn answer(&mut self, out: &mut Vec<Evaluation>) {
         out.clear();
-        let shape = self.net.shape;
-        self.input.resize(requests.len() * shape.input_len(), 0.0);
-        for (request, input) in requests.iter().zip(self.input.chunks_exact_mut(shape.input_len())) {
-            self.game.encode(request.state, &mut self.planes);
-            self.planes.expand(input);
-        }
-        self.forward(requests.len());
-        for (row, request) in requests.iter().enumerate() {
-            let logits = &self.policy[row * shape.actions..(row + 1) * shape.actions];
-            let mut priors: Vec<f32> = request.legal.iter().map(|action| logits[action.index()]).collect();
+        for row in 0..self.ends.len() {
+            let mut priors = self.logits[self.begin(row)..self.ends[row]].to_vec();
             softmax(&mut priors);
             let mut wdl = [self.wdl[row * 3], self.wdl[row * 3 + 1], self.wdl[row * 3 + 2]];
             softmax(&mut wdl);
             out.push(Evaluation { priors, wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] } });
         }
+    }
+
+    /// Where a position's actions begin.
+    fn begin(&self, row: usize) -> usize {
+        if row == 0 { 0 } else { self.ends[row - 1] }
+    }
+}
+
+impl<G: Game> Evaluator<G> for NetEvaluator<G> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+        self.encode(requests);
+        self.forward();
+        self.answer(out);
     }
 }
 

@@ -1,0 +1,342 @@
+//! 3x3 convolutions on padded boards: direct, or Winograd F(2x2, 3x3) (Lavin and Gray 2016).
+//!
+//! Activations are `[position, padded row, padded column, channel]` (channels last, filled up to whole cache
+//! lines); the border is zero and never written, so that neither form asks for a square's neighbours. Winograd
+//! makes 2x2 squares of output from 4x4 of input with 16 instead of 36 products, as 16 matrix products over
+//! all tiles of all positions; on boards of odd size the last tiles reach over the edge and only what lies on
+//! the board is stored. Whatever has fewer products is taken.
+
+use super::matrix::{Finish, Matrix, Packing, Rows, finished, multiply};
+use super::vector::{Aligned, LINE, Vector};
+use crate::net::weights::Conv;
+
+/// Products of a tile of 2x2 squares.
+const FREQUENCIES: usize = 16;
+/// What one transformed tile costs beside its products, in products.
+const TRANSFORM: usize = 4;
+
+/// A board with its border.
+#[derive(Clone, Copy)]
+pub(super) struct Board {
+    pub(super) height: usize,
+    pub(super) width: usize,
+}
+
+impl Board {
+    fn tile_rows(self) -> usize {
+        self.height.div_ceil(2)
+    }
+
+    fn tile_columns(self) -> usize {
+        self.width.div_ceil(2)
+    }
+
+    fn tiles(self) -> usize {
+        self.tile_rows() * self.tile_columns()
+    }
+
+    /// Squares of a padded row.
+    fn pitch(self) -> usize {
+        2 * self.tile_columns() + 2
+    }
+
+    /// Squares of a padded board.
+    pub(super) fn padded(self) -> usize {
+        (2 * self.tile_rows() + 2) * self.pitch()
+    }
+
+    /// The padded square of a square of the board.
+    #[inline(always)]
+    pub(super) fn padded_square(self, row: usize, column: usize) -> usize {
+        (row + 1) * self.pitch() + column + 1
+    }
+}
+
+/// A packed 3x3 convolution.
+pub(super) struct Conv3 {
+    matrix: Matrix,
+    /// Floats of a padded square of the input.
+    stride: usize,
+    winograd: bool,
+}
+
+/// What Winograd keeps between its three stages, for a group of positions.
+pub(super) struct Transformed {
+    /// `[frequency, tile, word]`
+    input: Aligned,
+    /// `[frequency, tile, output]`
+    output: Aligned,
+}
+
+impl Conv3 {
+    /// Packs `conv`: a Winograd form as `winograd` says, else as `direct`.
+    pub(super) fn new(conv: &Conv, board: Board, direct: Packing, winograd: Packing) -> Conv3 {
+        let &Conv { inputs, kernel, .. } = conv;
+        assert_eq!((kernel, conv.weight.len()), (3, conv.outputs * inputs * 9), "weights of a convolution");
+        let better = board.tiles() * (FREQUENCIES + TRANSFORM) < board.height * board.width * 9;
+        let filter = |input: usize, output: usize| &conv.weight[(output * inputs + input) * 9..][..9];
+        let matrix = match better {
+            true => Matrix::new(winograd, [FREQUENCIES, 1, inputs], &conv.bias, |[f, _, input, output]| {
+                frequency(filter(input, output), f)
+            }),
+            false => Matrix::new(direct, [1, 9, inputs], &conv.bias, |[_, tap, input, output]| {
+                filter(input, output)[tap]
+            }),
+        };
+        Conv3 { matrix, stride: inputs.next_multiple_of(LINE), winograd: better }
+    }
+
+    /// Floats of a square of the input.
+    pub(super) fn input_stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Floats of a square of the output.
+    pub(super) fn stride(&self) -> usize {
+        self.matrix.stride()
+    }
+
+    /// Room for `positions` of the widest of `convs`.
+    pub(super) fn transformed<'a>(
+        convs: impl Iterator<Item = &'a Conv3> + Clone,
+        board: Board,
+        positions: usize,
+    ) -> Transformed {
+        let most = |floats: fn(&Conv3) -> usize| {
+            let widest = convs.clone().map(floats).max().unwrap_or(0);
+            Aligned::new(FREQUENCIES * (board.tiles() * positions * widest + LINE))
+        };
+        Transformed { input: most(|conv| conv.stride), output: most(|conv| conv.matrix.stride()) }
+    }
+
+    /// Bytes of [`Transformed`] for each position.
+    pub(super) fn transformed_bytes(&self, board: Board) -> usize {
+        FREQUENCIES * board.tiles() * (self.stride + self.matrix.stride()) * size_of::<f32>()
+    }
+}
+
+/// One of the 16 numbers of a transformed filter: `G g G^T`, in f64.
+fn frequency(filter: &[f32], frequency: usize) -> f32 {
+    let g: [[f64; 3]; 4] = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]];
+    let (row, column) = (g[frequency / 4], g[frequency % 4]);
+    (0..9).map(|tap| row[tap / 3] * column[tap % 3] * f64::from(filter[tap])).sum::<f64>() as f32
+}
+
+/// Applies a convolution to `positions` padded boards. `S` computes the direct form, `W` Winograd's.
+///
+/// # Safety
+/// `conv` was packed for `S` and `W`; `from` and `to` hold as many padded boards of its strides.
+#[inline(always)]
+pub(super) unsafe fn convolve<S: Vector, W: Vector>(
+    conv: &Conv3,
+    board: Board,
+    positions: usize,
+    from: &Aligned,
+    to: &mut Aligned,
+    between: &mut Transformed,
+    finish: Finish,
+) {
+    let (from, to) = (from.as_ref(), to.as_mut());
+    let squares = positions * board.padded();
+    assert!(from.len() >= squares * conv.stride && to.len() >= squares * conv.stride(), "whole boards");
+    // SAFETY: asserted above; the rest is the caller's.
+    unsafe {
+        match conv.winograd {
+            true => {
+                let tiles = positions * board.tiles();
+                transform::<W>(conv, board, tiles, from, between);
+                products::<W>(conv, tiles, between);
+                finish_tiles::<W>(conv, board, tiles, between, to, finish);
+            }
+            false => direct::<S>(conv, board, positions, from, to, finish),
+        }
+    }
+}
+
+/// # Safety
+/// As [`convolve`].
+#[inline(always)]
+unsafe fn direct<S: Vector>(
+    conv: &Conv3,
+    board: Board,
+    positions: usize,
+    from: &[f32],
+    to: &mut [f32],
+    finish: Finish,
+) {
+    let (pitch, stride) = (board.pitch(), conv.stride());
+    let taps: [usize; 9] = std::array::from_fn(|tap| (tap / 3 * pitch + tap % 3) * conv.stride);
+    for (position, row) in
+        (0..positions).flat_map(|position| (0..board.height).map(move |row| (position, row)))
+    {
+        let corner = position * board.padded() + row * pitch;
+        let rows = Rows {
+            count: board.width,
+            from: from[corner * conv.stride..].as_ptr().cast(),
+            from_stride: conv.stride,
+            taps: &taps,
+            to: to[(corner + pitch + 1) * stride..].as_mut_ptr(),
+            to_stride: stride,
+        };
+        // SAFETY: the caller's.
+        unsafe { multiply::<S>(&conv.matrix, 0, rows, finish) };
+    }
+}
+
+/// Words between the frequencies of the transformed input: never a power of two, for a cache's sake.
+#[inline(always)]
+fn input_plane<W: Vector>(conv: &Conv3, tiles: usize) -> usize {
+    tiles * conv.stride / W::PACK + LINE
+}
+
+#[inline(always)]
+fn output_plane(conv: &Conv3, tiles: usize) -> usize {
+    tiles * conv.matrix.stride() + LINE
+}
+
+/// The first padded square of a tile.
+#[inline(always)]
+fn corner(board: Board, tile: usize) -> usize {
+    let (position, tile) = (tile / board.tiles(), tile % board.tiles());
+    let (row, column) = (tile / board.tile_columns(), tile % board.tile_columns());
+    position * board.padded() + 2 * row * board.pitch() + 2 * column
+}
+
+/// `B^T d B` of every tile. Two of a tile's four columns are those of its neighbour.
+///
+/// # Safety
+/// As [`convolve`].
+#[inline(always)]
+unsafe fn transform<W: Vector>(
+    conv: &Conv3,
+    board: Board,
+    tiles: usize,
+    from: &[f32],
+    between: &mut Transformed,
+) {
+    let plane = input_plane::<W>(conv, tiles);
+    assert!(between.input.as_ref().len() >= FREQUENCIES * plane, "a scratch of another network");
+    let pitch = board.pitch() * conv.stride;
+    for first in (0..tiles).step_by(board.tile_columns()) {
+        let row = from[corner(board, first) * conv.stride..].as_ptr();
+        for channel in (0..conv.stride).step_by(W::LANES) {
+            // SAFETY: the patches lie on padded boards, whose size the caller checked; so are the planes.
+            unsafe {
+                let at = row.add(channel);
+                let mut to = between.input.as_mut().as_mut_ptr().cast::<u32>();
+                to = to.add((first * conv.stride + channel) / W::PACK);
+                let (mut a, mut b) = (column::<W>(at, pitch), column::<W>(at.add(conv.stride), pitch));
+                for tile in 0..board.tile_columns() {
+                    let at = at.add((2 * tile + 2) * conv.stride);
+                    let (c, d) = (column::<W>(at, pitch), column::<W>(at.add(conv.stride), pitch));
+                    for row in 0..4 {
+                        let to = to.add(4 * row * plane);
+                        a[row].sub(c[row]).store_operands(to);
+                        b[row].add(c[row]).store_operands(to.add(plane));
+                        c[row].sub(b[row]).store_operands(to.add(2 * plane));
+                        b[row].sub(d[row]).store_operands(to.add(3 * plane));
+                    }
+                    to = to.add(conv.stride / W::PACK);
+                    (a, b) = (c, d);
+                }
+            }
+        }
+    }
+}
+
+/// `B^T` times a column of four squares that lie `pitch` floats apart.
+///
+/// # Safety
+/// They can be read.
+#[inline(always)]
+unsafe fn column<W: Vector>(at: *const f32, pitch: usize) -> [W; 4] {
+    // SAFETY: the caller's.
+    unsafe {
+        let (a, b) = (at.cast::<W>().read(), at.add(pitch).cast::<W>().read());
+        let (c, d) = (at.add(2 * pitch).cast::<W>().read(), at.add(3 * pitch).cast::<W>().read());
+        [a.sub(c), b.add(c), c.sub(b), b.sub(d)]
+    }
+}
+
+/// # Safety
+/// As [`convolve`].
+#[inline(always)]
+unsafe fn products<W: Vector>(conv: &Conv3, tiles: usize, between: &mut Transformed) {
+    let (input, output) = (input_plane::<W>(conv, tiles), output_plane(conv, tiles));
+    assert!(between.output.as_ref().len() >= FREQUENCIES * output, "a scratch of another network");
+    for frequency in 0..FREQUENCIES {
+        // SAFETY: both buffers hold as many planes.
+        unsafe {
+            let rows = Rows {
+                count: tiles,
+                from: between.input.as_ref().as_ptr().cast::<u32>().add(frequency * input),
+                from_stride: conv.stride / W::PACK,
+                taps: &[0],
+                to: between.output.as_mut().as_mut_ptr().add(frequency * output),
+                to_stride: conv.matrix.stride(),
+            };
+            multiply::<W>(&conv.matrix, frequency, rows, Finish::Sum);
+        }
+    }
+}
+
+/// `A^T m A` of every tile, bias, skip connection and ReLU; squares beyond the edge are not stored.
+///
+/// # Safety
+/// As [`convolve`].
+#[inline(always)]
+unsafe fn finish_tiles<W: Vector>(
+    conv: &Conv3,
+    board: Board,
+    tiles: usize,
+    between: &Transformed,
+    to: &mut [f32],
+    finish: Finish,
+) {
+    let (plane, stride) = (output_plane(conv, tiles), conv.matrix.stride());
+    for tile in 0..tiles {
+        let on_board = tile % board.tiles();
+        let (row, column) = (on_board / board.tile_columns() * 2, on_board % board.tile_columns() * 2);
+        let (two_rows, two_columns) = (row + 1 < board.height, column + 1 < board.width);
+        let square = tile / board.tiles() * board.padded() + board.padded_square(row, column);
+        // SAFETY: the tile lies on a padded board, whose size the caller checked; so are the planes.
+        unsafe {
+            let from = between.output.as_ref().as_ptr().add(tile * stride);
+            let to = to.as_mut_ptr().add(square * stride);
+            for channel in (0..conv.matrix.outputs).step_by(W::LANES) {
+                let bias = conv.matrix.bias().as_ptr().add(channel).cast::<W>().read();
+                let [mut upper, mut lower] = [[W::zero(); 4]; 2];
+                for column in 0..4 {
+                    let from = from.add(column * plane + channel);
+                    let (a, b) = (from.cast::<W>().read(), from.add(4 * plane).cast::<W>().read());
+                    let c = from.add(8 * plane).cast::<W>().read();
+                    upper[column] = a.add(b).add(c);
+                    lower[column] = b.sub(c).sub(from.add(12 * plane).cast::<W>().read());
+                }
+                let to = to.add(channel);
+                store(upper, bias, to, stride, two_columns, finish);
+                if two_rows {
+                    store(lower, bias, to.add(board.pitch() * stride), stride, two_columns, finish);
+                }
+            }
+        }
+    }
+}
+
+/// `m A` of one row of four sums, as one or two squares of output from `to` on.
+///
+/// # Safety
+/// They can be written.
+#[inline(always)]
+unsafe fn store<W: Vector>(m: [W; 4], bias: W, to: *mut f32, stride: usize, two: bool, finish: Finish) {
+    let [a, b, c, d] = m;
+    // SAFETY: the caller's.
+    unsafe {
+        let slot = to.cast::<W>();
+        slot.write(finished(a.add(b).add(c).add(bias), slot, finish));
+        if two {
+            let slot = to.add(stride).cast::<W>();
+            slot.write(finished(b.sub(c).sub(d).add(bias), slot, finish));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Rows of channels times a packed matrix: the one inner loop of all layers.
+//!
+//! A [`Matrix`] holds weights in the order in which the loop reads them. A row of operands is multiplied tap
+//! by tap: a convolution's taps are neighbouring squares, a linear layer's are the squares of the board. The
+//! sums of a tile of rows times a few vectors of outputs stay in registers while all taps and channels run,
+//! in the same order whatever the tile, so that a result does not depend on what stands beside it.
+
+use super::vector::{Aligned, LINE, Vector, bf16};
+
+/// Rows of the tallest tile that is compiled.
+const MAX_ROWS: usize = 12;
+
+/// Weights of a layer and its bias.
+pub(super) struct Matrix {
+    /// Words of operands of a tap.
+    words: usize,
+    /// Columns, filled up to whole vectors.
+    pub(super) outputs: usize,
+    /// For each of the matrices that share a shape (Winograd has 16): `[group of vectors, tap, word, column of
+    /// the group, channel of the word]`.
+    weight: Aligned,
+    /// Floats of one of them.
+    len: usize,
+    /// `[outputs]`.
+    bias: Aligned,
+}
+
+/// What the weights are packed for.
+#[derive(Clone, Copy)]
+pub(super) struct Packing {
+    /// [`Vector::LANES`].
+    pub(super) lanes: usize,
+    /// [`Vector::SUMS`].
+    pub(super) sums: usize,
+    /// [`Vector::PACK`].
+    pub(super) pack: usize,
+}
+
+impl Packing {
+    pub(super) const fn of<S: Vector>() -> Packing {
+        Packing { lanes: S::LANES, sums: S::SUMS, pack: S::PACK }
+    }
+
+    /// Vectors of a tile when `left` are left of a layer.
+    fn group(self, left: usize) -> usize {
+        group(self.sums, left)
+    }
+}
+
+/// Two vectors make the most of few registers, four need the fewest reads.
+#[inline(always)]
+fn group(sums: usize, left: usize) -> usize {
+    if left >= 4 && sums >= 24 { 4 } else { left.min(2) }
+}
+
+impl Matrix {
+    /// Packs `count` matrices of `taps * inputs` rows; `weight(matrix, tap, input, output)`.
+    pub(super) fn new(
+        packing: Packing,
+        [count, taps, inputs]: [usize; 3],
+        bias: &[f32],
+        weight: impl Fn([usize; 4]) -> f32,
+    ) -> Matrix {
+        let Packing { lanes, pack, .. } = packing;
+        let outputs = bias.len().next_multiple_of(lanes);
+        let words = inputs.div_ceil(pack);
+        let len = outputs * taps * words;
+        let known = |[matrix, tap, input, output]: [usize; 4]| match input < inputs && output < bias.len() {
+            true => weight([matrix, tap, input, output]),
+            false => 0.0,
+        };
+        let mut packed = Aligned::new(count * len);
+        let mut slots = packed.as_mut().iter_mut();
+        for matrix in 0..count {
+            let mut first = 0;
+            while first < outputs {
+                let group = first..first + packing.group((outputs - first) / lanes) * lanes;
+                for (tap, word) in (0..taps).flat_map(|tap| (0..words).map(move |word| (tap, word))) {
+                    for (output, slot) in group.clone().zip(&mut slots) {
+                        let half = |i| u32::from(bf16(known([matrix, tap, word * 2 + i, output])));
+                        *slot = match pack {
+                            1 => known([matrix, tap, word, output]),
+                            _ => f32::from_bits(half(1) << 16 | half(0)),
+                        };
+                    }
+                }
+                first = group.end;
+            }
+        }
+        let mut filled = Aligned::new(outputs);
+        filled.fill(bias.iter().copied());
+        Matrix { words, outputs, weight: packed, len, bias: filled }
+    }
+
+    pub(super) fn bias(&self) -> &[f32] {
+        self.bias.as_ref()
+    }
+
+    /// Floats between rows of the outputs.
+    pub(super) fn stride(&self) -> usize {
+        self.outputs.next_multiple_of(LINE)
+    }
+}
+
+/// What happens to sums before they are stored.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Finish {
+    /// Nothing, not even the bias is added.
+    Sum,
+    /// Bias.
+    Plain,
+    /// Bias and ReLU.
+    Relu,
+    /// Bias, what the output held before, ReLU.
+    SkipRelu,
+}
+
+/// Where rows are read from and written to.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    /// How many.
+    pub(super) count: usize,
+    /// The first one's operands.
+    pub(super) from: *const u32,
+    /// Words from row to row.
+    pub(super) from_stride: usize,
+    /// Words from the start of a row to each tap.
+    pub(super) taps: &'a [usize],
+    /// The first one's outputs.
+    pub(super) to: *mut f32,
+    /// Floats from row to row.
+    pub(super) to_stride: usize,
+}
+
+/// Repeats the body for every row of a tile. The compiler keeps the sums in registers only if it sees
+/// constant indices, and long loops it does not unroll.
+macro_rules! unroll {
+    ($($value:literal)*, $row:ident in $rows:ident, $body:block) => {
+        $(if $value < $rows {
+            const $row: usize = $value;
+            $body
+        })*
+    };
+}
+
+/// Multiplies `rows` by the matrix `which`.
+///
+/// # Safety
+/// The rows can be read and written as `matrix` and `rows` say, `to` and its stride are multiples of a vector.
+#[inline(always)]
+pub(super) unsafe fn multiply<S: Vector>(matrix: &Matrix, which: usize, rows: Rows, finish: Finish) {
+    let vectors = matrix.outputs / S::LANES;
+    let weights = matrix.weight.as_ref()[which * matrix.len..][..matrix.len].as_ptr().cast::<S>();
+    let mut vector = 0;
+    while vector < vectors {
+        let group = group(S::SUMS, vectors - vector);
+        // Tiles of nearly the same height: a low one would wait for its own sums.
+        let tiles = rows.count.div_ceil((S::SUMS / group).min(MAX_ROWS));
+        let mut first = 0;
+        for tile in 0..tiles {
+            let next = rows.count * (tile + 1) / tiles;
+            // Compiled are only the tiles that fit into the registers.
+            macro_rules! with_constants {
+                ($([$rows:literal $vectors:literal])*) => {
+                    match (next - first, group) {
+                        $(($rows, $vectors) if const { $rows * $vectors <= S::SUMS } =>
+                            // SAFETY: the caller's.
+                            unsafe { self::tile::<S, $rows, $vectors>(matrix, weights, rows, first, vector, finish) },)*
+                        size => unreachable!("no tile of {size:?}"),
+                    }
+                };
+            }
+            with_constants! {
+                [1 1] [2 1] [3 1] [4 1] [5 1] [6 1] [7 1] [8 1] [9 1] [10 1] [11 1] [12 1]
+                [1 2] [2 2] [3 2] [4 2] [5 2] [6 2] [7 2] [8 2] [9 2] [10 2] [11 2] [12 2]
+                [1 4] [2 4] [3 4] [4 4] [5 4] [6 4]
+            }
+            first = next;
+        }
+        vector += group;
+    }
+}
+
+/// `R` rows from `first` on times `V` vectors of outputs from `vector` on.
+///
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn tile<S: Vector, const R: usize, const V: usize>(
+    matrix: &Matrix,
+    weights: *const S,
+    rows: Rows,
+    first: usize,
+    vector: usize,
+    finish: Finish,
+) {
+    // SAFETY: the caller's: everything read and written lies in the rows and in the matrix.
+    unsafe {
+        let mut weights = weights.add(vector * rows.taps.len() * matrix.words);
+        let mut sums = [[S::zero(); V]; R];
+        let from = rows.from.add(first * rows.from_stride);
+        for &tap in rows.taps {
+            let from = from.add(tap);
+            for word in 0..matrix.words {
+                let weight: [S; V] = weights.cast::<[S; V]>().read();
+                weights = weights.add(V);
+                unroll!(0 1 2 3 4 5 6 7 8 9 10 11, ROW in R, {
+                    let x = from.add(ROW * rows.from_stride + word).read();
+                    for v in 0..V {
+                        sums[ROW][v] = sums[ROW][v].product(x, weight[v]);
+                    }
+                });
+            }
+        }
+        let bias = matrix.bias.as_ref().as_ptr().cast::<S>().add(vector);
+        unroll!(0 1 2 3 4 5 6 7 8 9 10 11, ROW in R, {
+            let to = rows.to.add((first + ROW) * rows.to_stride).cast::<S>().add(vector);
+            for (v, &sum) in sums[ROW].iter().enumerate() {
+                let slot = to.add(v);
+                let biased = || sum.add(bias.add(v).read());
+                slot.write(if finish == Finish::Sum { sum } else { finished(biased(), slot, finish) });
+            }
+        });
+    }
+}
+
+/// A sum with its bias as it is stored in `slot`.
+///
+/// # Safety
+/// `slot` can be read.
+#[inline(always)]
+pub(super) unsafe fn finished<S: Vector>(sum: S, slot: *const S, finish: Finish) -> S {
+    match finish {
+        Finish::Sum | Finish::Plain => sum,
+        Finish::Relu => sum.relu(),
+        // SAFETY: the caller's.
+        Finish::SkipRelu => sum.add(unsafe { slot.read() }).relu(),
+    }
+}

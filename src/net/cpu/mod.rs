@@ -1,0 +1,451 @@
+//! A forward pass for CPUs: the whole network for a group of positions at a time, in f32 or bf16.
+//!
+//! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared
+//! between threads; each thread owns a [`Scratch`]. `conv` holds the 3x3 convolutions of the tower (direct or
+//! Winograd), `matrix` the loop behind every layer, `vector` the registers. Activations lie channels last;
+//! bias, skip connection and ReLU cost no pass of their own, and policy logits are computed only where they are
+//! asked for. The code is compiled for several instruction sets and takes the widest that is here. A result
+//! depends on neither batch, thread nor run; between instruction sets it may differ in its last bits. In bf16
+//! the products of the tower are of 16 bits, sums and everything else of 32.
+
+#![allow(unsafe_code)]
+
+mod conv;
+mod matrix;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64 as x86;
+
+use self::conv::{Board, Conv3, Transformed, convolve};
+use self::matrix::{Finish, Matrix, Packing, Rows, multiply};
+use self::vector::{Aligned, LINE, Portable, Vector};
+use super::weights::{Conv, Linear, Weights};
+use crate::config::Precision;
+use crate::game::Shape;
+
+/// Bytes that a group of positions may take between the stages of a convolution: part of a second-level cache.
+const GROUP_BYTES: usize = 192 << 10;
+/// Positions of a group at most.
+const MAX_GROUP: usize = 32;
+
+/// A network packed for this CPU, read-only.
+pub struct CpuNet {
+    shape: Shape,
+    board: Board,
+    isa: Isa,
+    /// Positions that go through the layers together.
+    group: usize,
+    stem: Conv3,
+    blocks: Vec<[Conv3; 2]>,
+    policy_hidden: Dense,
+    policy_planes: Option<Dense>,
+    policy_extras: Option<[Dense; 2]>,
+    value_conv: Dense,
+    value_hidden: Dense,
+    value_out: Dense,
+}
+
+/// The buffers of one thread, so that [`CpuNet::forward`] allocates nothing.
+pub struct Scratch {
+    /// Padded boards, `[position, padded row, padded column, channel]`.
+    input: Aligned,
+    /// The same for the two activations that take turns in the tower.
+    tower: [Aligned; 2],
+    between: Transformed,
+    /// `[position, square, channel]`.
+    policy: Aligned,
+    /// The few planes of a head, `[position, square, channel]`.
+    planes: Aligned,
+    /// Of linear layers, `[position, channel]`.
+    hidden: Aligned,
+    out: Aligned,
+}
+
+/// The policy logits that are wanted: the actions of all positions one after the other.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Actions.
+    pub actions: &'a [u16],
+    /// For each position the number of actions up to its last one.
+    pub ends: &'a [usize],
+}
+
+impl CpuNet {
+    /// Whether this CPU has the instructions for a precision.
+    pub fn has(precision: Precision) -> bool {
+        !Isa::here(precision).is_empty()
+    }
+
+    /// Packs `weights` for the widest vectors that this CPU has; `None` where it lacks the precision.
+    pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
+        let isa = Isa::here(precision).into_iter().next()?;
+        Some(CpuNet::with_isa(weights, isa))
+    }
+
+    fn with_isa(weights: &Weights, isa: Isa) -> CpuNet {
+        let shape = weights.shape;
+        let (cells, board) = (shape.cells(), Board { height: shape.height, width: shape.width });
+        let (plain, tower) = (isa.plain, isa.tower);
+        let conv3 = |conv: &Conv| Conv3::new(conv, board, plain, tower);
+        let conv = |conv: &Conv| Dense::conv(conv, plain);
+        let linear = |linear: &Linear, from: &Dense, cells: usize| Dense::linear(linear, from, cells, plain);
+        let stem = conv3(&weights.stem);
+        let blocks: Vec<_> = weights.blocks.iter().map(|[a, b]| [conv3(a), conv3(b)]).collect();
+        let bytes = blocks.iter().flatten().chain([&stem]).map(|conv| conv.transformed_bytes(board)).max();
+        let value_conv = conv(&weights.value_conv);
+        let value_hidden = linear(&weights.value_hidden, &value_conv, cells);
+        CpuNet {
+            shape,
+            board,
+            group: (GROUP_BYTES / bytes.unwrap_or(1)).clamp(1, MAX_GROUP),
+            stem,
+            blocks,
+            policy_hidden: conv(&weights.policy_hidden),
+            policy_planes: weights.policy_planes.as_ref().map(conv),
+            policy_extras: weights.policy_extras.as_ref().map(|(c, l)| {
+                let conv = conv(c);
+                let linear = linear(l, &conv, cells);
+                [conv, linear]
+            }),
+            value_out: linear(&weights.value_out, &value_hidden, 1),
+            value_conv,
+            value_hidden,
+            isa,
+        }
+    }
+
+    /// Buffers for one thread.
+    pub fn scratch(&self) -> Scratch {
+        let convs = self.blocks.iter().flatten().chain([&self.stem]);
+        let (boards, squares) = (self.group * self.board.padded(), self.group * self.shape.cells());
+        let extras = self.policy_extras.as_ref();
+        let few = self.value_conv.stride().max(extras.map_or(0, |[conv, _]| conv.stride()));
+        let out = self.value_out.stride().max(extras.map_or(0, |[_, linear]| linear.stride()));
+        Scratch {
+            input: Aligned::new(boards * self.stem.input_stride()),
+            tower: [(); 2].map(|()| Aligned::new(boards * self.stem.stride())),
+            between: Conv3::transformed(convs, self.board, self.group),
+            policy: Aligned::new(squares * self.policy_hidden.stride()),
+            planes: Aligned::new(squares * few),
+            hidden: Aligned::new(self.group * self.value_hidden.stride()),
+            out: Aligned::new(self.group * out),
+        }
+    }
+
+    /// Evaluates `planes` (`[n, planes, height, width]`) into the `wanted` policy logits, `logits`, and
+    /// `wdl` (`[n, 3]` logits of win, draw and loss for the player to move).
+    ///
+    /// # Panics
+    /// If the lengths do not fit each other, an action is not of this shape, or `scratch` is that of
+    /// another network.
+    pub fn forward(
+        &self,
+        scratch: &mut Scratch,
+        planes: &[f32],
+        wanted: Wanted,
+        logits: &mut [f32],
+        wdl: &mut [f32],
+    ) {
+        let (input_len, batch) = (self.shape.input_len(), wanted.ends.len());
+        let actions = wanted.ends.last().copied().unwrap_or(0);
+        let lengths = [planes.len(), wdl.len(), wanted.actions.len(), logits.len()];
+        assert_eq!(lengths, [batch * input_len, batch * 3, actions, actions], "planes, wdl, actions, logits");
+        // Groups of nearly the same size.
+        let groups = batch.div_ceil(self.group);
+        let (mut first, mut begin) = (0, 0);
+        for group in 0..groups {
+            let next = batch * (group + 1) / groups;
+            let ends = &wanted.ends[first..next];
+            let end = ends[ends.len() - 1];
+            let job = Group {
+                planes: &planes[first * input_len..next * input_len],
+                actions: &wanted.actions[begin..end],
+                ends,
+                begin,
+                logits: &mut logits[begin..end],
+                wdl: &mut wdl[first * 3..next * 3],
+            };
+            // SAFETY: `Isa::here` alone makes an Isa, and only where the CPU has its instructions.
+            unsafe { (self.isa.evaluate)(self, scratch, job) };
+            (first, begin) = (next, end);
+        }
+    }
+}
+
+/// A group of positions, and where its results go.
+struct Group<'a> {
+    planes: &'a [f32],
+    actions: &'a [u16],
+    ends: &'a [usize],
+    /// What `ends` counts before the group.
+    begin: usize,
+    logits: &'a mut [f32],
+    wdl: &'a mut [f32],
+}
+
+/// A layer that takes the whole channels of some squares: a 1x1 convolution takes one, a linear layer all.
+struct Dense {
+    matrix: Matrix,
+    /// Floats from the start of a row to each square.
+    taps: Vec<usize>,
+    /// Of a 1x1 convolution, for single outputs: `[outputs, stride of the inputs]`.
+    by_output: Vec<f32>,
+}
+
+impl Dense {
+    fn conv(conv: &Conv, packing: Packing) -> Dense {
+        let &Conv { inputs, outputs, kernel, ref weight, ref bias } = conv;
+        assert_eq!((kernel, weight.len()), (1, outputs * inputs), "weights of a 1x1 convolution");
+        let stride = inputs.next_multiple_of(LINE);
+        let mut by_output = vec![0.0; outputs * stride];
+        for (row, weight) in by_output.chunks_exact_mut(stride).zip(weight.chunks_exact(inputs)) {
+            row[..inputs].copy_from_slice(weight);
+        }
+        let weight = |[_, _, input, output]: [usize; 4]| weight[output * inputs + input];
+        Dense { matrix: Matrix::new(packing, [1, 1, inputs], bias, weight), taps: vec![0], by_output }
+    }
+
+    /// `linear` reads `[channel, square]`, `from` writes `[square, channel]`.
+    fn linear(linear: &Linear, from: &Dense, cells: usize, packing: Packing) -> Dense {
+        let &Linear { inputs, outputs, ref weight, ref bias } = linear;
+        assert_eq!(weight.len(), inputs * outputs, "weights of a linear layer");
+        let weight =
+            |[_, square, channel, output]: [usize; 4]| weight[(channel * cells + square) * outputs + output];
+        let matrix = Matrix::new(packing, [1, cells, inputs / cells], bias, weight);
+        let taps = (0..cells).map(|square| square * from.stride()).collect();
+        Dense { matrix, taps, by_output: Vec::new() }
+    }
+
+    /// Floats of a row of outputs.
+    fn stride(&self) -> usize {
+        self.matrix.stride()
+    }
+}
+
+/// [`evaluate`] compiled for an instruction set.
+struct Isa {
+    tower: Packing,
+    /// Of all other layers.
+    plain: Packing,
+    evaluate: unsafe fn(&CpuNet, &mut Scratch, Group),
+}
+
+impl Isa {
+    fn new<S: Vector, W: Vector>(evaluate: unsafe fn(&CpuNet, &mut Scratch, Group)) -> Isa {
+        Isa { tower: Packing::of::<W>(), plain: Packing::of::<S>(), evaluate }
+    }
+
+    /// What this CPU has of a precision, widest first.
+    fn here(precision: Precision) -> Vec<Isa> {
+        let mut here = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let avx512 = avx2 && is_x86_feature_detected!("avx512f");
+            if avx512 && precision == Precision::Bf16 && is_x86_feature_detected!("avx512bf16") {
+                here.push(Isa::new::<x86::__m512, vector::Bf16>(evaluate_bf16));
+            }
+            if avx512 && precision == Precision::F32 {
+                here.push(Isa::new::<x86::__m512, x86::__m512>(evaluate_avx512));
+            }
+            if avx2 && precision == Precision::F32 {
+                here.push(Isa::new::<x86::__m256, x86::__m256>(evaluate_avx2));
+            }
+        }
+        if precision == Precision::F32 {
+            here.push(Isa::new::<Portable, Portable>(evaluate::<Portable, Portable>));
+        }
+        here
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
+fn evaluate_bf16(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+    // SAFETY: `net` was packed for these vectors.
+    unsafe { evaluate::<x86::__m512, vector::Bf16>(net, scratch, group) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn evaluate_avx512(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+    // SAFETY: `net` was packed for these vectors.
+    unsafe { evaluate::<x86::__m512, x86::__m512>(net, scratch, group) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn evaluate_avx2(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+    // SAFETY: `net` was packed for these vectors.
+    unsafe { evaluate::<x86::__m256, x86::__m256>(net, scratch, group) }
+}
+
+// Everything below is inlined into the functions above, to be compiled for their instructions.
+
+/// Evaluates a group of at most [`CpuNet::group`] positions; `W` computes the tower, `S` the rest.
+///
+/// # Safety
+/// `net` was packed for `S` and `W`, and the CPU has their instructions.
+#[inline(always)]
+unsafe fn evaluate<S: Vector, W: Vector>(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+    let Scratch { input, tower: [x, y], between, .. } = scratch;
+    let (positions, board) = (group.ends.len(), net.board);
+    write_planes(net, group.planes, input.as_mut());
+    // SAFETY: the caller's.
+    unsafe {
+        convolve::<S, W>(&net.stem, board, positions, input, x, between, Finish::Relu);
+        for [a, b] in &net.blocks {
+            convolve::<S, W>(a, board, positions, x, y, between, Finish::Relu);
+            convolve::<S, W>(b, board, positions, y, x, between, Finish::SkipRelu);
+        }
+        value_head::<S>(net, scratch, group.wdl);
+        policy_head::<S>(net, scratch, group);
+    }
+}
+
+/// `[n, planes, height, width]` to padded boards, channels last.
+#[inline(always)]
+fn write_planes(net: &CpuNet, planes: &[f32], input: &mut [f32]) {
+    let Shape { height, width, .. } = net.shape;
+    let (board, stride) = (net.board, net.stem.input_stride());
+    let boards = input.chunks_exact_mut(board.padded() * stride);
+    for (planes, input) in planes.chunks_exact(net.shape.input_len()).zip(boards) {
+        for (channel, plane) in planes.chunks_exact(height * width).enumerate() {
+            for (row, line) in plane.chunks_exact(width).enumerate() {
+                let slots =
+                    input[board.padded_square(row, 0) * stride + channel..].iter_mut().step_by(stride);
+                slots.zip(line).for_each(|(slot, &number)| *slot = number);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`evaluate`].
+#[inline(always)]
+unsafe fn value_head<S: Vector>(net: &CpuNet, scratch: &mut Scratch, wdl: &mut [f32]) {
+    let Scratch { tower: [x, _], planes, hidden, out, .. } = scratch;
+    let (positions, cells) = (wdl.len() / 3, net.shape.cells());
+    // SAFETY: the caller's; the scratch has room for a group of each layer.
+    unsafe {
+        from_boards::<S>(net, &net.value_conv, positions, x, planes);
+        net.value_hidden.apply::<S>(positions, planes, cells * net.value_conv.stride(), hidden, Finish::Relu);
+        net.value_out.apply::<S>(positions, hidden, net.value_hidden.stride(), out, Finish::Plain);
+    }
+    let rows = out.as_ref().chunks_exact(net.value_out.stride());
+    wdl.chunks_exact_mut(3).zip(rows).for_each(|(wdl, row)| wdl.copy_from_slice(&row[..3]));
+}
+
+/// # Safety
+/// As [`evaluate`].
+#[inline(always)]
+unsafe fn policy_head<S: Vector>(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+    let Scratch { tower: [x, _], policy, planes, out, .. } = scratch;
+    let (positions, cells) = (group.ends.len(), net.shape.cells());
+    let on_board = net.shape.actions / cells * cells;
+    let stride = net.policy_hidden.stride();
+    // SAFETY: the caller's; the scratch has room for a group of each layer.
+    unsafe {
+        from_boards::<S>(net, &net.policy_hidden, positions, x, policy);
+        if let Some([conv, linear]) = &net.policy_extras {
+            conv.apply::<S>(positions * cells, policy, stride, planes, Finish::Relu);
+            linear.apply::<S>(positions, planes, cells * conv.stride(), out, Finish::Plain);
+        }
+    }
+    let mut begin = group.begin;
+    for (position, &end) in group.ends.iter().enumerate() {
+        let range = begin - group.begin..end - group.begin;
+        for (&action, logit) in group.actions[range.clone()].iter().zip(&mut group.logits[range]) {
+            let action = action as usize;
+            *logit = match (&net.policy_planes, &net.policy_extras) {
+                (Some(conv), _) if action < on_board => {
+                    let square = position * cells + action % cells;
+                    conv.single(&policy.as_ref()[square * stride..][..stride], action / cells)
+                }
+                (_, Some([_, linear])) if action < net.shape.actions => {
+                    out.as_ref()[position * linear.stride() + action - on_board]
+                }
+                _ => panic!("action {action} of {}", net.shape.actions),
+            };
+        }
+        begin = end;
+    }
+}
+
+/// Applies a 1x1 convolution to the squares of padded boards, without the border, and ReLU.
+///
+/// # Safety
+/// As [`evaluate`]; `to` has room for the squares.
+#[inline(always)]
+unsafe fn from_boards<S: Vector>(
+    net: &CpuNet,
+    layer: &Dense,
+    positions: usize,
+    from: &Aligned,
+    to: &mut Aligned,
+) {
+    let (from_stride, to_stride) = (net.stem.stride(), layer.stride());
+    let Board { height, width } = net.board;
+    for (position, row) in (0..positions).flat_map(|position| (0..height).map(move |row| (position, row))) {
+        let square = position * net.board.padded() + net.board.padded_square(row, 0);
+        let rows = Rows {
+            count: width,
+            from: from.as_ref()[square * from_stride..].as_ptr().cast(),
+            from_stride,
+            taps: &layer.taps,
+            to: to.as_mut()[(position * height + row) * width * to_stride..].as_mut_ptr(),
+            to_stride,
+        };
+        // SAFETY: the caller's.
+        unsafe { multiply::<S>(&layer.matrix, 0, rows, Finish::Relu) };
+    }
+}
+
+impl Dense {
+    /// # Safety
+    /// The layer was packed for `S`; `from` holds `count` rows of `stride` floats, `to` has room for as many of
+    /// its outputs.
+    #[inline(always)]
+    unsafe fn apply<S: Vector>(
+        &self,
+        count: usize,
+        from: &Aligned,
+        stride: usize,
+        to: &mut Aligned,
+        finish: Finish,
+    ) {
+        let rows = Rows {
+            count,
+            from: from.as_ref().as_ptr().cast(),
+            from_stride: stride,
+            taps: &self.taps,
+            to: to.as_mut().as_mut_ptr(),
+            to_stride: self.stride(),
+        };
+        // SAFETY: the caller's.
+        unsafe { multiply::<S>(&self.matrix, 0, rows, finish) };
+    }
+
+    /// One output of one row of a 1x1 convolution; its sums run in as many lanes whatever the instructions.
+    #[inline(always)]
+    fn single(&self, row: &[f32], output: usize) -> f32 {
+        let mut lanes = [0.0; LINE];
+        let weight = &self.by_output[output * row.len()..][..row.len()];
+        for (x, weight) in row.as_chunks::<LINE>().0.iter().zip(weight.as_chunks::<LINE>().0) {
+            for lane in 0..LINE {
+                lanes[lane] += x[lane] * weight[lane];
+            }
+        }
+        let mut half = LINE / 2;
+        while half > 0 {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+            half /= 2;
+        }
+        lanes[0] + self.matrix.bias()[output]
+    }
+}

@@ -1,0 +1,161 @@
+//! The forward pass against the formula, written down naively in f64.
+
+use super::*;
+
+/// A linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn floats(&mut self, len: usize, scale: f32) -> Vec<f32> {
+        let next = |_| {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            ((self.0 >> 40) as f32 / (1 << 23) as f32 - 1.0) * scale
+        };
+        (0..len).map(next).collect()
+    }
+
+    fn conv(&mut self, inputs: usize, outputs: usize, kernel: usize) -> Conv {
+        let Linear { weight, bias, .. } = self.linear(inputs * kernel * kernel, outputs);
+        Conv { inputs, outputs, kernel, weight, bias }
+    }
+
+    fn linear(&mut self, inputs: usize, outputs: usize) -> Linear {
+        let weight = self.floats(inputs * outputs, (3.0 / inputs as f32).sqrt());
+        Linear { inputs, outputs, weight, bias: self.floats(outputs, 0.3) }
+    }
+
+    fn weights(&mut self, [planes, height, width, actions, filters, blocks]: [usize; 6]) -> Weights {
+        let shape = Shape { planes, height, width, actions };
+        let (cells, f) = (shape.cells(), filters);
+        let (whole, extras) = (actions / cells, actions % cells);
+        Weights {
+            shape,
+            stem: self.conv(planes, f, 3),
+            blocks: (0..blocks).map(|_| [self.conv(f, f, 3), self.conv(f, f, 3)]).collect(),
+            policy_hidden: self.conv(f, f, 1),
+            policy_planes: (whole > 0).then(|| self.conv(f, whole, 1)),
+            policy_extras: (extras > 0).then(|| (self.conv(f, 2, 1), self.linear(2 * cells, extras))),
+            value_conv: self.conv(f, 4, 1),
+            value_hidden: self.linear(4 * cells, 70),
+            value_out: self.linear(70, 3),
+        }
+    }
+}
+
+/// Positions of a batch: some whole groups and a part of one.
+const BATCH: usize = 37;
+
+/// `[planes, height, width, actions, filters, blocks]`.
+const NETS: &[[usize; 6]] = &[
+    [2, 3, 3, 9, 16, 1],
+    [3, 6, 7, 7, 24, 1],
+    [18, 8, 8, 256, 32, 1],
+    [18, 10, 10, 1201, 24, 3],
+    [17, 9, 9, 82, 5, 0],
+    [2, 4, 3, 24, 70, 1],
+    [2, 3, 23, 69, 40, 1],
+    [2, 11, 11, 122, 8, 1],
+    [2, 6, 2, 6, 100, 1],
+    [3, 2, 1, 2, 8, 1],
+];
+
+fn naive_conv(conv: &Conv, shape: Shape, x: &[f64]) -> Vec<f64> {
+    let (h, w, k) = (shape.height, shape.width, conv.kernel);
+    let output = |(o, row, column): (usize, usize, usize)| {
+        let mut sum = f64::from(conv.bias[o]);
+        for (i, down, right) in (0..conv.inputs * k * k).map(|i| (i / (k * k), i / k % k, i % k)) {
+            let (row, column) = ((row + down).wrapping_sub(k / 2), (column + right).wrapping_sub(k / 2));
+            if row < h && column < w {
+                let weight = conv.weight[((o * conv.inputs + i) * k + down) * k + right];
+                sum += f64::from(weight) * x[(i * h + row) * w + column];
+            }
+        }
+        sum
+    };
+    (0..conv.outputs * h * w).map(|i| (i / (h * w), i / w % h, i % w)).map(output).collect()
+}
+
+fn naive_linear(linear: &Linear, x: &[f64]) -> Vec<f64> {
+    let weight = |i: usize, o: usize| f64::from(linear.weight[i * linear.outputs + o]);
+    let sum = |o: usize| x.iter().enumerate().map(|(i, x)| x * weight(i, o)).sum::<f64>();
+    (0..linear.outputs).map(|o| f64::from(linear.bias[o]) + sum(o)).collect()
+}
+
+/// Policy and value logits.
+fn naive_net(weights: &Weights, planes: &[f32]) -> [Vec<f64>; 2] {
+    let relu = |x: Vec<f64>| x.into_iter().map(|x| x.max(0.0)).collect::<Vec<_>>();
+    let conv = |conv: &Conv, x: &[f64]| naive_conv(conv, weights.shape, x);
+    let planes: Vec<f64> = planes.iter().copied().map(f64::from).collect();
+    let mut x = relu(conv(&weights.stem, &planes));
+    for [a, b] in &weights.blocks {
+        let y = conv(b, &relu(conv(a, &x)));
+        x = relu(x.iter().zip(&y).map(|(x, y)| x + y).collect());
+    }
+    let p = relu(conv(&weights.policy_hidden, &x));
+    let mut policy = weights.policy_planes.as_ref().map_or(Vec::new(), |layer| conv(layer, &p));
+    if let Some((layer, linear)) = &weights.policy_extras {
+        policy.extend(naive_linear(linear, &relu(conv(layer, &p))));
+    }
+    let hidden = relu(naive_linear(&weights.value_hidden, &relu(conv(&weights.value_conv, &x))));
+    [policy, naive_linear(&weights.value_out, &hidden)]
+}
+
+/// The largest difference, in parts of the largest number if that is above 1.
+fn difference(got: &[f32], want: &[f64]) -> f64 {
+    assert_eq!(got.len(), want.len());
+    let scale = want.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+    got.iter().zip(want).map(|(&x, y)| (f64::from(x) - y).abs() / scale).fold(0.0, f64::max)
+}
+
+fn forward(net: &CpuNet, scratch: &mut Scratch, planes: &[f32], wanted: Wanted) -> [Vec<f32>; 2] {
+    let (mut logits, mut wdl) = (vec![0.0; wanted.actions.len()], vec![0.0; wanted.ends.len() * 3]);
+    net.forward(scratch, planes, wanted, &mut logits, &mut wdl);
+    [logits, wdl]
+}
+
+#[test]
+fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
+    fn shared_between_threads<T: Send + Sync>(_: &T) {}
+    for (seed, &net) in NETS.iter().enumerate() {
+        let random = &mut Random(seed as u64);
+        let weights = random.weights(net);
+        let (len, actions) = (weights.shape.input_len(), weights.shape.actions);
+        let planes = random.floats(BATCH * len, 1.5);
+        let expected: Vec<_> = planes.chunks(len).map(|row| naive_net(&weights, row)).collect();
+        let every: Vec<u16> = (0..BATCH * actions).map(|i| (i % actions) as u16).collect();
+        let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
+        let one = Wanted { actions: &every[..actions], ends: &ends[..1] };
+        for (precision, tolerance) in [(Precision::F32, 1e-4), (Precision::Bf16, 0.03)] {
+            for isa in Isa::here(precision) {
+                let what = format!("{net:?} in vectors of {} {precision:?}", isa.plain.lanes);
+                let cpu = CpuNet::with_isa(&weights, isa);
+                shared_between_threads(&cpu);
+                let scratch = &mut cpu.scratch();
+                let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
+                // A broken input is noticed, and leaves nothing behind.
+                let broken = forward(&cpu, scratch, &vec![f32::NAN; len], one);
+                assert!(broken.iter().flatten().all(|x| x.is_nan()), "{what}");
+                for (i, (row, [naive_policy, naive_wdl])) in planes.chunks(len).zip(&expected).enumerate() {
+                    let [p, v] = forward(&cpu, scratch, row, one);
+                    let differences = [difference(&p, naive_policy), difference(&v, naive_wdl)];
+                    assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
+                    assert!(p == policy[i * actions..][..actions] && v == wdl[i * 3..][..3], "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_logits_asked_for_are_computed_in_their_order() {
+    let random = &mut Random(7);
+    let weights = random.weights([4, 5, 4, 43, 16, 1]);
+    let planes = random.floats(3 * weights.shape.input_len(), 1.0);
+    let cpu = CpuNet::new(&weights, Precision::F32).expect("f32 is everywhere");
+    let scratch = &mut cpu.scratch();
+    let every: Vec<u16> = (0..3 * 43).map(|i| i % 43).collect();
+    let [all, _] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &[43, 86, 129] });
+    let wanted = Wanted { actions: &[42, 0, 7, 41, 20], ends: &[2, 2, 5] };
+    let [some, _] = forward(&cpu, scratch, &planes, wanted);
+    assert_eq!(some, [all[42], all[0], all[86 + 7], all[86 + 41], all[86 + 20]]);
+}
