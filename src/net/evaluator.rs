@@ -11,7 +11,7 @@ use super::model::{self, Network};
 use crate::config::EvaluatorKind;
 use crate::encode::Planes;
 use crate::game::{Game, Shape};
-use crate::search::evaluator::{Evaluation, Evaluator, Request, Wdl};
+use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 
 /// Read-only weights, shared by all threads.
 #[derive(Clone)]
@@ -68,9 +68,22 @@ pub struct NetEvaluator<G> {
     wdl: Vec<f32>,
 }
 
+/// The three parts of an evaluation, in their order; apart so that each can be timed.
 impl<G: Game> NetEvaluator<G> {
-    fn forward(&mut self, n: usize) {
+    /// Writes the input of every request.
+    pub fn encode(&mut self, requests: &[Request<G>]) {
         let shape = self.net.shape;
+        self.input.resize(requests.len() * shape.input_len(), 0.0);
+        for (request, input) in requests.iter().zip(self.input.chunks_exact_mut(shape.input_len())) {
+            self.game.encode(request.state, &mut self.planes);
+            self.planes.expand(input);
+        }
+    }
+
+    /// The network's logits for everything that was encoded.
+    pub fn forward(&mut self) {
+        let shape = self.net.shape;
+        let n = self.input.len() / shape.input_len();
         match &self.net.forward {
             Forward::Fused(net) => {
                 self.policy.resize(n * shape.actions, 0.0);
@@ -86,26 +99,29 @@ impl<G: Game> NetEvaluator<G> {
             }
         }
     }
+
+    /// Probabilities from the logits.
+    pub fn answer(&self, requests: &[Request<G>], out: &mut Evaluations) {
+        out.clear();
+        let logits = self.policy.chunks_exact(self.net.shape.actions).zip(self.wdl.chunks_exact(3));
+        for (request, (policy, wdl)) in requests.iter().zip(logits) {
+            let mut wdl = [wdl[0], wdl[1], wdl[2]];
+            softmax(&mut wdl);
+            let wdl = Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] };
+            let priors = out.push(request.legal.len(), wdl);
+            for (prior, action) in priors.iter_mut().zip(request.legal) {
+                *prior = policy[action.index()];
+            }
+            softmax(priors);
+        }
+    }
 }
 
 impl<G: Game> Evaluator<G> for NetEvaluator<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
-        out.clear();
-        let shape = self.net.shape;
-        self.input.resize(requests.len() * shape.input_len(), 0.0);
-        for (request, input) in requests.iter().zip(self.input.chunks_exact_mut(shape.input_len())) {
-            self.game.encode(request.state, &mut self.planes);
-            self.planes.expand(input);
-        }
-        self.forward(requests.len());
-        for (row, request) in requests.iter().enumerate() {
-            let logits = &self.policy[row * shape.actions..(row + 1) * shape.actions];
-            let mut priors: Vec<f32> = request.legal.iter().map(|action| logits[action.index()]).collect();
-            softmax(&mut priors);
-            let mut wdl = [self.wdl[row * 3], self.wdl[row * 3 + 1], self.wdl[row * 3 + 2]];
-            softmax(&mut wdl);
-            out.push(Evaluation { priors, wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] } });
-        }
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+        self.encode(requests);
+        self.forward();
+        self.answer(requests, out);
     }
 }
 
