@@ -14,7 +14,7 @@ use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, stream};
 use petteia::replay::record::{FORMAT, Record};
 use petteia::replay::window::Window;
-use petteia::search::evaluator::{Evaluator, Request};
+use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
 
 type State = <TicTacToe as Game>::State;
@@ -141,10 +141,10 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let legal: Vec<_> = positions.iter().map(|state| game.legal(state)).collect();
         let requests: Vec<_> =
             positions.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
-        let mut out = Vec::new();
+        let mut out = Evaluations::new();
         evaluator.evaluate(&requests, &mut out);
         let (mut wrong_values, mut wrong_actions) = (0, 0);
-        for ((state, legal), found) in positions.iter().zip(&legal).zip(&out) {
+        for ((state, legal), found) in positions.iter().zip(&legal).zip(out.rows()) {
             let truth: Outcome = solver.solve(state).unwrap();
             let value = truth.value_for(game.to_move(state));
             wrong_values += ((found.wdl.value() - value).abs() > 0.5) as usize;

@@ -9,7 +9,7 @@ use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device, training_device};
 use petteia::random::{Purpose, Random, choose, stream};
 use petteia::replay::window::Batch;
-use petteia::search::evaluator::{Evaluation, Evaluator, Request};
+use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
 use rand::RngExt;
 
@@ -173,16 +173,16 @@ impl Job for FusedAgainstBurn {
         let requests: Vec<_> =
             states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
         let evaluate = |kind| {
-            let mut out: Vec<Evaluation> = Vec::new();
+            let mut out = Evaluations::new();
             let config = NetConfig { evaluator: kind, ..config.clone() };
             SharedNet::new(&snapshot, shape, &config).evaluator(&game).evaluate(&requests, &mut out);
             out
         };
         let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
         let mut most: f32 = 0.0;
-        for (a, b) in fused.iter().zip(&burn) {
+        for (a, b) in fused.rows().zip(burn.rows()) {
             assert!((a.priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
-            most = a.priors.iter().zip(&b.priors).map(|(x, y)| (x - y).abs()).fold(most, f32::max);
+            most = a.priors.iter().zip(b.priors).map(|(x, y)| (x - y).abs()).fold(most, f32::max);
             most = most.max((a.wdl.value() - b.wdl.value()).abs()).max((a.wdl.draw - b.wdl.draw).abs());
         }
         most

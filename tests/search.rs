@@ -8,7 +8,7 @@ use petteia::game::{Action, Game, GameOptions, Outcome, Player};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
 use petteia::search;
-use petteia::search::evaluator::{Evaluation, Evaluator, Request, Rollout, Uniform, Wdl};
+use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Uniform, Wdl};
 use petteia::search::tree::Tree;
 use proptest::prelude::*;
 use support::TreeGame;
@@ -78,7 +78,7 @@ fn visits_add_up_and_follow_the_value() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
     search::run(&mut tree, &mut Rollout::new(game), 400, &mut random());
-    let visits: u32 = tree.root_edges().iter().map(|edge| edge.visits).sum();
+    let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!((tree.visits(), visits), (400, 399));
     assert_eq!(tree.best_action(), Some(Action(4)), "random playouts like the centre");
 }
@@ -88,10 +88,10 @@ fn the_subtree_of_the_action_played_is_kept() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
     search::run(&mut tree, &mut Uniform, 300, &mut random());
-    let kept = tree.root_edges()[4].visits;
+    let kept = tree.root_edges().nth(4).unwrap().visits;
     tree.advance(Action(4));
     assert_eq!(tree.visits(), kept);
-    let visits: u32 = tree.root_edges().iter().map(|edge| edge.visits).sum();
+    let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!(visits, kept - 1);
     // and without reuse nothing is kept
     let config = SearchConfig { reuse_tree: false, ..SearchConfig::default() };
@@ -107,7 +107,7 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
     let mut random = random();
     search::run(&mut tree, &mut Uniform, 1, &mut random);
-    let priors = |tree: &Tree<TicTacToe>| tree.root_edges().iter().map(|edge| edge.prior).collect::<Vec<_>>();
+    let priors = |tree: &Tree<TicTacToe>| tree.root_edges().map(|edge| edge.prior).collect::<Vec<_>>();
     tree.add_noise(&mut random);
     let noisy = priors(&tree);
     tree.add_noise(&mut random);
@@ -121,13 +121,12 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
 struct Exact(Solver<TicTacToe>, TicTacToe);
 
 impl Evaluator<TicTacToe> for Exact {
-    fn evaluate(&mut self, requests: &[Request<TicTacToe>], out: &mut Vec<Evaluation>) {
+    fn evaluate(&mut self, requests: &[Request<TicTacToe>], out: &mut Evaluations) {
         out.clear();
         for request in requests {
-            let n = request.legal.len();
             let outcome = self.0.solve(request.state).unwrap();
             let wdl = Wdl::of(outcome, self.1.to_move(request.state));
-            out.push(Evaluation { priors: vec![1.0 / n as f32; n], wdl });
+            out.push_uniform(request.legal.len(), wdl);
         }
     }
 }

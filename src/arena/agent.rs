@@ -202,7 +202,7 @@ impl<G: Game> SearchAgent<G> {
         let analysis = Analysis {
             action: tree.best_action().expect("the root was evaluated"),
             value: tree.root_wdl().value(),
-            visits: tree.root_edges().iter().map(|edge| (edge.action, edge.visits)).collect(),
+            visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
             principal_variation: tree.principal_variation(),
         };
         self.tree = Some(tree);

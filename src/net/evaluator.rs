@@ -11,7 +11,7 @@ use super::model::{self, Network};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::Planes;
 use crate::game::{Game, Shape};
-use crate::search::evaluator::{Evaluation, Evaluator, Request, Wdl};
+use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 
 /// Read-only weights, shared by all threads.
 #[derive(Clone)]
@@ -120,14 +120,15 @@ impl<G: Game> NetEvaluator<G> {
     }
 
     /// Probabilities from the logits.
-    pub fn answer(&mut self, out: &mut Vec<Evaluation>) {
+    pub fn answer(&mut self, out: &mut Evaluations) {
         out.clear();
-        for row in 0..self.ends.len() {
-            let mut priors = self.logits[self.begin(row)..self.ends[row]].to_vec();
-            softmax(&mut priors);
-            let mut wdl = [self.wdl[row * 3], self.wdl[row * 3 + 1], self.wdl[row * 3 + 2]];
+        for (row, wdl) in self.wdl.as_chunks::<3>().0.iter().enumerate() {
+            let logits = &self.logits[self.begin(row)..self.ends[row]];
+            let mut wdl = *wdl;
             softmax(&mut wdl);
-            out.push(Evaluation { priors, wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] } });
+            let priors = out.push(logits.len(), Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] });
+            priors.copy_from_slice(logits);
+            softmax(priors);
         }
     }
 
@@ -138,7 +139,7 @@ impl<G: Game> NetEvaluator<G> {
 }
 
 impl<G: Game> Evaluator<G> for NetEvaluator<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
         self.encode(requests);
         self.forward();
         self.answer(out);

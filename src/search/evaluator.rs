@@ -53,30 +53,88 @@ impl Wdl {
 }
 
 /// The answer to a [`Request`], seen by the player to move.
-#[derive(Clone, Debug)]
-pub struct Evaluation {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluation<'a> {
     /// One probability for each legal action, in their order; they sum to 1.
-    pub priors: Vec<f32>,
+    pub priors: &'a [f32],
     /// For the player to move.
     pub wdl: Wdl,
+}
+
+/// The answers to a batch, one row for each request, in buffers that are used again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluations {
+    /// The priors of all rows, one behind the other.
+    priors: Vec<f32>,
+    /// Where each row of `priors` ends.
+    ends: Vec<usize>,
+    wdl: Vec<Wdl>,
+}
+
+impl Evaluations {
+    /// No rows.
+    pub fn new() -> Evaluations {
+        Evaluations::default()
+    }
+
+    /// Drops all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.priors.clear();
+        self.ends.clear();
+        self.wdl.clear();
+    }
+
+    /// Adds a row and returns its priors, one for each of `actions`, to be written.
+    pub fn push(&mut self, actions: usize, wdl: Wdl) -> &mut [f32] {
+        let start = self.priors.len();
+        self.priors.resize(start + actions, 0.0);
+        self.ends.push(start + actions);
+        self.wdl.push(wdl);
+        &mut self.priors[start..]
+    }
+
+    /// Adds a row with equal priors.
+    pub fn push_uniform(&mut self, actions: usize, wdl: Wdl) {
+        self.push(actions, wdl).fill(1.0 / actions as f32);
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The answer to request `row`.
+    pub fn row(&self, row: usize) -> Evaluation<'_> {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        Evaluation { priors: &self.priors[start..self.ends[row]], wdl: self.wdl[row] }
+    }
+
+    /// The answers in the order of the requests.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Evaluation<'_>> {
+        (0..self.len()).map(|row| self.row(row))
+    }
 }
 
 /// Evaluates positions.
 pub trait Evaluator<G: Game>: Send {
     /// Replaces the content of `out`: one evaluation for each request, in order.
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>);
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations);
 }
 
 /// Equal priors, value 0.
 pub struct Uniform;
 
 impl<G: Game> Evaluator<G> for Uniform {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
         out.clear();
-        out.extend(requests.iter().map(|request| Evaluation {
-            priors: uniform(request.legal.len()),
-            wdl: Wdl { win: 0.0, draw: 1.0, loss: 0.0 },
-        }));
+        for request in requests {
+            out.push_uniform(request.legal.len(), Wdl { win: 0.0, draw: 1.0, loss: 0.0 });
+        }
     }
 }
 
@@ -105,16 +163,12 @@ impl<G: Game> Rollout<G> {
 }
 
 impl<G: Game> Evaluator<G> for Rollout<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Vec<Evaluation>) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
         out.clear();
         for request in requests {
             let outcome = self.play_out(request.state, &mut Random::seed_from_u64(request.seed));
             let wdl = Wdl::of(outcome, self.game.to_move(request.state));
-            out.push(Evaluation { priors: uniform(request.legal.len()), wdl });
+            out.push_uniform(request.legal.len(), wdl);
         }
     }
-}
-
-fn uniform(actions: usize) -> Vec<f32> {
-    vec![1.0 / actions as f32; actions]
 }

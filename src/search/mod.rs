@@ -1,18 +1,19 @@
 //! Monte Carlo tree search: positions in, visits and values out.
 //!
-//! [`tree`] holds the nodes and is cut into select and apply, so that no network, thread or random
+//! [`tree`] is cut into select and apply, so that no network, thread or random
 //! number sits inside; [`evaluator`] says what a leaf is worth; [`run`] joins the two for one tree.
 
 pub mod evaluator;
-pub mod select;
-pub mod solver;
+mod nodes;
+mod select;
+mod solver;
 pub mod tree;
 
 use rand::RngExt;
 
 use crate::game::Game;
 use crate::random::Random;
-use evaluator::{Evaluation, Evaluator, Request};
+use evaluator::{Evaluator, Request};
 use tree::{Leaf, Tree};
 
 /// Adds `simulations` to the tree, fewer when its root is solved.
@@ -22,16 +23,18 @@ pub fn run<G: Game>(
     simulations: usize,
     random: &mut Random,
 ) {
-    let mut evaluations: Vec<Evaluation> = Vec::new();
+    // the tree keeps the buffer, so that a search allocates nothing
+    let mut evaluations = std::mem::take(&mut tree.evaluations);
     for _ in 0..simulations {
         if tree.is_solved() {
-            return;
+            break;
         }
         if let Leaf::Needs = tree.select() {
             let (state, legal) = tree.pending();
             let request = Request { state, legal, seed: random.random() };
             evaluator.evaluate(&[request], &mut evaluations);
-            tree.apply(&evaluations[0]);
+            tree.apply(evaluations.row(0));
         }
     }
+    tree.evaluations = evaluations;
 }

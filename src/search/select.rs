@@ -3,35 +3,28 @@
 //! Unvisited actions count as the node's own value less a reduction (first-play urgency as in KataGo,
 //! Wu 2019); proven results count exactly, a proven loss for the player to move is never followed.
 
-use super::tree::Edge;
+use super::nodes::{Node, Nodes};
+use super::tree::for_first;
 use crate::config::SearchConfig;
-use crate::game::{Outcome, Player};
 
-/// The index of the edge to follow among `edges` of a node whose player to move is `player`.
-/// `value` is the node's mean for `player`, `visits` its visits, `reduction` the first-play urgency's.
-pub(super) fn select(
-    config: &SearchConfig,
-    edges: &[Edge],
-    player: Player,
-    value: f32,
-    visits: u32,
-    reduction: f32,
-) -> usize {
-    let visited_mass: f32 = edges.iter().filter(|edge| edge.visits > 0).map(|edge| edge.prior).sum();
-    let unvisited = value - reduction * visited_mass.sqrt();
-    let scale = config.cpuct * (visits as f32).sqrt();
+/// The edge to follow from `node`, whose mean value for the first player is `mean`; `reduction` is the first-play
+/// urgency's.
+pub(super) fn select(config: &SearchConfig, nodes: &Nodes, node: &Node, mean: f32, reduction: f32) -> usize {
+    let range = node.range();
+    let unvisited = for_first(node.to_move, mean) - reduction * node.visited_mass.sqrt();
+    let scale = config.cpuct * (node.visits as f32).sqrt();
+    let sign = for_first(node.to_move, 1.0);
+    let (priors, visits) = (&nodes.prior[range.clone()], &nodes.visits[range.clone()]);
+    let means = &nodes.mean[range.clone()];
     let mut best = 0;
     let mut best_score = f32::NEG_INFINITY;
-    for (index, edge) in edges.iter().enumerate() {
-        if edge.proven == Some(Outcome::Win(player.other())) {
-            continue;
-        }
-        let mean = edge.mean_for(player).unwrap_or(unvisited);
-        let score = mean + scale * edge.prior / (1 + edge.visits) as f32;
-        // strictly greater: ties go to the lower action
+    for (index, ((&prior, &visits), &mean)) in priors.iter().zip(visits).zip(means).enumerate() {
+        let mean = if visits == 0 { unvisited } else { sign * mean };
+        let score = mean + scale * prior / (1 + visits) as f32;
+        // strictly greater: ties go to the lower action, and minus infinity is never followed
         if score > best_score {
             (best, best_score) = (index, score);
         }
     }
-    best
+    range.start + best
 }

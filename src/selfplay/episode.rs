@@ -90,7 +90,7 @@ impl<G: Game> Episode<G> {
     }
 
     /// Gives the leaf its evaluation.
-    pub fn apply(&mut self, evaluation: &Evaluation) {
+    pub fn apply(&mut self, evaluation: Evaluation) {
         self.tree.apply(evaluation);
     }
 

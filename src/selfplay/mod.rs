@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
 use crate::replay::record::Record;
 use crate::replay::store;
-use crate::search::evaluator::{Evaluator, Request};
+use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use episode::{Episode, Step};
 
 /// One generation of self-play.
@@ -107,39 +107,48 @@ pub fn play_shard<G: Game>(
 ) -> Result<Vec<Record>> {
     let mut active: Vec<Episode<G>> = games.map(|index| Episode::new(game, generation, index)).collect();
     let mut records = Vec::new();
-    let mut evaluations = Vec::new();
+    let (mut seeds, mut requests, mut evaluations) = (Vec::new(), Vec::new(), Evaluations::new());
     while !active.is_empty() {
         if monitor.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let mut waiting = Vec::with_capacity(active.len());
-        for mut episode in active {
+        seeds.clear();
+        // counted here first: threads that share a counter wait for each other
+        let mut positions = 0;
+        while let Some(episode) = active.get_mut(seeds.len()) {
             let before = episode.plies();
             let step = episode.advance();
-            monitor.positions.fetch_add(episode.plies() - before, Ordering::Relaxed);
+            positions += episode.plies() - before;
             match step {
-                Step::Evaluate(seed) => waiting.push((episode, seed)),
+                Step::Evaluate(seed) => seeds.push(seed),
                 Step::Finished => {
                     monitor.games.fetch_add(1, Ordering::Relaxed);
-                    records.push(episode.into_record(generation));
+                    records.push(active.remove(seeds.len()).into_record(generation));
                 }
             }
         }
-        let requests: Vec<Request<G>> =
-            waiting.iter().map(|(episode, seed)| episode.request(*seed)).collect();
-        if !requests.is_empty() {
-            evaluator.evaluate(&requests, &mut evaluations);
-            monitor.evaluations.fetch_add(requests.len(), Ordering::Relaxed);
+        monitor.positions.fetch_add(positions, Ordering::Relaxed);
+        let mut waiting: Vec<Request<G>> = recycle(requests);
+        waiting.extend(active.iter().zip(&seeds).map(|(episode, seed)| episode.request(*seed)));
+        if !waiting.is_empty() {
+            evaluator.evaluate(&waiting, &mut evaluations);
+            monitor.evaluations.fetch_add(waiting.len(), Ordering::Relaxed);
         }
-        drop(requests);
-        for ((episode, _), evaluation) in waiting.iter_mut().zip(&evaluations) {
+        requests = recycle(waiting);
+        for (episode, evaluation) in active.iter_mut().zip(evaluations.rows()) {
             episode.apply(evaluation);
         }
-        active = waiting.into_iter().map(|(episode, _)| episode).collect();
         if !tick(monitor.progress()) {
             monitor.stop();
         }
     }
     records.sort_by_key(|record| record.index);
     Ok(records)
+}
+
+/// The memory of a list of requests for others, which borrow from elsewhere: collecting a list into one of the same
+/// layout allocates nothing.
+fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
+    requests.clear();
+    requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }

@@ -1,0 +1,189 @@
+//! The memory of a search tree: flat arrays of nodes and edges, 32 bytes a node and 18 an edge.
+//!
+//! Nodes and the edges of each node stand in the order in which they were made, so a child stands behind its
+//! parent, and [`Nodes::keep_subtree`] can slide what is kept to the front in place. Sums and means are for
+//! [`Player::First`]. What selection reads of an edge (12 bytes) are arrays of their own.
+
+use std::ops::Range;
+
+use crate::game::{Action, Outcome, Player};
+
+/// What is known of a position, apart from its edges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    /// Sum of the values for the first player. f64: an f32 sum stops growing where searches get long.
+    pub value: f64,
+    /// Sum of the draw probabilities.
+    pub draw: f64,
+    /// Simulations through it, its own evaluation included.
+    pub visits: u32,
+    first_edge: u32,
+    /// Sum of the priors of its visited edges.
+    pub visited_mass: f32,
+    edges: u16,
+    pub to_move: Player,
+    /// The exact result, once known.
+    pub proven: Option<Outcome>,
+}
+
+const _: () = assert!(size_of::<Node>() == 32);
+
+impl Node {
+    /// Its edges.
+    pub fn range(&self) -> Range<usize> {
+        let first = self.first_edge as usize;
+        first..first + self.edges as usize
+    }
+
+    /// The mean value for the first player.
+    pub fn mean(&self) -> f32 {
+        (self.value / self.visits as f64) as f32
+    }
+}
+
+/// The child behind an edge and its proven result in one word: 2 bits of result above 30 bits of index. The
+/// root is nobody's child, so 0 stands for none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Link(u32);
+
+const RESULT_SHIFT: u32 = 30;
+const CHILD: u32 = (1 << RESULT_SHIFT) - 1;
+
+impl Link {
+    /// The node behind the edge, if there is one.
+    pub fn child(self) -> Option<usize> {
+        let child = self.0 & CHILD;
+        (child != 0).then_some(child as usize)
+    }
+
+    fn with_child(self, child: usize) -> Link {
+        Link(self.0 & !CHILD | child as u32)
+    }
+
+    /// The exact result, once known.
+    pub fn proven(self) -> Option<Outcome> {
+        match self.0 >> RESULT_SHIFT {
+            0 => None,
+            1 => Some(Outcome::Win(Player::First)),
+            2 => Some(Outcome::Win(Player::Second)),
+            _ => Some(Outcome::Draw),
+        }
+    }
+
+    fn with_proven(self, outcome: Outcome) -> Link {
+        let result = match outcome {
+            Outcome::Win(Player::First) => 1,
+            Outcome::Win(Player::Second) => 2,
+            Outcome::Draw => 3,
+        };
+        Link(self.0 & CHILD | result << RESULT_SHIFT)
+    }
+}
+
+/// All nodes of a tree; node 0 is the root.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nodes {
+    nodes: Vec<Node>,
+    /// The evaluator's probability, with noise at a noisy root.
+    pub prior: Vec<f32>,
+    /// Simulations through the edge.
+    pub visits: Vec<u32>,
+    /// The child's mean for the first player, 0 without visits. A proven win or loss is plus or minus infinity,
+    /// so that its loser never follows it; a proven draw is 0.
+    pub mean: Vec<f32>,
+    pub link: Vec<Link>,
+    pub action: Vec<Action>,
+    /// Scratch of [`Nodes::keep_subtree`].
+    moved: Vec<u32>,
+}
+
+impl Nodes {
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub fn root(&self) -> Option<&Node> {
+        self.nodes.first()
+    }
+
+    pub fn get(&self, node: usize) -> &Node {
+        &self.nodes[node]
+    }
+
+    pub fn get_mut(&mut self, node: usize) -> &mut Node {
+        &mut self.nodes[node]
+    }
+
+    /// Adds a node that was visited once, behind `edge` if it is not the root.
+    pub fn push(&mut self, edge: Option<usize>, to_move: Player, legal: &[Action], priors: &[f32]) -> usize {
+        let node = self.nodes.len();
+        assert!(node < CHILD as usize, "a tree has at most 2^30 nodes");
+        let first_edge = u32::try_from(self.action.len()).expect("a tree has at most 2^32 edges");
+        let edges = legal.len() as u16;
+        let (value, draw, visits, visited_mass, proven) = (0.0, 0.0, 1, 0.0, None);
+        self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, edges, to_move, proven });
+        let end = self.action.len() + legal.len();
+        self.action.extend_from_slice(legal);
+        self.prior.extend_from_slice(priors);
+        self.visits.resize(end, 0);
+        self.mean.resize(end, 0.0);
+        self.link.resize(end, Link::default());
+        if let Some(edge) = edge {
+            self.link[edge] = self.link[edge].with_child(node);
+        }
+        node
+    }
+
+    /// Writes down the exact result of an edge.
+    pub fn prove(&mut self, edge: usize, outcome: Outcome) {
+        self.link[edge] = self.link[edge].with_proven(outcome);
+        self.mean[edge] = match outcome {
+            Outcome::Draw => 0.0,
+            Outcome::Win(_) => outcome.value_for(Player::First) * f32::INFINITY,
+        };
+    }
+
+    /// Drops everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.truncate(0, 0);
+    }
+
+    /// Makes `root` the root: its subtree slides to the front, in its order, and the rest is dropped.
+    pub fn keep_subtree(&mut self, root: usize) {
+        // of each node that is kept: 1 + the new place of the edge that leads to it
+        self.moved.clear();
+        self.moved.resize(self.nodes.len(), 0);
+        let (mut nodes, mut edges) = (0, 0);
+        for old in root..self.nodes.len() {
+            match self.moved[old] as usize {
+                0 if old == root => {}
+                0 => continue,
+                edge => self.link[edge - 1] = self.link[edge - 1].with_child(nodes),
+            }
+            let range = self.nodes[old].range();
+            let end = edges + range.len();
+            self.prior.copy_within(range.clone(), edges);
+            self.visits.copy_within(range.clone(), edges);
+            self.mean.copy_within(range.clone(), edges);
+            self.link.copy_within(range.clone(), edges);
+            self.action.copy_within(range, edges);
+            for edge in edges..end {
+                if let Some(child) = self.link[edge].child() {
+                    self.moved[child] = edge as u32 + 1;
+                }
+            }
+            self.nodes[nodes] = Node { first_edge: edges as u32, ..self.nodes[old] };
+            (nodes, edges) = (nodes + 1, end);
+        }
+        self.truncate(nodes, edges);
+    }
+
+    fn truncate(&mut self, nodes: usize, edges: usize) {
+        self.nodes.truncate(nodes);
+        self.prior.truncate(edges);
+        self.visits.truncate(edges);
+        self.mean.truncate(edges);
+        self.link.truncate(edges);
+        self.action.truncate(edges);
+    }
+}

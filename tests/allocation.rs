@@ -1,0 +1,117 @@
+//! The hot loops allocate nothing but what the arrays of a tree grow by. A counter in front of the system's
+//! allocator counts for each thread apart, since tests run side by side.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use petteia::config::{Config, SearchConfig};
+use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::games::connect_four::ConnectFour;
+use petteia::random::{Purpose, Random, choose, stream};
+use petteia::search;
+use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform};
+use petteia::search::tree::Tree;
+use petteia::selfplay::{Generation, Monitor, play_shard};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// SAFETY: everything is left to the system's allocator; a counter without destructor is all that is added.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+fn game() -> (ConnectFour, GameIdentity) {
+    let game = ConnectFour::new(&GameOptions::default()).unwrap();
+    let identity = identity(&game, &GameOptions::default());
+    (game, identity)
+}
+
+/// Searches and plays a game in `tree`, which keeps its memory for the next; returns the allocations of the searches
+/// and of moving to the next position.
+fn play(game: &ConnectFour, tree: &mut Tree<ConnectFour>, random: &mut Random) -> usize {
+    let mut count = 0;
+    tree.restart(game.initial());
+    while game.outcome(tree.root()).is_none() {
+        let action = choose(random, &game.legal(tree.root()));
+        count += allocations(|| {
+            search::run(tree, &mut Uniform, 400, random);
+            tree.advance(action);
+        });
+    }
+    count
+}
+
+#[test]
+fn a_search_whose_memory_has_grown_allocates_nothing() {
+    let (game, _) = game();
+    for reuse_tree in [false, true] {
+        let config = SearchConfig { reuse_tree, ..SearchConfig::default() };
+        let mut tree = Tree::new(game.clone(), config, game.initial());
+        let random = || stream(1, Purpose::Opening, &[]);
+        assert!(play(&game, &mut tree, &mut random()) > 0, "the counter counts");
+        assert_eq!(play(&game, &mut tree, &mut random()), 0);
+    }
+}
+
+/// Counts what is allocated between its calls in turns in which no episode acted.
+#[derive(Default)]
+struct Watching {
+    last: Option<usize>,
+    turns: usize,
+    loud: usize,
+}
+
+impl Evaluator<ConnectFour> for Watching {
+    fn evaluate(&mut self, requests: &[Request<ConnectFour>], out: &mut Evaluations) {
+        self.turns += 1;
+        self.loud += self.last.is_some_and(|last| last != ALLOCATIONS.get()) as usize;
+        Uniform.evaluate(requests, out);
+        self.last = Some(ALLOCATIONS.get());
+    }
+}
+
+#[test]
+fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
+    let (game, identity) = game();
+    let config = Config::parse("test", "game.id = 'connect-four'", &[]).unwrap();
+    let (games, simulations) = (4, 2000);
+    let generation = Generation {
+        config: &config,
+        identity: &identity,
+        number: 1,
+        games,
+        simulations,
+        evaluator: "test".into(),
+    };
+    let mut evaluator = Watching::default();
+    let records =
+        play_shard(&game, &generation, 0..games, &mut evaluator, &Monitor::default(), &|_| true).unwrap();
+    let plies: usize = records.iter().map(|record| record.actions.len()).sum();
+    // a game acts and adds noise once a ply; six arrays and a path double from 4 to 2^20 at most
+    let most = 2 * plies + games * 7 * 18;
+    assert!(evaluator.loud <= most, "{} of {} turns allocate", evaluator.loud, evaluator.turns);
+    assert!(evaluator.turns > 10 * most, "{} turns prove nothing against {most}", evaluator.turns);
+}
