@@ -10,17 +10,14 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(target_arch = "aarch64")]
-use std::arch::aarch64 as arm;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64 as x86;
 use std::array::from_fn;
 
+use super::vector::{Aligned, BLOCK, Plain, Vector, vectors, vectors_mut};
 use super::weights::{Conv, Linear, Weights};
 use crate::game::Shape;
 
-/// Channels that lie side by side: a cache line of floats, to which buffers are aligned.
-const BLOCK: usize = 16;
 /// The widest tile that is compiled.
 const MAX_COLUMNS: usize = 10;
 
@@ -186,29 +183,6 @@ fn next_group(most: usize, left: usize) -> usize {
     if left >= most { most } else { left.min(2) }
 }
 
-/// Zeroed floats that start on a cache line.
-struct Aligned {
-    floats: Vec<f32>,
-    start: usize,
-    len: usize,
-}
-
-impl Aligned {
-    fn new(len: usize) -> Aligned {
-        let floats = vec![0.0; len + BLOCK];
-        let start = floats.as_ptr().align_offset(BLOCK * size_of::<f32>());
-        Aligned { floats, start, len }
-    }
-
-    fn as_ref(&self) -> &[f32] {
-        &self.floats[self.start..][..self.len]
-    }
-
-    fn as_mut(&mut self) -> &mut [f32] {
-        &mut self.floats[self.start..][..self.len]
-    }
-}
-
 /// `[channels, cells]` to `[blocks of channels, cells, BLOCK]`; what lies beyond the last channel is left as
 /// it is, for no layer reads it.
 fn to_blocks(planes: &[f32], cells: usize, to: &mut [f32]) {
@@ -278,65 +252,6 @@ fn run_avx2(layer: &Layer, from: &[f32], to: &mut [f32], finish: Finish) {
     run::<x86::__m256>(layer, from, to, finish);
 }
 
-/// A register of floats.
-trait Vector: Copy {
-    /// Registers that a tile may fill, so that its operands find room too.
-    const SUMS: usize;
-    /// `x * y + self`.
-    fn add_product(self, x: f32, y: Self) -> Self;
-    /// Lets NaN through, so that a broken network is noticed: a maximum with NaN is its second operand.
-    fn relu(self) -> Self;
-}
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-macro_rules! vector {
-    ($register:ty, $sums:expr, $splat:path, $mul_add:expr, $max:path) => {
-        // SAFETY: only `run` uses vectors, compiled for their instructions or where every CPU of the
-        // architecture has them.
-        impl Vector for $register {
-            const SUMS: usize = $sums;
-
-            #[inline(always)]
-            fn add_product(self, x: f32, y: Self) -> Self {
-                unsafe { ($mul_add)($splat(x), y, self) }
-            }
-
-            #[inline(always)]
-            fn relu(self) -> Self {
-                unsafe { $max($splat(0.0), self) }
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-vector!(x86::__m512, 24, x86::_mm512_set1_ps, x86::_mm512_fmadd_ps, x86::_mm512_max_ps);
-#[cfg(target_arch = "x86_64")]
-vector!(x86::__m256, 12, x86::_mm256_set1_ps, x86::_mm256_fmadd_ps, x86::_mm256_max_ps);
-#[cfg(target_arch = "aarch64")]
-vector!(arm::float32x4_t, 24, arm::vdupq_n_f32, |a, b, c| arm::vfmaq_f32(c, a, b), arm::vmaxq_f32);
-
-/// What every CPU of the architecture has.
-#[cfg(target_arch = "aarch64")]
-type Plain = arm::float32x4_t;
-#[cfg(not(target_arch = "aarch64"))]
-type Plain = [f32; 4];
-
-impl Vector for [f32; 4] {
-    const SUMS: usize = 12;
-
-    /// In two operations, for where they are not one instruction `f32::mul_add` is slow.
-    #[inline(always)]
-    fn add_product(self, x: f32, y: Self) -> Self {
-        from_fn(|lane| x * y[lane] + self[lane])
-    }
-
-    #[inline(always)]
-    fn relu(self) -> Self {
-        self.map(|x| if x < 0.0 { 0.0 } else { x })
-    }
-}
-
 /// Repeats the body for every column of a tile. The compiler keeps the sums in registers only if it sees
 /// constant indices, and long loops it does not unroll.
 macro_rules! unroll {
@@ -382,13 +297,6 @@ fn run<S: Vector>(layer: &Layer, from: &[f32], to: &mut [f32], finish: Finish) {
     }
 }
 
-/// Whole vectors of an [`Aligned`] buffer.
-#[inline(always)]
-fn vectors<S: Vector>(floats: &[f32]) -> &[S] {
-    // SAFETY: a vector is made of floats and, like them, has no invalid bits.
-    unsafe { floats.align_to().1 }
-}
-
 /// Computes, from `row`, `column` and `vector` on, `C` pixels and `V` vectors of output channels.
 #[inline(always)]
 fn tile<S: Vector, const C: usize, const V: usize>(
@@ -419,8 +327,7 @@ fn tile<S: Vector, const C: usize, const V: usize>(
         }
     }
     let lanes = size_of::<S>() / size_of::<f32>();
-    // SAFETY: a vector is made of floats and, like them, has no invalid bits.
-    let (_, to, _) = unsafe { to.align_to_mut::<S>() };
+    let to = vectors_mut::<S>(to);
     unroll!(0 1 2 3 4 5 6 7 8 9, COLUMN in C, {
         for (v, &sum) in sums[COLUMN].iter().enumerate() {
             let channel = (vector + v) * lanes;
