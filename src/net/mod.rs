@@ -1,9 +1,14 @@
 //! The policy/value network: encoded planes in, policy logits and win, draw, loss out.
 //!
 //! [`model`] is the burn module that training changes; [`weights`] its folded numbers; [`cpu`] the fused
-//! forward pass that self-play uses; [`evaluator`] joins a network to the search.
+//! forward pass that self-play uses; [`evaluator`] joins a network to the search. Training goes through
+//! burn too, but `autodiff` gives it one operation for its convolutions, which `conv` and `norm` compute.
 
+mod autodiff;
+mod conv;
 pub mod cpu;
 pub mod evaluator;
 pub mod model;
+mod norm;
+mod vector;
 pub mod weights;

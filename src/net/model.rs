@@ -14,6 +14,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use burn_store::{ModuleSnapshot, SafetensorsStore};
 use rand_distr::{Distribution, StandardNormal};
 
+use super::autodiff;
 use super::weights::{self, Weights};
 use crate::config::NetConfig;
 use crate::error::{Error, Result};
@@ -73,8 +74,39 @@ impl NormedConv {
         }
     }
 
-    fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        self.norm.forward(self.conv.forward(x))
+    /// Whether this is one operation, of `[n, h, w, channels]`: in training on the CPU.
+    fn is_fused(&self, device: &Device) -> bool {
+        autodiff::applies(device) && self.norm.training.is_enabled()
+    }
+
+    /// `relu(norm(conv(x)) + skip)`
+    fn forward(&self, x: Tensor<4>, skip: Option<Tensor<4>>) -> Tensor<4> {
+        if self.is_fused(&x.device()) {
+            return self.train(x, skip);
+        }
+        let x = self.norm.forward(self.conv.forward(x));
+        relu(match skip {
+            Some(skip) => x + skip,
+            None => x,
+        })
+    }
+
+    /// The same as one operation, and the running statistics as burn's batch norm updates them.
+    fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>) -> Tensor<4> {
+        let factors = [self.norm.gamma.val(), self.norm.beta.val()];
+        let normed = autodiff::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip);
+        let momentum = self.norm.momentum;
+        for (running, of_batch) in
+            [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]
+        {
+            let kept = running.value_sync().to_device(&of_batch.device()).mul_scalar(1.0 - momentum);
+            running.update(kept.add(of_batch.mul_scalar(momentum)).detach());
+        }
+        normed.y
+    }
+
+    fn outputs(&self) -> usize {
+        self.conv.weight.dims()[0]
     }
 
     /// Norm and convolution as one convolution: valid for running statistics only.
@@ -125,12 +157,15 @@ impl Network {
     /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
     /// for the player to move). Batch statistics on an autodiff device, running ones after [`Network::snapshot`].
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
-        let mut x = relu(self.stem.forward(planes)); // [n, filters, h, w]
+        let fused = self.stem.is_fused(&planes.device());
+        let planes = if fused { autodiff::channels_last(planes) } else { planes };
+        let mut x = self.stem.forward(planes, None); // [n, filters, h, w]; fused: [n, h, w, filters]
         for block in &self.blocks {
-            let y = relu(block.first.forward(x.clone()));
-            x = relu(block.second.forward(y) + x);
+            let y = block.first.forward(x.clone(), None);
+            x = block.second.forward(y, Some(x));
         }
-        let p = relu(self.policy_hidden.forward(x.clone()));
+        let back = |x: Tensor<4>, channels| if fused { autodiff::planes(x, channels) } else { x };
+        let p = back(self.policy_hidden.forward(x.clone(), None), self.policy_hidden.outputs());
         let mut logits = Vec::new();
         if let Some(conv) = &self.policy_planes {
             logits.push(conv.forward(p.clone()).flatten(1, 3)); // [n, planes * h * w]
@@ -139,7 +174,8 @@ impl Network {
             let features: Tensor<2> = relu(extras.conv.forward(p)).flatten(1, 3);
             logits.push(extras.linear.forward(features));
         }
-        let v: Tensor<2> = relu(self.value_conv.forward(x)).flatten(1, 3);
+        let v = back(self.value_conv.forward(x, None), self.value_conv.outputs());
+        let v: Tensor<2> = v.flatten(1, 3);
         let wdl = self.value_out.forward(relu(self.value_hidden.forward(v)));
         (Tensor::cat(logits, 1), wdl)
     }

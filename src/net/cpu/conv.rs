@@ -6,8 +6,9 @@
 //! all tiles of all positions; on boards of odd size the last tiles reach over the edge and only what lies on
 //! the board is stored. Whatever has fewer products is taken.
 
-use super::matrix::{Finish, Matrix, Packing, Rows, finished, multiply};
-use super::vector::{Aligned, LINE, Vector};
+use super::matrix::{Finish, Matrix, Rows, finished};
+use super::products::{Packing, Products, Work};
+use crate::net::vector::{Aligned, BLOCK, Vector};
 use crate::net::weights::Conv;
 
 /// Products of a tile of 2x2 squares.
@@ -83,7 +84,7 @@ impl Conv3 {
                 filter(input, output)[tap]
             }),
         };
-        Conv3 { matrix, stride: inputs.next_multiple_of(LINE), winograd: better }
+        Conv3 { matrix, stride: inputs.next_multiple_of(BLOCK), winograd: better }
     }
 
     /// Floats of a square of the input.
@@ -104,7 +105,7 @@ impl Conv3 {
     ) -> Transformed {
         let most = |floats: fn(&Conv3) -> usize| {
             let widest = convs.clone().map(floats).max().unwrap_or(0);
-            Aligned::new(FREQUENCIES * (board.tiles() * positions * widest + LINE))
+            Aligned::new(FREQUENCIES * (board.tiles() * positions * widest + BLOCK))
         };
         Transformed { input: most(|conv| conv.stride), output: most(|conv| conv.matrix.stride()) }
     }
@@ -122,76 +123,82 @@ fn frequency(filter: &[f32], frequency: usize) -> f32 {
     (0..9).map(|tap| row[tap / 3] * column[tap % 3] * f64::from(filter[tap])).sum::<f64>() as f32
 }
 
-/// Applies a convolution to `positions` padded boards. `S` computes the direct form, `W` Winograd's.
-///
-/// # Safety
-/// `conv` was packed for `S` and `W`; `from` and `to` hold as many padded boards of its strides.
-#[inline(always)]
-pub(super) unsafe fn convolve<S: Vector, W: Vector>(
-    conv: &Conv3,
-    board: Board,
-    positions: usize,
-    from: &Aligned,
-    to: &mut Aligned,
-    between: &mut Transformed,
-    finish: Finish,
-) {
-    let (from, to) = (from.as_ref(), to.as_mut());
-    let squares = positions * board.padded();
-    assert!(from.len() >= squares * conv.stride && to.len() >= squares * conv.stride(), "whole boards");
-    // SAFETY: asserted above; the rest is the caller's.
-    unsafe {
-        match conv.winograd {
-            true => {
-                let tiles = positions * board.tiles();
-                transform::<W>(conv, board, tiles, from, between);
-                products::<W>(conv, tiles, between);
-                finish_tiles::<W>(conv, board, tiles, between, to, finish);
-            }
-            false => direct::<S>(conv, board, positions, from, to, finish),
+impl Conv3 {
+    /// Applies the convolution to `positions` padded boards.
+    pub(super) fn apply(
+        &self,
+        board: Board,
+        positions: usize,
+        from: &Aligned,
+        to: &mut Aligned,
+        between: &mut Transformed,
+        finish: Finish,
+    ) {
+        let (from, to) = (from.as_ref(), to.as_mut());
+        let squares = positions * board.padded();
+        assert!(from.len() >= squares * self.stride && to.len() >= squares * self.stride(), "whole boards");
+        if !self.winograd {
+            return self.direct(board, positions, from, to, finish);
+        }
+        let (conv, tiles, packing) = (self, positions * board.tiles(), self.matrix.packing);
+        // SAFETY: packed so; the boards' lengths were asserted above.
+        unsafe {
+            packing.run(Transform { conv, board, tiles, from, between });
+            self.products(tiles, between);
+            packing.run(FinishTiles { conv, board, tiles, between, to, finish });
         }
     }
-}
 
-/// # Safety
-/// As [`convolve`].
-#[inline(always)]
-unsafe fn direct<S: Vector>(
-    conv: &Conv3,
-    board: Board,
-    positions: usize,
-    from: &[f32],
-    to: &mut [f32],
-    finish: Finish,
-) {
-    let (pitch, stride) = (board.pitch(), conv.stride());
-    let taps: [usize; 9] = std::array::from_fn(|tap| (tap / 3 * pitch + tap % 3) * conv.stride);
-    for (position, row) in
-        (0..positions).flat_map(|position| (0..board.height).map(move |row| (position, row)))
-    {
-        let corner = position * board.padded() + row * pitch;
-        let rows = Rows {
-            count: board.width,
-            from: from[corner * conv.stride..].as_ptr().cast(),
-            from_stride: conv.stride,
-            taps: &taps,
-            to: to[(corner + pitch + 1) * stride..].as_mut_ptr(),
-            to_stride: stride,
-        };
-        // SAFETY: the caller's.
-        unsafe { multiply::<S>(&conv.matrix, 0, rows, finish) };
+    fn direct(&self, board: Board, positions: usize, from: &[f32], to: &mut [f32], finish: Finish) {
+        let (pitch, stride) = (board.pitch(), self.stride());
+        let taps: [usize; 9] = std::array::from_fn(|tap| (tap / 3 * pitch + tap % 3) * self.stride);
+        for (position, row) in
+            (0..positions).flat_map(|position| (0..board.height).map(move |row| (position, row)))
+        {
+            let corner = position * board.padded() + row * pitch;
+            let rows = Rows {
+                count: board.width,
+                from: from[corner * self.stride..].as_ptr().cast(),
+                from_stride: self.stride,
+                taps: &taps,
+                to: to[(corner + pitch + 1) * stride..].as_mut_ptr(),
+                to_stride: stride,
+            };
+            // SAFETY: the row and its neighbours lie on a padded board.
+            unsafe { self.matrix.multiply(0, rows, finish) };
+        }
+    }
+
+    /// The 16 matrix products.
+    fn products(&self, tiles: usize, between: &mut Transformed) {
+        let pack = self.matrix.packing.pack;
+        let (input, output) = (input_plane(self, tiles), output_plane(self, tiles));
+        assert!(between.output.as_ref().len() >= FREQUENCIES * output, "a scratch of another network");
+        assert!(between.input.as_ref().len() >= FREQUENCIES * input, "a scratch of another network");
+        for frequency in 0..FREQUENCIES {
+            let rows = Rows {
+                count: tiles,
+                from: between.input.as_ref()[frequency * input..].as_ptr().cast(),
+                from_stride: self.stride / pack,
+                taps: &[0],
+                to: between.output.as_mut()[frequency * output..].as_mut_ptr(),
+                to_stride: self.stride(),
+            };
+            // SAFETY: both buffers hold as many planes.
+            unsafe { self.matrix.multiply(frequency, rows, Finish::Sum) };
+        }
     }
 }
 
 /// Words between the frequencies of the transformed input: never a power of two, for a cache's sake.
 #[inline(always)]
-fn input_plane<W: Vector>(conv: &Conv3, tiles: usize) -> usize {
-    tiles * conv.stride / W::PACK + LINE
+fn input_plane(conv: &Conv3, tiles: usize) -> usize {
+    tiles * conv.stride / conv.matrix.packing.pack + BLOCK
 }
 
 #[inline(always)]
 fn output_plane(conv: &Conv3, tiles: usize) -> usize {
-    tiles * conv.matrix.stride() + LINE
+    tiles * conv.matrix.stride() + BLOCK
 }
 
 /// The first padded square of a tile.
@@ -203,41 +210,47 @@ fn corner(board: Board, tile: usize) -> usize {
 }
 
 /// `B^T d B` of every tile. Two of a tile's four columns are those of its neighbour.
-///
-/// # Safety
-/// As [`convolve`].
-#[inline(always)]
-unsafe fn transform<W: Vector>(
-    conv: &Conv3,
+struct Transform<'a> {
+    conv: &'a Conv3,
     board: Board,
     tiles: usize,
-    from: &[f32],
-    between: &mut Transformed,
-) {
-    let plane = input_plane::<W>(conv, tiles);
-    assert!(between.input.as_ref().len() >= FREQUENCIES * plane, "a scratch of another network");
-    let pitch = board.pitch() * conv.stride;
-    for first in (0..tiles).step_by(board.tile_columns()) {
-        let row = from[corner(board, first) * conv.stride..].as_ptr();
-        for channel in (0..conv.stride).step_by(W::LANES) {
-            // SAFETY: the patches lie on padded boards, whose size the caller checked; so are the planes.
-            unsafe {
-                let at = row.add(channel);
-                let mut to = between.input.as_mut().as_mut_ptr().cast::<u32>();
-                to = to.add((first * conv.stride + channel) / W::PACK);
-                let (mut a, mut b) = (column::<W>(at, pitch), column::<W>(at.add(conv.stride), pitch));
-                for tile in 0..board.tile_columns() {
-                    let at = at.add((2 * tile + 2) * conv.stride);
-                    let (c, d) = (column::<W>(at, pitch), column::<W>(at.add(conv.stride), pitch));
-                    for row in 0..4 {
-                        let to = to.add(4 * row * plane);
-                        a[row].sub(c[row]).store_operands(to);
-                        b[row].add(c[row]).store_operands(to.add(plane));
-                        c[row].sub(b[row]).store_operands(to.add(2 * plane));
-                        b[row].sub(d[row]).store_operands(to.add(3 * plane));
+    from: &'a [f32],
+    between: &'a mut Transformed,
+}
+
+impl Work for Transform<'_> {
+    #[inline(always)]
+    unsafe fn run<T: Products>(self) {
+        let Transform { conv, board, tiles, from, between } = self;
+        let plane = input_plane(conv, tiles);
+        assert!(between.input.as_ref().len() >= FREQUENCIES * plane, "a scratch of another network");
+        let pitch = board.pitch() * conv.stride;
+        for first in (0..tiles).step_by(board.tile_columns()) {
+            let row = from[corner(board, first) * conv.stride..].as_ptr();
+            for channel in (0..conv.stride).step_by(T::Register::LANES) {
+                // SAFETY: the patches lie on padded boards, whose size the caller checked; so are the planes.
+                unsafe {
+                    let at = row.add(channel);
+                    let mut to = between.input.as_mut().as_mut_ptr().cast::<u32>();
+                    to = to.add((first * conv.stride + channel) / T::PACK);
+                    let (mut a, mut b) =
+                        (column::<T::Register>(at, pitch), column::<T::Register>(at.add(conv.stride), pitch));
+                    for tile in 0..board.tile_columns() {
+                        let at = at.add((2 * tile + 2) * conv.stride);
+                        let (c, d) = (
+                            column::<T::Register>(at, pitch),
+                            column::<T::Register>(at.add(conv.stride), pitch),
+                        );
+                        for row in 0..4 {
+                            let to = to.add(4 * row * plane);
+                            T::store_operands(a[row].sub(c[row]), to);
+                            T::store_operands(b[row].add(c[row]), to.add(plane));
+                            T::store_operands(c[row].sub(b[row]), to.add(2 * plane));
+                            T::store_operands(b[row].sub(d[row]), to.add(3 * plane));
+                        }
+                        to = to.add(conv.stride / T::PACK);
+                        (a, b) = (c, d);
                     }
-                    to = to.add(conv.stride / W::PACK);
-                    (a, b) = (c, d);
                 }
             }
         }
@@ -258,65 +271,48 @@ unsafe fn column<W: Vector>(at: *const f32, pitch: usize) -> [W; 4] {
     }
 }
 
-/// # Safety
-/// As [`convolve`].
-#[inline(always)]
-unsafe fn products<W: Vector>(conv: &Conv3, tiles: usize, between: &mut Transformed) {
-    let (input, output) = (input_plane::<W>(conv, tiles), output_plane(conv, tiles));
-    assert!(between.output.as_ref().len() >= FREQUENCIES * output, "a scratch of another network");
-    for frequency in 0..FREQUENCIES {
-        // SAFETY: both buffers hold as many planes.
-        unsafe {
-            let rows = Rows {
-                count: tiles,
-                from: between.input.as_ref().as_ptr().cast::<u32>().add(frequency * input),
-                from_stride: conv.stride / W::PACK,
-                taps: &[0],
-                to: between.output.as_mut().as_mut_ptr().add(frequency * output),
-                to_stride: conv.matrix.stride(),
-            };
-            multiply::<W>(&conv.matrix, frequency, rows, Finish::Sum);
-        }
-    }
-}
-
 /// `A^T m A` of every tile, bias, skip connection and ReLU; squares beyond the edge are not stored.
-///
-/// # Safety
-/// As [`convolve`].
-#[inline(always)]
-unsafe fn finish_tiles<W: Vector>(
-    conv: &Conv3,
+struct FinishTiles<'a> {
+    conv: &'a Conv3,
     board: Board,
     tiles: usize,
-    between: &Transformed,
-    to: &mut [f32],
+    between: &'a Transformed,
+    to: &'a mut [f32],
     finish: Finish,
-) {
-    let (plane, stride) = (output_plane(conv, tiles), conv.matrix.stride());
-    for tile in 0..tiles {
-        let on_board = tile % board.tiles();
-        let (row, column) = (on_board / board.tile_columns() * 2, on_board % board.tile_columns() * 2);
-        let (two_rows, two_columns) = (row + 1 < board.height, column + 1 < board.width);
-        let square = tile / board.tiles() * board.padded() + board.padded_square(row, column);
-        // SAFETY: the tile lies on a padded board, whose size the caller checked; so are the planes.
-        unsafe {
-            let from = between.output.as_ref().as_ptr().add(tile * stride);
-            let to = to.as_mut_ptr().add(square * stride);
-            for channel in (0..conv.matrix.outputs).step_by(W::LANES) {
-                let bias = conv.matrix.bias().as_ptr().add(channel).cast::<W>().read();
-                let [mut upper, mut lower] = [[W::zero(); 4]; 2];
-                for column in 0..4 {
-                    let from = from.add(column * plane + channel);
-                    let (a, b) = (from.cast::<W>().read(), from.add(4 * plane).cast::<W>().read());
-                    let c = from.add(8 * plane).cast::<W>().read();
-                    upper[column] = a.add(b).add(c);
-                    lower[column] = b.sub(c).sub(from.add(12 * plane).cast::<W>().read());
-                }
-                let to = to.add(channel);
-                store(upper, bias, to, stride, two_columns, finish);
-                if two_rows {
-                    store(lower, bias, to.add(board.pitch() * stride), stride, two_columns, finish);
+}
+
+impl Work for FinishTiles<'_> {
+    #[inline(always)]
+    unsafe fn run<T: Products>(self) {
+        let FinishTiles { conv, board, tiles, between, to, finish } = self;
+        let (plane, stride) = (output_plane(conv, tiles), conv.matrix.stride());
+        for tile in 0..tiles {
+            let on_board = tile % board.tiles();
+            let (row, column) = (on_board / board.tile_columns() * 2, on_board % board.tile_columns() * 2);
+            let (two_rows, two_columns) = (row + 1 < board.height, column + 1 < board.width);
+            let square = tile / board.tiles() * board.padded() + board.padded_square(row, column);
+            // SAFETY: the tile lies on a padded board, whose size the caller checked; so are the planes.
+            unsafe {
+                let from = between.output.as_ref().as_ptr().add(tile * stride);
+                let to = to.as_mut_ptr().add(square * stride);
+                for channel in (0..conv.matrix.outputs).step_by(T::Register::LANES) {
+                    let bias = conv.matrix.bias().as_ptr().add(channel).cast::<T::Register>().read();
+                    let [mut upper, mut lower] = [[T::Register::splat(0.0); 4]; 2];
+                    for column in 0..4 {
+                        let from = from.add(column * plane + channel);
+                        let (a, b) = (
+                            from.cast::<T::Register>().read(),
+                            from.add(4 * plane).cast::<T::Register>().read(),
+                        );
+                        let c = from.add(8 * plane).cast::<T::Register>().read();
+                        upper[column] = a.add(b).add(c);
+                        lower[column] = b.sub(c).sub(from.add(12 * plane).cast::<T::Register>().read());
+                    }
+                    let to = to.add(channel);
+                    store(upper, bias, to, stride, two_columns, finish);
+                    if two_rows {
+                        store(lower, bias, to.add(board.pitch() * stride), stride, two_columns, finish);
+                    }
                 }
             }
         }

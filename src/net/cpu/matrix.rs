@@ -5,13 +5,15 @@
 //! sums of a tile of rows times a few vectors of outputs stay in registers while all taps and channels run,
 //! in the same order whatever the tile, so that a result does not depend on what stands beside it.
 
-use super::vector::{Aligned, LINE, Vector, bf16};
+use super::products::{Packing, Products, Work, bf16};
+use crate::net::vector::{Aligned, BLOCK, Vector};
 
 /// Rows of the tallest tile that is compiled.
 const MAX_ROWS: usize = 12;
 
 /// Weights of a layer and its bias.
 pub(super) struct Matrix {
+    pub(super) packing: Packing,
     /// Words of operands of a tap.
     words: usize,
     /// Columns, filled up to whole vectors.
@@ -23,28 +25,6 @@ pub(super) struct Matrix {
     len: usize,
     /// `[outputs]`.
     bias: Aligned,
-}
-
-/// What the weights are packed for.
-#[derive(Clone, Copy)]
-pub(super) struct Packing {
-    /// [`Vector::LANES`].
-    pub(super) lanes: usize,
-    /// [`Vector::SUMS`].
-    pub(super) sums: usize,
-    /// [`Vector::PACK`].
-    pub(super) pack: usize,
-}
-
-impl Packing {
-    pub(super) const fn of<S: Vector>() -> Packing {
-        Packing { lanes: S::LANES, sums: S::SUMS, pack: S::PACK }
-    }
-
-    /// Vectors of a tile when `left` are left of a layer.
-    fn group(self, left: usize) -> usize {
-        group(self.sums, left)
-    }
 }
 
 /// Two vectors make the most of few registers, four need the fewest reads.
@@ -61,7 +41,7 @@ impl Matrix {
         bias: &[f32],
         weight: impl Fn([usize; 4]) -> f32,
     ) -> Matrix {
-        let Packing { lanes, pack, .. } = packing;
+        let Packing { lanes, sums, pack, .. } = packing;
         let outputs = bias.len().next_multiple_of(lanes);
         let words = inputs.div_ceil(pack);
         let len = outputs * taps * words;
@@ -74,9 +54,9 @@ impl Matrix {
         for matrix in 0..count {
             let mut first = 0;
             while first < outputs {
-                let group = first..first + packing.group((outputs - first) / lanes) * lanes;
+                let columns = first..first + group(sums, (outputs - first) / lanes) * lanes;
                 for (tap, word) in (0..taps).flat_map(|tap| (0..words).map(move |word| (tap, word))) {
-                    for (output, slot) in group.clone().zip(&mut slots) {
+                    for (output, slot) in columns.clone().zip(&mut slots) {
                         let half = |i| u32::from(bf16(known([matrix, tap, word * 2 + i, output])));
                         *slot = match pack {
                             1 => known([matrix, tap, word, output]),
@@ -84,12 +64,12 @@ impl Matrix {
                         };
                     }
                 }
-                first = group.end;
+                first = columns.end;
             }
         }
         let mut filled = Aligned::new(outputs);
-        filled.fill(bias.iter().copied());
-        Matrix { words, outputs, weight: packed, len, bias: filled }
+        filled.as_mut()[..bias.len()].copy_from_slice(bias);
+        Matrix { packing, words, outputs, weight: packed, len, bias: filled }
     }
 
     pub(super) fn bias(&self) -> &[f32] {
@@ -98,7 +78,7 @@ impl Matrix {
 
     /// Floats between rows of the outputs.
     pub(super) fn stride(&self) -> usize {
-        self.outputs.next_multiple_of(LINE)
+        self.outputs.next_multiple_of(BLOCK)
     }
 }
 
@@ -143,52 +123,70 @@ macro_rules! unroll {
     };
 }
 
-/// Multiplies `rows` by the matrix `which`.
-///
-/// # Safety
-/// The rows can be read and written as `matrix` and `rows` say, `to` and its stride are multiples of a vector.
-#[inline(always)]
-pub(super) unsafe fn multiply<S: Vector>(matrix: &Matrix, which: usize, rows: Rows, finish: Finish) {
-    let vectors = matrix.outputs / S::LANES;
-    let weights = matrix.weight.as_ref()[which * matrix.len..][..matrix.len].as_ptr().cast::<S>();
-    let mut vector = 0;
-    while vector < vectors {
-        let group = group(S::SUMS, vectors - vector);
-        // Tiles of nearly the same height: a low one would wait for its own sums.
-        let tiles = rows.count.div_ceil((S::SUMS / group).min(MAX_ROWS));
-        let mut first = 0;
-        for tile in 0..tiles {
-            let next = rows.count * (tile + 1) / tiles;
-            // Compiled are only the tiles that fit into the registers.
-            macro_rules! with_constants {
-                ($([$rows:literal $vectors:literal])*) => {
-                    match (next - first, group) {
-                        $(($rows, $vectors) if const { $rows * $vectors <= S::SUMS } =>
-                            // SAFETY: the caller's.
-                            unsafe { self::tile::<S, $rows, $vectors>(matrix, weights, rows, first, vector, finish) },)*
-                        size => unreachable!("no tile of {size:?}"),
-                    }
-                };
+impl Matrix {
+    /// Multiplies `rows` by the matrix `which`.
+    ///
+    /// # Safety
+    /// The rows can be read and written as they say, `to` and its stride are multiples of a vector.
+    pub(super) unsafe fn multiply(&self, which: usize, rows: Rows, finish: Finish) {
+        // SAFETY: the matrix was packed so; the rest is the caller's.
+        unsafe { self.packing.run(Multiply { matrix: self, which, rows, finish }) }
+    }
+}
+
+struct Multiply<'a> {
+    matrix: &'a Matrix,
+    which: usize,
+    rows: Rows<'a>,
+    finish: Finish,
+}
+
+impl Work for Multiply<'_> {
+    #[inline(always)]
+    unsafe fn run<P: Products>(self) {
+        let Multiply { matrix, which, rows, finish } = self;
+        let vectors = matrix.outputs / P::Register::LANES;
+        let weights =
+            matrix.weight.as_ref()[which * matrix.len..][..matrix.len].as_ptr().cast::<P::Register>();
+        let mut vector = 0;
+        while vector < vectors {
+            let group = group(P::Register::SUMS, vectors - vector);
+            // Tiles of nearly the same height: a low one would wait for its own sums.
+            let tiles = rows.count.div_ceil((P::Register::SUMS / group).min(MAX_ROWS));
+            let mut first = 0;
+            for tile in 0..tiles {
+                let next = rows.count * (tile + 1) / tiles;
+                // Compiled are only the tiles that fit into the registers.
+                macro_rules! with_constants {
+                    ($([$rows:literal $vectors:literal])*) => {
+                        match (next - first, group) {
+                            $(($rows, $vectors) if const { $rows * $vectors <= P::Register::SUMS } =>
+                                // SAFETY: the caller's.
+                                unsafe { self::tile::<P, $rows, $vectors>(matrix, weights, rows, first, vector, finish) },)*
+                            size => unreachable!("no tile of {size:?}"),
+                        }
+                    };
+                }
+                with_constants! {
+                    [1 1] [2 1] [3 1] [4 1] [5 1] [6 1] [7 1] [8 1] [9 1] [10 1] [11 1] [12 1]
+                    [1 2] [2 2] [3 2] [4 2] [5 2] [6 2] [7 2] [8 2] [9 2] [10 2] [11 2] [12 2]
+                    [1 4] [2 4] [3 4] [4 4] [5 4] [6 4]
+                }
+                first = next;
             }
-            with_constants! {
-                [1 1] [2 1] [3 1] [4 1] [5 1] [6 1] [7 1] [8 1] [9 1] [10 1] [11 1] [12 1]
-                [1 2] [2 2] [3 2] [4 2] [5 2] [6 2] [7 2] [8 2] [9 2] [10 2] [11 2] [12 2]
-                [1 4] [2 4] [3 4] [4 4] [5 4] [6 4]
-            }
-            first = next;
+            vector += group;
         }
-        vector += group;
     }
 }
 
 /// `R` rows from `first` on times `V` vectors of outputs from `vector` on.
 ///
 /// # Safety
-/// As [`multiply`].
+/// As [`Matrix::multiply`].
 #[inline(always)]
-unsafe fn tile<S: Vector, const R: usize, const V: usize>(
+unsafe fn tile<P: Products, const R: usize, const V: usize>(
     matrix: &Matrix,
-    weights: *const S,
+    weights: *const P::Register,
     rows: Rows,
     first: usize,
     vector: usize,
@@ -197,24 +195,24 @@ unsafe fn tile<S: Vector, const R: usize, const V: usize>(
     // SAFETY: the caller's: everything read and written lies in the rows and in the matrix.
     unsafe {
         let mut weights = weights.add(vector * rows.taps.len() * matrix.words);
-        let mut sums = [[S::zero(); V]; R];
+        let mut sums = [[P::Register::splat(0.0); V]; R];
         let from = rows.from.add(first * rows.from_stride);
         for &tap in rows.taps {
             let from = from.add(tap);
             for word in 0..matrix.words {
-                let weight: [S; V] = weights.cast::<[S; V]>().read();
+                let weight: [P::Register; V] = weights.cast::<[P::Register; V]>().read();
                 weights = weights.add(V);
                 unroll!(0 1 2 3 4 5 6 7 8 9 10 11, ROW in R, {
                     let x = from.add(ROW * rows.from_stride + word).read();
                     for v in 0..V {
-                        sums[ROW][v] = sums[ROW][v].product(x, weight[v]);
+                        sums[ROW][v] = P::product(sums[ROW][v], x, weight[v]);
                     }
                 });
             }
         }
-        let bias = matrix.bias.as_ref().as_ptr().cast::<S>().add(vector);
+        let bias = matrix.bias.as_ref().as_ptr().cast::<P::Register>().add(vector);
         unroll!(0 1 2 3 4 5 6 7 8 9 10 11, ROW in R, {
-            let to = rows.to.add((first + ROW) * rows.to_stride).cast::<S>().add(vector);
+            let to = rows.to.add((first + ROW) * rows.to_stride).cast::<P::Register>().add(vector);
             for (v, &sum) in sums[ROW].iter().enumerate() {
                 let slot = to.add(v);
                 let biased = || sum.add(bias.add(v).read());

@@ -12,16 +12,14 @@
 
 mod conv;
 mod matrix;
+mod products;
 #[cfg(test)]
 mod tests;
-mod vector;
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64 as x86;
-
-use self::conv::{Board, Conv3, Transformed, convolve};
-use self::matrix::{Finish, Matrix, Packing, Rows, multiply};
-use self::vector::{Aligned, LINE, Portable, Vector};
+use self::conv::{Board, Conv3, Transformed};
+use self::matrix::{Finish, Matrix, Rows};
+use self::products::Packing;
+use super::vector::{Aligned, BLOCK, Isa};
 use super::weights::{Conv, Linear, Weights};
 use crate::config::Precision;
 use crate::game::Shape;
@@ -35,7 +33,6 @@ const MAX_GROUP: usize = 32;
 pub struct CpuNet {
     shape: Shape,
     board: Board,
-    isa: Isa,
     /// Positions that go through the layers together.
     group: usize,
     stem: Conv3,
@@ -76,19 +73,18 @@ pub struct Wanted<'a> {
 impl CpuNet {
     /// Whether this CPU has the instructions for a precision.
     pub fn has(precision: Precision) -> bool {
-        !Isa::here(precision).is_empty()
+        precision == Precision::F32 || Isa::has_bf16()
     }
 
     /// Packs `weights` for the widest vectors that this CPU has; `None` where it lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
-        let isa = Isa::here(precision).into_iter().next()?;
-        Some(CpuNet::with_isa(weights, isa))
+        CpuNet::has(precision).then(|| CpuNet::with_isa(weights, Isa::widest(), precision))
     }
 
-    fn with_isa(weights: &Weights, isa: Isa) -> CpuNet {
+    fn with_isa(weights: &Weights, isa: Isa, precision: Precision) -> CpuNet {
         let shape = weights.shape;
         let (cells, board) = (shape.cells(), Board { height: shape.height, width: shape.width });
-        let (plain, tower) = (isa.plain, isa.tower);
+        let (plain, tower) = (Packing::new(isa, Precision::F32), Packing::new(isa, precision));
         let conv3 = |conv: &Conv| Conv3::new(conv, board, plain, tower);
         let conv = |conv: &Conv| Dense::conv(conv, plain);
         let linear = |linear: &Linear, from: &Dense, cells: usize| Dense::linear(linear, from, cells, plain);
@@ -113,7 +109,6 @@ impl CpuNet {
             value_out: linear(&weights.value_out, &value_hidden, 1),
             value_conv,
             value_hidden,
-            isa,
         }
     }
 
@@ -160,7 +155,7 @@ impl CpuNet {
             let next = batch * (group + 1) / groups;
             let ends = &wanted.ends[first..next];
             let end = ends[ends.len() - 1];
-            let job = Group {
+            let part = Group {
                 planes: &planes[first * input_len..next * input_len],
                 actions: &wanted.actions[begin..end],
                 ends,
@@ -168,8 +163,7 @@ impl CpuNet {
                 logits: &mut logits[begin..end],
                 wdl: &mut wdl[first * 3..next * 3],
             };
-            // SAFETY: `Isa::here` alone makes an Isa, and only where the CPU has its instructions.
-            unsafe { (self.isa.evaluate)(self, scratch, job) };
+            evaluate(self, scratch, part);
             (first, begin) = (next, end);
         }
     }
@@ -199,7 +193,7 @@ impl Dense {
     fn conv(conv: &Conv, packing: Packing) -> Dense {
         let &Conv { inputs, outputs, kernel, ref weight, ref bias } = conv;
         assert_eq!((kernel, weight.len()), (1, outputs * inputs), "weights of a 1x1 convolution");
-        let stride = inputs.next_multiple_of(LINE);
+        let stride = inputs.next_multiple_of(BLOCK);
         let mut by_output = vec![0.0; outputs * stride];
         for (row, weight) in by_output.chunks_exact_mut(stride).zip(weight.chunks_exact(inputs)) {
             row[..inputs].copy_from_slice(weight);
@@ -225,89 +219,21 @@ impl Dense {
     }
 }
 
-/// [`evaluate`] compiled for an instruction set.
-struct Isa {
-    tower: Packing,
-    /// Of all other layers.
-    plain: Packing,
-    evaluate: unsafe fn(&CpuNet, &mut Scratch, Group),
-}
-
-impl Isa {
-    fn new<S: Vector, W: Vector>(evaluate: unsafe fn(&CpuNet, &mut Scratch, Group)) -> Isa {
-        Isa { tower: Packing::of::<W>(), plain: Packing::of::<S>(), evaluate }
-    }
-
-    /// What this CPU has of a precision, widest first.
-    fn here(precision: Precision) -> Vec<Isa> {
-        let mut here = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let avx512 = avx2 && is_x86_feature_detected!("avx512f");
-            if avx512 && precision == Precision::Bf16 && is_x86_feature_detected!("avx512bf16") {
-                here.push(Isa::new::<x86::__m512, vector::Bf16>(evaluate_bf16));
-            }
-            if avx512 && precision == Precision::F32 {
-                here.push(Isa::new::<x86::__m512, x86::__m512>(evaluate_avx512));
-            }
-            if avx2 && precision == Precision::F32 {
-                here.push(Isa::new::<x86::__m256, x86::__m256>(evaluate_avx2));
-            }
-        }
-        if precision == Precision::F32 {
-            here.push(Isa::new::<Portable, Portable>(evaluate::<Portable, Portable>));
-        }
-        here
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
-fn evaluate_bf16(net: &CpuNet, scratch: &mut Scratch, group: Group) {
-    // SAFETY: `net` was packed for these vectors.
-    unsafe { evaluate::<x86::__m512, vector::Bf16>(net, scratch, group) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-fn evaluate_avx512(net: &CpuNet, scratch: &mut Scratch, group: Group) {
-    // SAFETY: `net` was packed for these vectors.
-    unsafe { evaluate::<x86::__m512, x86::__m512>(net, scratch, group) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn evaluate_avx2(net: &CpuNet, scratch: &mut Scratch, group: Group) {
-    // SAFETY: `net` was packed for these vectors.
-    unsafe { evaluate::<x86::__m256, x86::__m256>(net, scratch, group) }
-}
-
-// Everything below is inlined into the functions above, to be compiled for their instructions.
-
-/// Evaluates a group of at most [`CpuNet::group`] positions; `W` computes the tower, `S` the rest.
-///
-/// # Safety
-/// `net` was packed for `S` and `W`, and the CPU has their instructions.
-#[inline(always)]
-unsafe fn evaluate<S: Vector, W: Vector>(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+/// Evaluates a group of at most [`CpuNet::group`] positions.
+fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
     let Scratch { input, tower: [x, y], between, .. } = scratch;
     let (positions, board) = (group.ends.len(), net.board);
     write_planes(net, group.planes, input.as_mut());
-    // SAFETY: the caller's.
-    unsafe {
-        convolve::<S, W>(&net.stem, board, positions, input, x, between, Finish::Relu);
-        for [a, b] in &net.blocks {
-            convolve::<S, W>(a, board, positions, x, y, between, Finish::Relu);
-            convolve::<S, W>(b, board, positions, y, x, between, Finish::SkipRelu);
-        }
-        value_head::<S>(net, scratch, group.wdl);
-        policy_head::<S>(net, scratch, group);
+    net.stem.apply(board, positions, input, x, between, Finish::Relu);
+    for [a, b] in &net.blocks {
+        a.apply(board, positions, x, y, between, Finish::Relu);
+        b.apply(board, positions, y, x, between, Finish::SkipRelu);
     }
+    value_head(net, scratch, group.wdl);
+    policy_head(net, scratch, group);
 }
 
 /// `[n, planes, height, width]` to padded boards, channels last.
-#[inline(always)]
 fn write_planes(net: &CpuNet, planes: &[f32], input: &mut [f32]) {
     let Shape { height, width, .. } = net.shape;
     let (board, stride) = (net.board, net.stem.input_stride());
@@ -323,37 +249,25 @@ fn write_planes(net: &CpuNet, planes: &[f32], input: &mut [f32]) {
     }
 }
 
-/// # Safety
-/// As [`evaluate`].
-#[inline(always)]
-unsafe fn value_head<S: Vector>(net: &CpuNet, scratch: &mut Scratch, wdl: &mut [f32]) {
+fn value_head(net: &CpuNet, scratch: &mut Scratch, wdl: &mut [f32]) {
     let Scratch { tower: [x, _], planes, hidden, out, .. } = scratch;
     let (positions, cells) = (wdl.len() / 3, net.shape.cells());
-    // SAFETY: the caller's; the scratch has room for a group of each layer.
-    unsafe {
-        from_boards::<S>(net, &net.value_conv, positions, x, planes);
-        net.value_hidden.apply::<S>(positions, planes, cells * net.value_conv.stride(), hidden, Finish::Relu);
-        net.value_out.apply::<S>(positions, hidden, net.value_hidden.stride(), out, Finish::Plain);
-    }
+    from_boards(net, &net.value_conv, positions, x, planes);
+    net.value_hidden.apply(positions, planes, cells * net.value_conv.stride(), hidden, Finish::Relu);
+    net.value_out.apply(positions, hidden, net.value_hidden.stride(), out, Finish::Plain);
     let rows = out.as_ref().chunks_exact(net.value_out.stride());
     wdl.chunks_exact_mut(3).zip(rows).for_each(|(wdl, row)| wdl.copy_from_slice(&row[..3]));
 }
 
-/// # Safety
-/// As [`evaluate`].
-#[inline(always)]
-unsafe fn policy_head<S: Vector>(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+fn policy_head(net: &CpuNet, scratch: &mut Scratch, group: Group) {
     let Scratch { tower: [x, _], policy, planes, out, .. } = scratch;
     let (positions, cells) = (group.ends.len(), net.shape.cells());
     let on_board = net.shape.actions / cells * cells;
     let stride = net.policy_hidden.stride();
-    // SAFETY: the caller's; the scratch has room for a group of each layer.
-    unsafe {
-        from_boards::<S>(net, &net.policy_hidden, positions, x, policy);
-        if let Some([conv, linear]) = &net.policy_extras {
-            conv.apply::<S>(positions * cells, policy, stride, planes, Finish::Relu);
-            linear.apply::<S>(positions, planes, cells * conv.stride(), out, Finish::Plain);
-        }
+    from_boards(net, &net.policy_hidden, positions, x, policy);
+    if let Some([conv, linear]) = &net.policy_extras {
+        conv.apply(positions * cells, policy, stride, planes, Finish::Relu);
+        linear.apply(positions, planes, cells * conv.stride(), out, Finish::Plain);
     }
     let mut begin = group.begin;
     for (position, &end) in group.ends.iter().enumerate() {
@@ -376,17 +290,7 @@ unsafe fn policy_head<S: Vector>(net: &CpuNet, scratch: &mut Scratch, group: Gro
 }
 
 /// Applies a 1x1 convolution to the squares of padded boards, without the border, and ReLU.
-///
-/// # Safety
-/// As [`evaluate`]; `to` has room for the squares.
-#[inline(always)]
-unsafe fn from_boards<S: Vector>(
-    net: &CpuNet,
-    layer: &Dense,
-    positions: usize,
-    from: &Aligned,
-    to: &mut Aligned,
-) {
+fn from_boards(net: &CpuNet, layer: &Dense, positions: usize, from: &Aligned, to: &mut Aligned) {
     let (from_stride, to_stride) = (net.stem.stride(), layer.stride());
     let Board { height, width } = net.board;
     for (position, row) in (0..positions).flat_map(|position| (0..height).map(move |row| (position, row))) {
@@ -399,24 +303,16 @@ unsafe fn from_boards<S: Vector>(
             to: to.as_mut()[(position * height + row) * width * to_stride..].as_mut_ptr(),
             to_stride,
         };
-        // SAFETY: the caller's.
-        unsafe { multiply::<S>(&layer.matrix, 0, rows, Finish::Relu) };
+        // SAFETY: the row lies on a padded board, and `to` has room for the squares of a group.
+        unsafe { layer.matrix.multiply(0, rows, Finish::Relu) };
     }
 }
 
 impl Dense {
-    /// # Safety
-    /// The layer was packed for `S`; `from` holds `count` rows of `stride` floats, `to` has room for as many of
-    /// its outputs.
-    #[inline(always)]
-    unsafe fn apply<S: Vector>(
-        &self,
-        count: usize,
-        from: &Aligned,
-        stride: usize,
-        to: &mut Aligned,
-        finish: Finish,
-    ) {
+    /// Applies the layer to `count` rows of `stride` floats.
+    fn apply(&self, count: usize, from: &Aligned, stride: usize, to: &mut Aligned, finish: Finish) {
+        let (read, written) = (count * stride, count * self.stride());
+        assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
         let rows = Rows {
             count,
             from: from.as_ref().as_ptr().cast(),
@@ -425,21 +321,20 @@ impl Dense {
             to: to.as_mut().as_mut_ptr(),
             to_stride: self.stride(),
         };
-        // SAFETY: the caller's.
-        unsafe { multiply::<S>(&self.matrix, 0, rows, finish) };
+        // SAFETY: asserted above; a tap and its channels lie within the row.
+        unsafe { self.matrix.multiply(0, rows, finish) };
     }
 
     /// One output of one row of a 1x1 convolution; its sums run in as many lanes whatever the instructions.
-    #[inline(always)]
     fn single(&self, row: &[f32], output: usize) -> f32 {
-        let mut lanes = [0.0; LINE];
+        let mut lanes = [0.0; BLOCK];
         let weight = &self.by_output[output * row.len()..][..row.len()];
-        for (x, weight) in row.as_chunks::<LINE>().0.iter().zip(weight.as_chunks::<LINE>().0) {
-            for lane in 0..LINE {
+        for (x, weight) in row.as_chunks::<BLOCK>().0.iter().zip(weight.as_chunks::<BLOCK>().0) {
+            for lane in 0..BLOCK {
                 lanes[lane] += x[lane] * weight[lane];
             }
         }
-        let mut half = LINE / 2;
+        let mut half = BLOCK / 2;
         while half > 0 {
             for lane in 0..half {
                 lanes[lane] += lanes[lane + half];

@@ -126,9 +126,11 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
         let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
         let one = Wanted { actions: &every[..actions], ends: &ends[..1] };
         for (precision, tolerance) in [(Precision::F32, 1e-4), (Precision::Bf16, 0.03)] {
-            for isa in Isa::here(precision) {
-                let what = format!("{net:?} in vectors of {} {precision:?}", isa.plain.lanes);
-                let cpu = CpuNet::with_isa(&weights, isa);
+            for isa in
+                Isa::here().take(if precision == Precision::F32 { 3 } else { Isa::has_bf16() as usize })
+            {
+                let what = format!("{net:?} in vectors of {} {precision:?}", isa.sizes()[0]);
+                let cpu = CpuNet::with_isa(&weights, isa, precision);
                 shared_between_threads(&cpu);
                 let scratch = &mut cpu.scratch();
                 let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });

@@ -1,0 +1,443 @@
+//! Convolution, batch norm, skip connection and ReLU as one operation of burn's autodiff on the CPU.
+//!
+//! burn records the operation and owns every tensor; [`conv`](super::conv) and [`norm`](super::norm) compute it
+//! and its gradients, several times as fast as burn's own operations would. In between, boards are
+//! `[n, h, w, channels]` with channels padded to whole blocks: [`channels_last`] leads there, [`planes`] back.
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::{FlexTensor, Layout};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Flex, GradientCheckpointingStrategy, TensorMetadata};
+use burn::tensor::{Bytes, DType, Device, Shape, Tensor};
+
+use super::conv::{Conv, Gradient, padded};
+use super::norm::{self, Moments};
+use super::vector::Isa;
+
+type Tracked = Autodiff<Flex, NoCheckpointing>;
+
+/// Whether tensors of `device` are those of this operation.
+pub(super) fn applies(device: &Device) -> bool {
+    // equal devices may differ in this
+    let strategy = device.gradient_checkpointing_strategy();
+    *device == Device::flex() && strategy == Some(GradientCheckpointingStrategy::Disabled)
+}
+
+/// `[n, channels, h, w]` to `[n, h, w, padded channels]`.
+pub(super) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
+    let [n, channels, h, w] = planes.dims();
+    let boards = planes.permute([0, 2, 3, 1]);
+    let padding = padded(channels) - channels;
+    if padding == 0 {
+        return boards;
+    }
+    let zeros = Tensor::zeros([n, h, w, padding], &boards.device());
+    Tensor::cat(vec![boards, zeros], 3)
+}
+
+/// The reverse of [`channels_last`].
+pub(super) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
+    boards.narrow(3, 0, channels).permute([0, 3, 1, 2])
+}
+
+/// What [`normed_conv`] returns.
+pub(super) struct Normed {
+    /// `relu(norm(conv(x)) + skip)`
+    pub(super) y: Tensor<4>,
+    /// The batch's statistics, of which nothing is differentiated; the variance is the biased one.
+    pub(super) mean: Tensor<1>,
+    pub(super) variance: Tensor<1>,
+}
+
+/// Convolves `x` with `weight` (`[outputs, inputs, kernel, kernel]`), normalizes with the statistics of the
+/// batch, adds `skip`, and applies ReLU.
+pub(super) fn normed_conv(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    [gamma, beta]: [Tensor<1>; 2],
+    epsilon: f64,
+    skip: Option<Tensor<4>>,
+) -> Normed {
+    normed_conv_with(Isa::widest(), x, weight, [gamma, beta], epsilon, skip)
+}
+
+fn normed_conv_with(
+    isa: Isa,
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    [gamma, beta]: [Tensor<1>; 2],
+    epsilon: f64,
+    skip: Option<Tensor<4>>,
+) -> Normed {
+    let ([n, height, width, _], [outputs, inputs, kernel, _]) = (x.dims(), weight.dims());
+    let conv = Conv { height, width, inputs, outputs, kernel, isa };
+    let (x, weight, gamma, beta) = (tracked(x), tracked(weight), tracked(gamma), tracked(beta));
+    let skip = skip.map(tracked);
+    let shape = [n, height, width, padded(outputs)];
+    let inner = |tensor: &FloatTensor<Tracked>| tensor.primitive().to_contiguous();
+    let (saved, y) = forward(
+        conv,
+        [inner(&x), inner(&weight), inner(&gamma)],
+        inner(&beta),
+        epsilon,
+        skip.as_ref().map(inner),
+        shape,
+    );
+    let statistic = |values: &[f32]| {
+        let inner = tensor([outputs], values[..outputs].to_vec());
+        Tensor::from_primitive::<Tracked>(FloatTensor::<Tracked>::new(inner))
+    };
+    let (mean, variance) = (statistic(&saved.moments.mean), statistic(&saved.moments.variance));
+    let nodes = [x.node(), weight.node(), gamma.node(), beta.node()];
+    let y = match skip {
+        Some(skip) => {
+            let [x, weight, gamma, beta] = nodes;
+            record::<5>([x, weight, gamma, beta, skip.node()], saved, y)
+        }
+        None => record::<4>(nodes, saved, y),
+    };
+    Normed { y: Tensor::from_primitive::<Tracked>(y), mean, variance }
+}
+
+fn tracked<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Tracked> {
+    tensor.try_into_primitive::<Tracked>().expect("asked for on its own device only")
+}
+
+fn tensor<const D: usize>(shape: [usize; D], values: Vec<f32>) -> FlexTensor {
+    FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(Shape::from(shape)), DType::F32)
+}
+
+fn values(tensor: &FlexTensor) -> &[f32] {
+    tensor.as_slice().expect("contiguous floats")
+}
+
+#[derive(Debug)]
+struct NormedConv;
+
+/// What the gradients need.
+#[derive(Clone, Debug)]
+struct Saved {
+    conv: Conv,
+    x: FlexTensor,
+    weight: FlexTensor,
+    gamma: FlexTensor,
+    z: FlexTensor,
+    y: FlexTensor,
+    moments: Moments,
+    epsilon: f64,
+}
+
+impl Saved {
+    /// Of one over the standard deviation.
+    fn inverse(&self) -> Vec<f32> {
+        inverse(&self.moments, self.epsilon)
+    }
+}
+
+fn inverse(moments: &Moments, epsilon: f64) -> Vec<f32> {
+    moments.variance.iter().map(|variance| (1.0 / (f64::from(*variance) + epsilon).sqrt()) as f32).collect()
+}
+
+/// The channels of `values`, and zeros up to whole blocks.
+fn pad(values: &[f32]) -> Vec<f32> {
+    let mut all = values.to_vec();
+    all.resize(padded(values.len()), 0.0);
+    all
+}
+
+fn forward(
+    conv: Conv,
+    [x, weight, gamma]: [FlexTensor; 3],
+    beta: FlexTensor,
+    epsilon: f64,
+    skip: Option<FlexTensor>,
+    shape: [usize; 4],
+) -> (Saved, FlexTensor) {
+    let mut z = vec![0.0; shape.iter().product()];
+    conv.forward(values(&weight), values(&x), &mut z);
+    let moments = norm::moments(conv.isa, &z, shape[3]);
+    let scale: Vec<f32> = inverse(&moments, epsilon)
+        .iter()
+        .zip(pad(values(&gamma)))
+        .map(|(inverse, gamma)| inverse * gamma)
+        .collect();
+    let mut y = vec![0.0; z.len()];
+    let factors = [&moments.mean[..], &scale, &pad(values(&beta))];
+    norm::normalize(conv.isa, &z, factors, skip.as_ref().map(values), &mut y);
+    let y = tensor(shape, y);
+    (Saved { conv, x, weight, gamma, z: tensor(shape, z), y: y.clone(), moments, epsilon }, y)
+}
+
+fn record<const N: usize>(
+    nodes: [burn::backend::autodiff::ops::NodeGuard; N],
+    saved: Saved,
+    y: FlexTensor,
+) -> FloatTensor<Tracked>
+where
+    NormedConv: Backward<Flex, N, State = Saved>,
+{
+    match NormedConv.prepare::<NoCheckpointing>(nodes).compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => prepared.finish(saved, y),
+        OpsKind::UnTracked(prepared) => prepared.finish(y),
+    }
+}
+
+/// The gradients of x where it is wanted, weight, gamma, beta and skip.
+fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTensor>, [FlexTensor; 4]) {
+    let mut gradient = gradient.to_contiguous();
+    let conv = &saved.conv;
+    let pixels = gradient.shape().num_elements() / padded(conv.outputs);
+    let (y, z, mean) = (values(&saved.y), values(&saved.z), &saved.moments.mean);
+    let sums = norm::relu_gradient(conv.isa, gradient.storage_mut(), y, z, mean);
+    let (gamma, inverse) = (values(&saved.gamma), saved.inverse());
+    let per_pixel = |sum: f64| sum / pixels as f64;
+    let scale: Vec<f32> = pad(gamma).iter().zip(&inverse).map(|(gamma, inverse)| gamma * inverse).collect();
+    let channels = || scale.iter().zip(&inverse).enumerate();
+    let slope: Vec<f32> = channels()
+        .map(|(i, (scale, inverse))| (per_pixel(sums[1][i]) as f32) * -scale * inverse * inverse)
+        .collect();
+    let shift: Vec<f32> = channels().map(|(i, (scale, _))| (per_pixel(sums[0][i]) as f32) * -scale).collect();
+    let outputs = conv.outputs;
+    let d_gamma =
+        sums[1][..outputs].iter().zip(&inverse).map(|(sum, inverse)| *sum as f32 * inverse).collect();
+    let d_beta = sums[0][..outputs].iter().map(|sum| *sum as f32).collect();
+    let mut dx = wants_x.then(|| vec![0.0; values(&saved.x).len()]);
+    let of_output = Gradient { g: values(&gradient), z, mean, scale: &scale, slope: &slope, shift: &shift };
+    let d_weight = conv.backward(values(&saved.weight), values(&saved.x), &of_output, dx.as_deref_mut());
+    let dims: [usize; 4] = saved.x.shape().dims();
+    let d_weight = tensor([outputs, conv.inputs, conv.kernel, conv.kernel], d_weight);
+    let gradients = [d_weight, tensor([outputs], d_gamma), tensor([outputs], d_beta), gradient];
+    (dx.map(|dx| tensor(dims, dx)), gradients)
+}
+
+macro_rules! backward_with_parents {
+    ($count:literal) => {
+        impl Backward<Flex, $count> for NormedConv {
+            type State = Saved;
+
+            fn backward(
+                self,
+                ops: Ops<Saved, $count>,
+                gradients: &mut Gradients,
+                _checkpointer: &mut Checkpointer,
+            ) {
+                let gradient = gradients.consume::<Flex>(&ops.node);
+                let mut parents = ops.parents.into_iter();
+                let x = parents.next().flatten();
+                let (dx, others) = backward(ops.state, gradient, x.is_some());
+                if let (Some(x), Some(dx)) = (x, dx) {
+                    gradients.register::<Flex>(x.id, dx);
+                }
+                for (parent, gradient) in parents.zip(others) {
+                    if let Some(parent) = parent {
+                        gradients.register::<Flex>(parent.id, gradient);
+                    }
+                }
+            }
+        }
+    };
+}
+
+backward_with_parents!(4);
+backward_with_parents!(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, Random, stream};
+    use burn::tensor::TensorData;
+    use burn::tensor::activation::relu;
+    use burn::tensor::module::{batch_norm_train, conv2d};
+    use burn::tensor::ops::ConvOptions;
+    use rand::RngExt;
+
+    const EPSILON: f64 = 1e-5;
+
+    /// The tensors that a layer reads, and the gradient of what it writes.
+    struct Case {
+        shape: [usize; 4],
+        outputs: usize,
+        kernel: usize,
+        x: Vec<f32>,
+        weight: Vec<f32>,
+        gamma: Vec<f32>,
+        beta: Vec<f32>,
+        skip: Option<Vec<f32>>,
+        seed: Vec<f32>,
+    }
+
+    fn floats(random: &mut Random, len: usize) -> Vec<f32> {
+        (0..len).map(|_| random.random_range(-1.0..1.0)).collect()
+    }
+
+    impl Case {
+        fn new([n, inputs, h, w]: [usize; 4], outputs: usize, kernel: usize, skip: bool) -> Case {
+            let random = &mut stream(1, Purpose::Sampling, &[n as u64, inputs as u64]);
+            let len = n * outputs * h * w;
+            Case {
+                shape: [n, inputs, h, w],
+                outputs,
+                kernel,
+                x: floats(random, n * inputs * h * w),
+                weight: floats(random, outputs * inputs * kernel * kernel),
+                gamma: floats(random, outputs),
+                beta: floats(random, outputs),
+                skip: skip.then(|| floats(random, len)),
+                seed: floats(random, len),
+            }
+        }
+
+        /// Output, mean, variance, and the gradients of x, weight, gamma, beta and skip.
+        fn run(&self, layer: impl Fn(Inputs) -> [Tensor<4>; 3]) -> Vec<Vec<f32>> {
+            let device = Device::flex().autodiff();
+            let [n, inputs, h, w] = self.shape;
+            let four = |values: &[f32], shape: [usize; 4]| {
+                Tensor::<4>::from_data(TensorData::new(values.to_vec(), shape), &device).require_grad()
+            };
+            let one = |values: &[f32]| {
+                Tensor::<1>::from_data(TensorData::new(values.to_vec(), [values.len()]), &device)
+                    .require_grad()
+            };
+            let out = [n, self.outputs, h, w];
+            let x = four(&self.x, self.shape);
+            let weight = four(&self.weight, [self.outputs, inputs, self.kernel, self.kernel]);
+            let (gamma, beta) = (one(&self.gamma), one(&self.beta));
+            let skip = self.skip.as_ref().map(|skip| four(skip, out));
+            let [y, mean, variance] = layer(Inputs {
+                x: x.clone(),
+                weight: weight.clone(),
+                factors: [gamma.clone(), beta.clone()],
+                skip: skip.clone(),
+            });
+            let seed = Tensor::<4>::from_data(TensorData::new(self.seed.clone(), out), &device);
+            let gradients = (y.clone() * seed).sum().backward();
+            let mut all = vec![numbers(y.inner()), numbers(mean.inner()), numbers(variance.inner())];
+            for tensor in [Some(x), Some(weight), skip].into_iter().flatten() {
+                all.push(numbers(tensor.grad(&gradients).expect("a gradient")));
+            }
+            for tensor in [gamma, beta] {
+                all.push(numbers(tensor.grad(&gradients).expect("a gradient")));
+            }
+            all
+        }
+    }
+
+    struct Inputs {
+        x: Tensor<4>,
+        weight: Tensor<4>,
+        factors: [Tensor<1>; 2],
+        skip: Option<Tensor<4>>,
+    }
+
+    fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+        tensor.into_data().try_into_vec().expect("floats")
+    }
+
+    fn ours(isa: Isa, inputs: Inputs) -> [Tensor<4>; 3] {
+        let outputs = inputs.weight.dims()[0];
+        let skip = inputs.skip.map(channels_last);
+        let x = channels_last(inputs.x);
+        let normed = normed_conv_with(isa, x, inputs.weight, inputs.factors, EPSILON, skip);
+        let statistic = |values: Tensor<1>| values.reshape([1, outputs, 1, 1]);
+        [planes(normed.y, outputs), statistic(normed.mean), statistic(normed.variance)]
+    }
+
+    fn burns(inputs: Inputs) -> [Tensor<4>; 3] {
+        let [outputs, _, kernel, _] = inputs.weight.dims();
+        let options = ConvOptions::new([1, 1], [kernel / 2, kernel / 2], [1, 1], 1);
+        let z = conv2d(inputs.x, inputs.weight, None, options);
+        let [gamma, beta] = inputs.factors;
+        let normed = batch_norm_train(z, gamma, beta, EPSILON);
+        let y = match inputs.skip {
+            Some(skip) => normed.output + skip,
+            None => normed.output,
+        };
+        let statistic = |values: Tensor<1>| values.reshape([1, outputs, 1, 1]);
+        [relu(y), statistic(normed.mean), statistic(normed.variance)]
+    }
+
+    fn assert_close(got: &[Vec<f32>], want: &[Vec<f32>], what: &str) {
+        assert_eq!(got.len(), want.len());
+        for (i, (got, want)) in got.iter().zip(want).enumerate() {
+            let scale = want.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
+            assert_eq!(got.len(), want.len(), "{what}, tensor {i}");
+            let most = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(most <= 1e-4 * scale, "{what}, tensor {i}: {most} of {scale}");
+        }
+    }
+
+    #[test]
+    fn the_operation_agrees_with_burns_on_every_instruction_set() {
+        let cases = [
+            Case::new([3, 5, 3, 3], 24, 3, false),
+            Case::new([32, 64, 10, 10], 64, 3, true),
+            Case::new([32, 18, 10, 10], 32, 3, false),
+            Case::new([33, 24, 6, 7], 24, 3, true),
+            Case::new([1, 18, 6, 7], 5, 3, false),
+            Case::new([32, 5, 2, 1], 18, 3, true),
+            Case::new([3, 64, 10, 10], 64, 1, false),
+            Case::new([32, 24, 6, 7], 4, 1, true),
+        ];
+        for case in &cases {
+            let want = case.run(burns);
+            for isa in Isa::here() {
+                let what = format!("{:?} {} {} {isa:?}", case.shape, case.outputs, case.kernel);
+                assert_close(&case.run(|inputs| ours(isa, inputs)), &want, &what);
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_are_finite_differences() {
+        let mut case = Case::new([4, 3, 3, 4], 5, 3, true);
+        let isa = Isa::widest();
+        let gradients = case.run(|inputs| ours(isa, inputs));
+        let loss = |case: &Case| -> f64 {
+            let y = case.run(|inputs| ours(isa, inputs)).swap_remove(0);
+            y.iter().zip(&case.seed).map(|(y, seed)| f64::from(*y) * f64::from(*seed)).sum()
+        };
+        let step = 1e-3;
+        for (tensor, index) in [(3, 7), (3, 100), (4, 20), (4, 61), (5, 33), (6, 2), (7, 4)] {
+            let mut at = |delta: f32| {
+                let values = match tensor {
+                    3 => &mut case.x,
+                    4 => &mut case.weight,
+                    5 => case.skip.as_mut().expect("it has one"),
+                    6 => &mut case.gamma,
+                    _ => &mut case.beta,
+                };
+                let before = values[index];
+                values[index] += delta;
+                let loss = loss(&case);
+                match tensor {
+                    3 => case.x[index] = before,
+                    4 => case.weight[index] = before,
+                    5 => case.skip.as_mut().expect("it has one")[index] = before,
+                    6 => case.gamma[index] = before,
+                    _ => case.beta[index] = before,
+                }
+                loss
+            };
+            let difference = (at(step) - at(-step)) / (2.0 * f64::from(step));
+            let gradient = f64::from(gradients[tensor][index]);
+            assert!(
+                (difference - gradient).abs() < 0.02 * gradient.abs().max(1.0),
+                "{tensor} {index}: {difference} {gradient}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let case = Case::new([37, 24, 6, 7], 24, 3, true);
+        let of = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| case.run(|inputs| ours(Isa::widest(), inputs)))
+        };
+        let one = of(1);
+        assert!(one == of(2) && one == of(3));
+    }
+}

@@ -1,0 +1,598 @@
+//! Convolutions for training: forward and both gradients, over boards whose channels lie side by side.
+//!
+//! Activations are `[image, row, column, channel]` with channels padded to whole blocks. A 3x3 kernel goes
+//! through Winograd's F(2x2, 3x3) (Lavin and Gray 2015): 4x4 pieces of the board and the kernel are
+//! transformed, so that 16 matrix products over channels replace 36; the gradients use the same transforms
+//! backwards. A 1x1 kernel is one matrix product of the board itself. Work is cut into the same groups of
+//! images whatever the number of threads, and added up in order: same input, same bits.
+
+use std::array::from_fn;
+use std::cell::RefCell;
+
+use rayon::prelude::*;
+
+use super::vector::{Aligned, BLOCK, Isa, Kernel, Vector, vectors, vectors_mut};
+
+/// Groups of images: as many threads can work at a time, and as many weight gradients are added up.
+const GROUPS: usize = 16;
+/// Tiles that are worked on together: enough for the products, few enough for the second-level cache.
+const TILES: usize = 64;
+/// Rows of a product are padded to this.
+const ROWS: usize = 8;
+
+/// A convolution that keeps the size of the board, without bias.
+#[derive(Clone, Debug)]
+pub(super) struct Conv {
+    pub(super) height: usize,
+    pub(super) width: usize,
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+    /// 3 or 1.
+    pub(super) kernel: usize,
+    pub(super) isa: Isa,
+}
+
+/// Channels as they lie in memory.
+pub(super) fn padded(channels: usize) -> usize {
+    channels.next_multiple_of(BLOCK)
+}
+
+impl Conv {
+    /// Floats of one image that goes in.
+    pub(super) fn input_len(&self) -> usize {
+        self.cells() * padded(self.inputs)
+    }
+
+    /// Floats of one image that comes out.
+    pub(super) fn output_len(&self) -> usize {
+        self.cells() * padded(self.outputs)
+    }
+
+    /// Images of a group.
+    pub(super) fn group(&self, images: usize) -> usize {
+        images.div_ceil(GROUPS).max(1)
+    }
+
+    /// Convolves the images `x` with `weight`, `[outputs, inputs, kernel, kernel]`, into `z`.
+    pub(super) fn forward(&self, weight: &[f32], x: &[f32], z: &mut [f32]) {
+        let weight = self.transformed(weight, false);
+        let group = self.group(x.len() / self.input_len());
+        x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len())).for_each(
+            |(x, z)| {
+                self.with_scratch(|scratch| {
+                    self.isa.run(Forward { conv: self, weight: weight.as_ref(), x, z, scratch });
+                });
+            },
+        );
+    }
+
+    /// The gradients of the weights, and of the images into `dx` where that is wanted. `dz` gives the gradient
+    /// of the output: `gradient.scale * g + gradient.slope * (z - gradient.mean) + gradient.shift`.
+    pub(super) fn backward(
+        &self,
+        weight: &[f32],
+        x: &[f32],
+        gradient: &Gradient,
+        dx: Option<&mut [f32]>,
+    ) -> Vec<f32> {
+        let weight = self.transformed(weight, true);
+        let group = self.group(x.len() / self.input_len());
+        let mut nowhere: Vec<&mut [f32]> = Vec::new();
+        let dx: Vec<&mut [f32]> = match dx {
+            Some(dx) => dx.chunks_mut(group * self.input_len()).collect(),
+            None => {
+                nowhere.resize_with(x.len().div_ceil(group * self.input_len()), Default::default);
+                nowhere
+            }
+        };
+        let sums: Vec<Aligned> = x
+            .par_chunks(group * self.input_len())
+            .zip(gradient.g.par_chunks(group * self.output_len()))
+            .zip(gradient.z.par_chunks(group * self.output_len()))
+            .zip(dx)
+            .map(|(((x, g), z), dx)| {
+                let mut sum = Aligned::new(self.frequencies() * padded(self.inputs) * padded(self.outputs));
+                self.with_scratch(|scratch| {
+                    let gradient = Gradient { g, z, ..gradient.clone() };
+                    let (weight, sum) = (weight.as_ref(), sum.as_mut());
+                    self.isa.run(Backward { conv: self, weight, x, gradient, dx, sum, scratch });
+                });
+                sum
+            })
+            .collect();
+        self.weight_gradient(&sums)
+    }
+
+    fn cells(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// Matrix products of the convolution.
+    fn frequencies(&self) -> usize {
+        if self.kernel == 3 { 16 } else { 1 }
+    }
+
+    /// Rows of such a product an image.
+    fn tiles(&self) -> usize {
+        if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
+    }
+
+    /// Images that are worked on together.
+    fn batch(&self) -> usize {
+        (TILES / self.tiles()).max(1)
+    }
+
+    /// `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.
+    fn transformed(&self, weight: &[f32], transposed: bool) -> Aligned {
+        let (wide, high) = (padded(self.outputs), padded(self.inputs));
+        let mut to = Aligned::new(self.frequencies() * wide * high);
+        let slots = to.as_mut();
+        let kernels = weight.chunks_exact(self.kernel * self.kernel).enumerate();
+        for (output, input, kernel) in kernels.map(|(i, k)| (i / self.inputs, i % self.inputs, k)) {
+            let at = if transposed { output * high + input } else { input * wide + output };
+            if let Some(kernel) = kernel.first_chunk::<9>() {
+                for (frequency, value) in kernel_transform(kernel).into_iter().enumerate() {
+                    slots[frequency * wide * high + at] = value;
+                }
+            } else {
+                slots[at] = kernel[0];
+            }
+        }
+        to
+    }
+
+    /// Adds up the groups' sums, in order, and transforms them back.
+    fn weight_gradient(&self, sums: &[Aligned]) -> Vec<f32> {
+        let (wide, high) = (padded(self.outputs), padded(self.inputs));
+        let mut total = sums[0].as_ref().to_vec();
+        for sum in &sums[1..] {
+            total.iter_mut().zip(sum.as_ref()).for_each(|(total, sum)| *total += sum);
+        }
+        let mut gradient = Vec::with_capacity(self.outputs * self.inputs * self.kernel * self.kernel);
+        for (output, input) in (0..self.outputs).flat_map(|o| (0..self.inputs).map(move |i| (o, i))) {
+            let at = input * wide + output;
+            match self.kernel {
+                3 => gradient.extend(kernel_gradient(from_fn(|f| total[f * wide * high + at]))),
+                _ => gradient.push(total[at]),
+            }
+        }
+        gradient
+    }
+
+    /// Lends the buffers of this thread: two of transformed images.
+    fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 2])) {
+        thread_local! {
+            static SCRATCH: RefCell<[Aligned; 2]> = RefCell::new(from_fn(|_| Aligned::new(0)));
+        }
+        let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
+        let len = self.frequencies() * rows * padded(self.inputs.max(self.outputs));
+        SCRATCH.with_borrow_mut(|scratch| {
+            work(scratch.each_mut().map(|buffer| {
+                if buffer.as_ref().len() < len {
+                    *buffer = Aligned::new(len);
+                }
+                &mut buffer.as_mut()[..len]
+            }))
+        });
+    }
+}
+
+/// The gradient of a convolution's output, from that of what was made of it: for every channel
+/// `scale * g + slope * (z - mean) + shift`.
+#[derive(Clone)]
+pub(super) struct Gradient<'a> {
+    pub(super) g: &'a [f32],
+    pub(super) z: &'a [f32],
+    pub(super) mean: &'a [f32],
+    pub(super) scale: &'a [f32],
+    pub(super) slope: &'a [f32],
+    pub(super) shift: &'a [f32],
+}
+
+impl Gradient<'_> {
+    #[inline(always)]
+    fn at<S: Vector>(&self, index: usize, channel: usize) -> S {
+        let centered = S::load(&self.z[index + channel..]).sub(S::load(&self.mean[channel..]));
+        S::load(&self.shift[channel..])
+            .add_products(S::load(&self.slope[channel..]), centered)
+            .add_products(S::load(&self.scale[channel..]), S::load(&self.g[index + channel..]))
+    }
+}
+
+struct Forward<'a> {
+    conv: &'a Conv,
+    weight: &'a [f32],
+    x: &'a [f32],
+    z: &'a mut [f32],
+    scratch: [&'a mut [f32]; 2],
+}
+
+impl Kernel for Forward<'_> {
+    #[inline(always)]
+    fn run<S: Vector>(self) {
+        let Forward { conv, weight, x, z, scratch: [from, to] } = self;
+        let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
+        let images = conv.batch();
+        let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
+        for (x, z) in chunks {
+            let tiles = x.len() / conv.input_len() * conv.tiles();
+            let rows = tiles.next_multiple_of(ROWS);
+            input_transform::<S>(conv, x, from, rows);
+            let weights = weight.chunks_exact(high * wide);
+            let products = from.chunks_exact(rows * high).zip(to.chunks_exact_mut(rows * wide)).zip(weights);
+            for ((from, to), weight) in products {
+                product::<S>([conv.inputs, high, wide], from, weight, to);
+            }
+            output_transform::<S>(conv, to, rows, z);
+        }
+    }
+}
+
+struct Backward<'a> {
+    conv: &'a Conv,
+    /// Transposed.
+    weight: &'a [f32],
+    x: &'a [f32],
+    gradient: Gradient<'a>,
+    /// Empty where nobody wants it; 0 at first.
+    dx: &'a mut [f32],
+    /// `[frequency, inputs, outputs]`
+    sum: &'a mut [f32],
+    scratch: [&'a mut [f32]; 2],
+}
+
+impl Kernel for Backward<'_> {
+    #[inline(always)]
+    fn run<S: Vector>(self) {
+        let Backward { conv, weight, x, gradient, dx, sum, scratch: [dz, other] } = self;
+        let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
+        let (input_len, output_len) = (conv.batch() * conv.input_len(), conv.batch() * conv.output_len());
+        for (chunk, x) in x.chunks(input_len).enumerate() {
+            let tiles = x.len() / conv.input_len() * conv.tiles();
+            let rows = tiles.next_multiple_of(ROWS);
+            gradient_transform::<S>(
+                conv,
+                &gradient,
+                chunk * output_len,
+                x.len() / conv.input_len(),
+                dz,
+                rows,
+            );
+            input_transform::<S>(conv, x, other, rows);
+            let sums = sum.chunks_exact_mut(high * wide);
+            for ((x, dz), sum) in other.chunks_exact(rows * high).zip(dz.chunks_exact(rows * wide)).zip(sums)
+            {
+                add_outer::<S>([high, wide], &x[..tiles * high], &dz[..tiles * wide], sum);
+            }
+            if dx.is_empty() {
+                continue;
+            }
+            let weights = weight.chunks_exact(high * wide);
+            for ((dz, other), weight) in
+                dz.chunks_exact(rows * wide).zip(other.chunks_exact_mut(rows * high)).zip(weights)
+            {
+                product::<S>([conv.outputs, wide, high], dz, weight, other);
+            }
+            let end = (chunk * input_len + x.len()).min(dx.len());
+            input_gradient::<S>(conv, other, rows, &mut dx[chunk * input_len..end]);
+        }
+    }
+}
+
+// Everything below is inlined into the kernels, to be compiled for their instructions. Closures would not be.
+
+/// Upper left corners of an image's tiles.
+fn corners(conv: &Conv) -> impl Iterator<Item = [usize; 2]> {
+    let width = conv.width;
+    (0..conv.height).step_by(2).flat_map(move |row| (0..width).step_by(2).map(move |column| [row, column]))
+}
+
+/// Squares of the 4x4 piece around a tile, row by row.
+fn piece(conv: &Conv, [row, column]: [usize; 2]) -> [Option<usize>; 16] {
+    from_fn(|i| {
+        let (row, column) = ((row + i / 4).wrapping_sub(1), (column + i % 4).wrapping_sub(1));
+        (row < conv.height && column < conv.width).then_some(row * conv.width + column)
+    })
+}
+
+/// Squares of a tile, row by row.
+fn tile(conv: &Conv, [row, column]: [usize; 2]) -> [Option<usize>; 4] {
+    from_fn(|i| {
+        let (row, column) = (row + i / 2, column + i % 2);
+        (row < conv.height && column < conv.width).then_some(row * conv.width + column)
+    })
+}
+
+/// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
+#[inline(always)]
+fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut [f32], rows: usize) {
+    let channels = padded(conv.inputs);
+    if conv.kernel == 1 {
+        to[..x.len()].copy_from_slice(x);
+        return;
+    }
+    let to = vectors_mut::<S>(to);
+    let mut row = 0;
+    for image in x.chunks_exact(conv.input_len()) {
+        for corner in corners(conv) {
+            let squares = piece(conv, corner);
+            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
+                let mut d = [[S::splat(0.0); 4]; 4];
+                for (i, square) in squares.into_iter().enumerate() {
+                    if let Some(square) = square {
+                        d[i / 4][i % 4] = S::load(&image[square * channels + channel..]);
+                    }
+                }
+                let d = spread(transpose(spread(transpose(d))));
+                put(d, to, row * channels / S::LANES + vector, rows * channels / S::LANES);
+            }
+            row += 1;
+        }
+    }
+}
+
+/// `[frequency, rows, channel]` to images: `A^T m A`.
+#[inline(always)]
+fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32]) {
+    let channels = padded(conv.outputs);
+    if conv.kernel == 1 {
+        z.copy_from_slice(&from[..z.len()]);
+        return;
+    }
+    let from = vectors::<S>(from);
+    let mut row = 0;
+    for image in z.chunks_exact_mut(conv.output_len()) {
+        for corner in corners(conv) {
+            let squares = tile(conv, corner);
+            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
+                let m = take(from, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                let [a, b, c, d] = m;
+                let m = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
+                let [a, b, c, d] = m;
+                let y = [add(add(a, b), c), sub(sub(b, c), d)];
+                for (i, square) in squares.into_iter().enumerate() {
+                    if let Some(square) = square {
+                        y[i % 2][i / 2].store(&mut image[square * channels + channel..]);
+                    }
+                }
+            }
+            row += 1;
+        }
+    }
+}
+
+/// The gradients of `images` images' outputs to `[frequency, rows, channel]`: `A dy A^T`.
+#[inline(always)]
+fn gradient_transform<S: Vector>(
+    conv: &Conv,
+    gradient: &Gradient,
+    start: usize,
+    images: usize,
+    to: &mut [f32],
+    rows: usize,
+) {
+    let channels = padded(conv.outputs);
+    let to = vectors_mut::<S>(to);
+    if conv.kernel == 1 {
+        for (vector, to) in to[..images * conv.output_len() / S::LANES].iter_mut().enumerate() {
+            let index = vector * S::LANES;
+            *to = gradient.at(start + index / channels * channels, index % channels);
+        }
+        return;
+    }
+    let mut row = 0;
+    for image in 0..images {
+        let image = start + image * conv.output_len();
+        for corner in corners(conv) {
+            let squares = tile(conv, corner);
+            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
+                let zero = S::splat(0.0);
+                let mut y = [[zero; 4]; 2];
+                for (i, square) in squares.into_iter().enumerate() {
+                    if let Some(square) = square {
+                        y[i / 2][i % 2] = gradient.at(image + square * channels, channel);
+                    }
+                }
+                let [a, b] = y;
+                let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub([zero; 4], b)]);
+                let d = transpose([a, add(a, b), sub(a, b), sub([zero; 4], b)]);
+                put(d, to, row * channels / S::LANES + vector, rows * channels / S::LANES);
+            }
+            row += 1;
+        }
+    }
+}
+
+/// `[frequency, rows, channel]` to images, which are 0 before: adds `B m B^T` of the overlapping 4x4 pieces.
+#[inline(always)]
+fn input_gradient<S: Vector>(conv: &Conv, from: &[f32], rows: usize, dx: &mut [f32]) {
+    let channels = padded(conv.inputs);
+    if conv.kernel == 1 {
+        dx.copy_from_slice(&from[..dx.len()]);
+        return;
+    }
+    let from = vectors::<S>(from);
+    let mut row = 0;
+    for image in dx.chunks_exact_mut(conv.input_len()) {
+        for corner in corners(conv) {
+            let squares = piece(conv, corner);
+            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
+                let m = take(from, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                let m = gather(transpose(gather(transpose(m))));
+                for (i, square) in squares.into_iter().enumerate() {
+                    if let Some(square) = square {
+                        let slot = &mut image[square * channels + channel..];
+                        m[i / 4][i % 4].add(S::load(slot)).store(slot);
+                    }
+                }
+            }
+            row += 1;
+        }
+    }
+}
+
+/// A 4x4 piece of the board, or the products that belong to it, row by row.
+type Piece<S> = [[S; 4]; 4];
+
+/// The vectors of a piece, which lie `apart`.
+#[inline(always)]
+fn take<S: Vector>(from: &[S], first: usize, apart: usize) -> Piece<S> {
+    let mut piece = [[from[first]; 4]; 4];
+    for i in 1..16 {
+        piece[i / 4][i % 4] = from[first + i * apart];
+    }
+    piece
+}
+
+#[inline(always)]
+fn put<S: Vector>(piece: Piece<S>, to: &mut [S], first: usize, apart: usize) {
+    for i in 0..16 {
+        to[first + i * apart] = piece[i / 4][i % 4];
+    }
+}
+
+#[inline(always)]
+fn transpose<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
+    [[a[0], b[0], c[0], d[0]], [a[1], b[1], c[1], d[1]], [a[2], b[2], c[2], d[2]], [a[3], b[3], c[3], d[3]]]
+}
+
+/// `B^T` times a piece.
+#[inline(always)]
+fn spread<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
+    [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
+}
+
+/// `B` times a piece.
+#[inline(always)]
+fn gather<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
+    [a, add(sub(b, c), d), sub(add(b, c), a), sub([S::splat(0.0); 4], d)]
+}
+
+#[inline(always)]
+fn add<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
+    [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2]), a[3].add(b[3])]
+}
+
+#[inline(always)]
+fn sub<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
+    [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2]), a[3].sub(b[3])]
+}
+
+/// `to = from * weight` of `[rows, stride]` and `[stride, width]`, of which `depth` of `stride` count.
+#[inline(always)]
+fn product<S: Vector>([depth, stride, width]: [usize; 3], from: &[f32], weight: &[f32], to: &mut [f32]) {
+    let (weight, to) = (vectors::<S>(weight), vectors_mut::<S>(to));
+    let columns = width / S::LANES;
+    let mut column = 0;
+    while column < columns {
+        let left = columns - column;
+        macro_rules! rows_of {
+            ($rows:literal, $vectors:literal) => {{
+                let tiles = from.chunks_exact($rows * stride).zip(to.chunks_exact_mut($rows * columns));
+                for (from, to) in tiles {
+                    let sizes = [depth, stride, columns];
+                    product_tile::<S, $rows, $vectors>(sizes, from, &weight[column..], &mut to[column..]);
+                }
+                column += $vectors;
+            }};
+        }
+        match left {
+            4.. if S::SUMS >= 24 => rows_of!(4, 4),
+            2.. if S::SUMS >= 24 => rows_of!(8, 2),
+            2.. => rows_of!(4, 2),
+            _ => rows_of!(8, 1),
+        }
+    }
+}
+
+#[inline(always)]
+fn product_tile<S: Vector, const R: usize, const V: usize>(
+    [depth, stride, columns]: [usize; 3],
+    from: &[f32],
+    weight: &[S],
+    to: &mut [S],
+) {
+    let mut rows = [&from[..depth]; R];
+    for (r, row) in rows.iter_mut().enumerate() {
+        *row = &from[r * stride..][..depth];
+    }
+    let mut sums = [[S::splat(0.0); V]; R];
+    for p in 0..depth {
+        let weight: &[S; V] = weight[p * columns..].first_chunk().expect("whole tiles");
+        for r in 0..R {
+            for v in 0..V {
+                sums[r][v] = sums[r][v].add_product(rows[r][p], weight[v]);
+            }
+        }
+    }
+    for (r, sums) in sums.into_iter().enumerate() {
+        to[r * columns..][..V].copy_from_slice(&sums);
+    }
+}
+
+/// `sum += x^T * dz` of `[tiles, high]` and `[tiles, wide]`.
+#[inline(always)]
+fn add_outer<S: Vector>([high, wide]: [usize; 2], x: &[f32], dz: &[f32], sum: &mut [f32]) {
+    let (dz, sum) = (vectors::<S>(dz), vectors_mut::<S>(sum));
+    let columns = wide / S::LANES;
+    let mut column = 0;
+    while column < columns {
+        let left = columns - column;
+        macro_rules! rows_of {
+            ($rows:literal, $vectors:literal) => {{
+                for row in (0..high).step_by($rows) {
+                    outer_tile::<S, $rows, $vectors>(x, [high, row], dz, [columns, column], sum);
+                }
+                column += $vectors;
+            }};
+        }
+        match left {
+            4.. if S::SUMS >= 24 => rows_of!(4, 4),
+            2.. if S::SUMS >= 24 => rows_of!(8, 2),
+            2.. => rows_of!(4, 2),
+            _ => rows_of!(8, 1),
+        }
+    }
+}
+
+#[inline(always)]
+fn outer_tile<S: Vector, const R: usize, const V: usize>(
+    x: &[f32],
+    [high, row]: [usize; 2],
+    dz: &[S],
+    [columns, column]: [usize; 2],
+    sum: &mut [S],
+) {
+    let mut sums = [[S::splat(0.0); V]; R];
+    for (r, sums) in sums.iter_mut().enumerate() {
+        sums.copy_from_slice(&sum[(row + r) * columns + column..][..V]);
+    }
+    for (x, dz) in x.chunks_exact(high).zip(dz.chunks_exact(columns)) {
+        let x: &[f32; R] = x[row..].first_chunk().expect("whole tiles");
+        let dz: &[S; V] = dz[column..].first_chunk().expect("whole tiles");
+        for r in 0..R {
+            for v in 0..V {
+                sums[r][v] = sums[r][v].add_product(x[r], dz[v]);
+            }
+        }
+    }
+    for (r, sums) in sums.into_iter().enumerate() {
+        sum[(row + r) * columns + column..][..V].copy_from_slice(&sums);
+    }
+}
+
+/// `G g G^T`
+fn kernel_transform(g: &[f32; 9]) -> [f32; 16] {
+    let grow = |[a, b, c]: [f32; 3]| [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c];
+    let columns: [[f32; 4]; 3] = from_fn(|i| grow(from_fn(|j| g[j * 3 + i])));
+    let rows: [[f32; 4]; 4] = from_fn(|i| grow(from_fn(|j| columns[j][i])));
+    from_fn(|i| rows[i / 4][i % 4])
+}
+
+/// `G^T m G`
+fn kernel_gradient(m: [f32; 16]) -> [f32; 9] {
+    let shrink = |[a, b, c, d]: [f32; 4]| [a + (b + c) * 0.5, (b - c) * 0.5, (b + c) * 0.5 + d];
+    let columns: [[f32; 3]; 4] = from_fn(|i| shrink(from_fn(|j| m[j * 4 + i])));
+    let rows: [[f32; 3]; 3] = from_fn(|i| shrink(from_fn(|j| columns[j][i])));
+    from_fn(|i| rows[i / 3][i % 3])
+}

@@ -1,0 +1,156 @@
+//! How operands are multiplied: in f32, one channel at a time, or in bf16, two.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64 as x86;
+use std::marker::PhantomData;
+
+use crate::config::Precision;
+use crate::net::vector::{Isa, Kernel, Vector};
+
+/// A kind of products, whose sums are f32 in either case.
+pub(super) trait Products {
+    /// What the sums are kept in.
+    type Register: Vector;
+    /// Channels in a word of operands.
+    const PACK: usize;
+
+    /// `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights, `x` as many operands, and all their
+    /// products are added.
+    fn product(sum: Self::Register, x: u32, y: Self::Register) -> Self::Register;
+
+    /// Writes lanes as operands.
+    ///
+    /// # Safety
+    /// There is room for `LANES / PACK` words, aligned to as many.
+    unsafe fn store_operands(register: Self::Register, to: *mut u32);
+}
+
+/// f32.
+pub(super) struct Single<S>(PhantomData<S>);
+
+impl<S: Vector> Products for Single<S> {
+    type Register = S;
+    const PACK: usize = 1;
+
+    #[inline(always)]
+    fn product(sum: S, x: u32, y: S) -> S {
+        sum.add_product(f32::from_bits(x), y)
+    }
+
+    #[inline(always)]
+    unsafe fn store_operands(register: S, to: *mut u32) {
+        // SAFETY: the caller's.
+        unsafe { to.cast::<S>().write(register) }
+    }
+}
+
+/// bf16.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Half;
+
+#[cfg(target_arch = "x86_64")]
+// SAFETY: used only where `Isa::has_bf16`, by code that is compiled for the instructions.
+impl Products for Half {
+    type Register = x86::__m512;
+    const PACK: usize = 2;
+
+    #[inline(always)]
+    fn product(sum: x86::__m512, x: u32, y: x86::__m512) -> x86::__m512 {
+        unsafe {
+            let pairs = |bits| std::mem::transmute::<x86::__m512i, x86::__m512bh>(bits);
+            x86::_mm512_dpbf16_ps(
+                sum,
+                pairs(x86::_mm512_set1_epi32(x as i32)),
+                pairs(x86::_mm512_castps_si512(y)),
+            )
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_operands(register: x86::__m512, to: *mut u32) {
+        unsafe { to.cast::<x86::__m256bh>().write(x86::_mm512_cvtneps_pbh(register)) }
+    }
+}
+
+/// Work for products of any kind.
+pub(super) trait Work {
+    /// Does it; to be inlined into what is compiled for the instructions of `P`.
+    ///
+    /// # Safety
+    /// What the work reads was packed for `P`.
+    unsafe fn run<P: Products>(self);
+}
+
+/// What weights are packed for, and what computes with them.
+#[derive(Clone, Copy)]
+pub(super) struct Packing {
+    isa: Isa,
+    /// [`Vector::LANES`].
+    pub(super) lanes: usize,
+    /// [`Vector::SUMS`].
+    pub(super) sums: usize,
+    /// [`Products::PACK`].
+    pub(super) pack: usize,
+}
+
+impl Packing {
+    /// bf16 only where [`Isa::has_bf16`], with the widest vectors.
+    pub(super) fn new(isa: Isa, precision: Precision) -> Packing {
+        let [lanes, sums] = isa.sizes();
+        Packing { isa, lanes, sums, pack: if precision == Precision::Bf16 { 2 } else { 1 } }
+    }
+
+    /// Does `work`, compiled for this packing.
+    ///
+    /// # Safety
+    /// What the work reads was packed like this.
+    pub(super) unsafe fn run(self, work: impl Work) {
+        match self.pack {
+            // SAFETY: `Packing::new` asks for the instructions.
+            #[cfg(target_arch = "x86_64")]
+            2 => unsafe { run_half(work) },
+            _ => self.isa.run(InSingle(work)),
+        }
+    }
+}
+
+struct InSingle<W>(W);
+
+impl<W: Work> Kernel for InSingle<W> {
+    #[inline(always)]
+    fn run<S: Vector>(self) {
+        // SAFETY: the caller's of [`Packing::run`].
+        unsafe { self.0.run::<Single<S>>() }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
+unsafe fn run_half(work: impl Work) {
+    // SAFETY: the caller's.
+    unsafe { work.run::<Half>() }
+}
+
+/// The bits of `number` as bf16, rounded to the nearest, ties to even; for weights, which are finite.
+pub(super) fn bf16(number: f32) -> u16 {
+    let bits = number.to_bits();
+    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bf16;
+
+    #[test]
+    fn bf16_rounds_to_the_nearest_ties_to_even() {
+        for (bits, want) in [
+            (0x3f80_0000, 0x3f80),
+            (0x3f80_8000, 0x3f80),
+            (0x3f81_8000, 0x3f82),
+            (0x3f80_8001, 0x3f81),
+            (0xbf80_7fff, 0xbf80),
+        ] {
+            assert_eq!(bf16(f32::from_bits(bits)), want, "{bits:x}");
+        }
+    }
+}
