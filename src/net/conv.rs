@@ -20,6 +20,12 @@ const TILES: usize = 64;
 /// Rows of a product are padded to this.
 const ROWS: usize = 8;
 
+/// Floats from one frequency to the next: a cache line more than the rows, or all frequencies of a tile could
+/// fall into the same few lines of the cache.
+fn apart(rows: usize, channels: usize) -> usize {
+    rows * channels + BLOCK
+}
+
 /// A convolution that keeps the size of the board, without bias.
 #[derive(Clone, Debug)]
 pub(super) struct Conv {
@@ -165,7 +171,7 @@ impl Conv {
             static SCRATCH: RefCell<[Aligned; 2]> = RefCell::new(from_fn(|_| Aligned::new(0)));
         }
         let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
-        let len = self.frequencies() * rows * padded(self.inputs.max(self.outputs));
+        let len = self.frequencies() * apart(rows, padded(self.inputs.max(self.outputs)));
         SCRATCH.with_borrow_mut(|scratch| {
             work(scratch.each_mut().map(|buffer| {
                 if buffer.as_ref().len() < len {
@@ -219,7 +225,8 @@ impl Kernel for Forward<'_> {
             let rows = tiles.next_multiple_of(ROWS);
             input_transform::<S>(conv, x, from, rows);
             let weights = weight.chunks_exact(high * wide);
-            let products = from.chunks_exact(rows * high).zip(to.chunks_exact_mut(rows * wide)).zip(weights);
+            let products =
+                from.chunks_exact(apart(rows, high)).zip(to.chunks_exact_mut(apart(rows, wide))).zip(weights);
             for ((from, to), weight) in products {
                 product::<S>([conv.inputs, high, wide], from, weight, to);
             }
@@ -260,7 +267,8 @@ impl Kernel for Backward<'_> {
             );
             input_transform::<S>(conv, x, other, rows);
             let sums = sum.chunks_exact_mut(high * wide);
-            for ((x, dz), sum) in other.chunks_exact(rows * high).zip(dz.chunks_exact(rows * wide)).zip(sums)
+            for ((x, dz), sum) in
+                other.chunks_exact(apart(rows, high)).zip(dz.chunks_exact(apart(rows, wide))).zip(sums)
             {
                 add_outer::<S>([high, wide], &x[..tiles * high], &dz[..tiles * wide], sum);
             }
@@ -269,7 +277,7 @@ impl Kernel for Backward<'_> {
             }
             let weights = weight.chunks_exact(high * wide);
             for ((dz, other), weight) in
-                dz.chunks_exact(rows * wide).zip(other.chunks_exact_mut(rows * high)).zip(weights)
+                dz.chunks_exact(apart(rows, wide)).zip(other.chunks_exact_mut(apart(rows, high))).zip(weights)
             {
                 product::<S>([conv.outputs, wide, high], dz, weight, other);
             }
@@ -324,7 +332,7 @@ fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut [f32], rows: usiz
                     }
                 }
                 let d = spread(transpose(spread(transpose(d))));
-                put(d, to, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                put(d, to, row * channels / S::LANES + vector, apart(rows, channels) / S::LANES);
             }
             row += 1;
         }
@@ -345,7 +353,7 @@ fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [
         for corner in corners(conv) {
             let squares = tile(conv, corner);
             for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
-                let m = take(from, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                let m = take(from, row * channels / S::LANES + vector, apart(rows, channels) / S::LANES);
                 let [a, b, c, d] = m;
                 let m = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
                 let [a, b, c, d] = m;
@@ -396,7 +404,7 @@ fn gradient_transform<S: Vector>(
                 let [a, b] = y;
                 let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub([zero; 4], b)]);
                 let d = transpose([a, add(a, b), sub(a, b), sub([zero; 4], b)]);
-                put(d, to, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                put(d, to, row * channels / S::LANES + vector, apart(rows, channels) / S::LANES);
             }
             row += 1;
         }
@@ -417,7 +425,7 @@ fn input_gradient<S: Vector>(conv: &Conv, from: &[f32], rows: usize, dx: &mut [f
         for corner in corners(conv) {
             let squares = piece(conv, corner);
             for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
-                let m = take(from, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                let m = take(from, row * channels / S::LANES + vector, apart(rows, channels) / S::LANES);
                 let m = gather(transpose(gather(transpose(m))));
                 for (i, square) in squares.into_iter().enumerate() {
                     if let Some(square) = square {
