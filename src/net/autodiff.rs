@@ -43,6 +43,18 @@ pub(super) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
     boards.narrow(3, 0, channels).permute([0, 3, 1, 2])
 }
 
+/// A 1x1 convolution of `[n, h, w, padded channels]` to `[n, outputs, h, w]`, as a product of burn's.
+pub(super) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
+    let ([n, h, w, _], [outputs, inputs, _, _]) = (boards.dims(), weight.dims());
+    let pixels = boards.narrow(3, 0, inputs).reshape([n * h * w, inputs]);
+    let logits = pixels.matmul(weight.reshape([outputs, inputs]).transpose());
+    let logits = match bias {
+        Some(bias) => logits + bias.unsqueeze(),
+        None => logits,
+    };
+    logits.reshape([n, h * w, outputs]).swap_dims(1, 2).reshape([n, outputs, h, w])
+}
+
 /// What [`normed_conv`] returns.
 pub(super) struct Normed {
     /// `relu(norm(conv(x)) + skip)`

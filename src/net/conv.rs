@@ -20,6 +20,12 @@ const TILES: usize = 64;
 /// Rows of a product are padded to this.
 const ROWS: usize = 8;
 
+/// Floats from one frequency to the next: a cache line more than the rows, or all frequencies of a tile could
+/// fall into the same few lines of the cache.
+fn apart(rows: usize, channels: usize) -> usize {
+    rows * channels + BLOCK
+}
+
 /// A convolution that keeps the size of the board, without bias.
 #[derive(Clone, Debug)]
 pub(super) struct Conv {
@@ -117,6 +123,29 @@ impl Conv {
         if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
     }
 
+    /// Rows and columns of the board with a border of one square, and one more where a side is odd.
+    fn board(&self) -> [usize; 2] {
+        [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
+    }
+
+    /// As much of a buffer as a board with its border takes.
+    #[inline(always)]
+    fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
+        let [high, wide] = self.board();
+        &mut buffer[..if self.kernel == 1 { 0 } else { high * wide * channels }]
+    }
+
+    /// The first square of a row of the board, with the border.
+    fn on_board(&self, row: usize) -> usize {
+        (row + 1) * self.board()[1] + 1
+    }
+
+    /// The upper left square of the 4x4 piece around a tile, with the border.
+    fn corner(&self, tile: usize) -> usize {
+        let wide = self.width.div_ceil(2);
+        2 * (tile / wide * self.board()[1] + tile % wide)
+    }
+
     /// Images that are worked on together.
     fn batch(&self) -> usize {
         (TILES / self.tiles()).max(1)
@@ -159,20 +188,18 @@ impl Conv {
         gradient
     }
 
-    /// Lends the buffers of this thread: two of transformed images.
-    fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 2])) {
+    /// Lends the buffers of this thread: two of transformed images, and a board with its border.
+    fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
         thread_local! {
-            static SCRATCH: RefCell<[Aligned; 2]> = RefCell::new(from_fn(|_| Aligned::new(0)));
+            static SCRATCH: RefCell<[Aligned; 3]> = RefCell::new(from_fn(|_| Aligned::new(0)));
         }
         let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
-        let len = self.frequencies() * rows * padded(self.inputs.max(self.outputs));
-        SCRATCH.with_borrow_mut(|scratch| {
-            work(scratch.each_mut().map(|buffer| {
-                if buffer.as_ref().len() < len {
-                    *buffer = Aligned::new(len);
-                }
-                &mut buffer.as_mut()[..len]
-            }))
+        let transformed = self.frequencies() * apart(rows, padded(self.inputs.max(self.outputs)));
+        SCRATCH.with_borrow_mut(|buffers| {
+            for buffer in buffers.iter_mut().filter(|buffer| buffer.as_ref().len() < transformed) {
+                *buffer = Aligned::new(transformed);
+            }
+            work(buffers.each_mut().map(Aligned::as_mut));
         });
     }
 }
@@ -190,12 +217,23 @@ pub(super) struct Gradient<'a> {
 }
 
 impl Gradient<'_> {
+    /// Whole pixels, from `index` on.
     #[inline(always)]
-    fn at<S: Vector>(&self, index: usize, channel: usize) -> S {
-        let centered = S::load(&self.z[index + channel..]).sub(S::load(&self.mean[channel..]));
-        S::load(&self.shift[channel..])
-            .add_products(S::load(&self.slope[channel..]), centered)
-            .add_products(S::load(&self.scale[channel..]), S::load(&self.g[index + channel..]))
+    fn line<S: Vector>(&self, index: usize, to: &mut [f32]) {
+        let channels = self.mean.len();
+        let (g, z) = (&self.g[index..][..to.len()], &self.z[index..][..to.len()]);
+        let pixels = g.chunks_exact(channels).zip(z.chunks_exact(channels));
+        for ((g, z), to) in pixels.zip(to.chunks_exact_mut(channels)) {
+            for channel in (0..channels).step_by(S::LANES) {
+                S::load(&self.shift[channel..])
+                    .add_products(
+                        S::load(&self.slope[channel..]),
+                        S::load(&z[channel..]).sub(S::load(&self.mean[channel..])),
+                    )
+                    .add_products(S::load(&self.scale[channel..]), S::load(&g[channel..]))
+                    .store(&mut to[channel..]);
+            }
+        }
     }
 }
 
@@ -204,26 +242,27 @@ struct Forward<'a> {
     weight: &'a [f32],
     x: &'a [f32],
     z: &'a mut [f32],
-    scratch: [&'a mut [f32]; 2],
+    scratch: [&'a mut [f32]; 3],
 }
 
 impl Kernel for Forward<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
-        let Forward { conv, weight, x, z, scratch: [from, to] } = self;
+        let Forward { conv, weight, x, z, scratch: [from, to, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
         let images = conv.batch();
         let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
         for (x, z) in chunks {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
-            input_transform::<S>(conv, x, from, rows);
+            input_transform::<S>(conv, x, from, rows, conv.cut(board, high));
             let weights = weight.chunks_exact(high * wide);
-            let products = from.chunks_exact(rows * high).zip(to.chunks_exact_mut(rows * wide)).zip(weights);
+            let products =
+                from.chunks_exact(apart(rows, high)).zip(to.chunks_exact_mut(apart(rows, wide))).zip(weights);
             for ((from, to), weight) in products {
                 product::<S>([conv.inputs, high, wide], from, weight, to);
             }
-            output_transform::<S>(conv, to, rows, z);
+            output_transform::<S>(conv, to, rows, z, conv.cut(board, wide));
         }
     }
 }
@@ -234,33 +273,28 @@ struct Backward<'a> {
     weight: &'a [f32],
     x: &'a [f32],
     gradient: Gradient<'a>,
-    /// Empty where nobody wants it; 0 at first.
+    /// Empty where nobody wants it.
     dx: &'a mut [f32],
     /// `[frequency, inputs, outputs]`
     sum: &'a mut [f32],
-    scratch: [&'a mut [f32]; 2],
+    scratch: [&'a mut [f32]; 3],
 }
 
 impl Kernel for Backward<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
-        let Backward { conv, weight, x, gradient, dx, sum, scratch: [dz, other] } = self;
+        let Backward { conv, weight, x, gradient, dx, sum, scratch: [dz, other, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
         let (input_len, output_len) = (conv.batch() * conv.input_len(), conv.batch() * conv.output_len());
         for (chunk, x) in x.chunks(input_len).enumerate() {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
-            gradient_transform::<S>(
-                conv,
-                &gradient,
-                chunk * output_len,
-                x.len() / conv.input_len(),
-                dz,
-                rows,
-            );
-            input_transform::<S>(conv, x, other, rows);
+            let images = [chunk * output_len, x.len() / conv.input_len()];
+            gradient_transform::<S>(conv, &gradient, images, dz, rows, conv.cut(board, wide));
+            input_transform::<S>(conv, x, other, rows, conv.cut(board, high));
             let sums = sum.chunks_exact_mut(high * wide);
-            for ((x, dz), sum) in other.chunks_exact(rows * high).zip(dz.chunks_exact(rows * wide)).zip(sums)
+            for ((x, dz), sum) in
+                other.chunks_exact(apart(rows, high)).zip(dz.chunks_exact(apart(rows, wide))).zip(sums)
             {
                 add_outer::<S>([high, wide], &x[..tiles * high], &dz[..tiles * wide], sum);
             }
@@ -269,164 +303,140 @@ impl Kernel for Backward<'_> {
             }
             let weights = weight.chunks_exact(high * wide);
             for ((dz, other), weight) in
-                dz.chunks_exact(rows * wide).zip(other.chunks_exact_mut(rows * high)).zip(weights)
+                dz.chunks_exact(apart(rows, wide)).zip(other.chunks_exact_mut(apart(rows, high))).zip(weights)
             {
                 product::<S>([conv.outputs, wide, high], dz, weight, other);
             }
             let end = (chunk * input_len + x.len()).min(dx.len());
-            input_gradient::<S>(conv, other, rows, &mut dx[chunk * input_len..end]);
+            let dx = &mut dx[chunk * input_len..end];
+            input_gradient::<S>(conv, other, rows, dx, conv.cut(board, high));
         }
     }
 }
 
 // Everything below is inlined into the kernels, to be compiled for their instructions. Closures would not be.
 
-/// Upper left corners of an image's tiles.
-fn corners(conv: &Conv) -> impl Iterator<Item = [usize; 2]> {
-    let width = conv.width;
-    (0..conv.height).step_by(2).flat_map(move |row| (0..width).step_by(2).map(move |column| [row, column]))
-}
-
-/// Squares of the 4x4 piece around a tile, row by row.
-fn piece(conv: &Conv, [row, column]: [usize; 2]) -> [Option<usize>; 16] {
-    from_fn(|i| {
-        let (row, column) = ((row + i / 4).wrapping_sub(1), (column + i % 4).wrapping_sub(1));
-        (row < conv.height && column < conv.width).then_some(row * conv.width + column)
-    })
-}
-
-/// Squares of a tile, row by row.
-fn tile(conv: &Conv, [row, column]: [usize; 2]) -> [Option<usize>; 4] {
-    from_fn(|i| {
-        let (row, column) = (row + i / 2, column + i % 2);
-        (row < conv.height && column < conv.width).then_some(row * conv.width + column)
-    })
-}
-
 /// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
 #[inline(always)]
-fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut [f32], rows: usize) {
+fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut [f32], rows: usize, board: &mut [f32]) {
     let channels = padded(conv.inputs);
     if conv.kernel == 1 {
         to[..x.len()].copy_from_slice(x);
         return;
     }
-    let to = vectors_mut::<S>(to);
-    let mut row = 0;
-    for image in x.chunks_exact(conv.input_len()) {
-        for corner in corners(conv) {
-            let squares = piece(conv, corner);
-            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
-                let mut d = [[S::splat(0.0); 4]; 4];
-                for (i, square) in squares.into_iter().enumerate() {
-                    if let Some(square) = square {
-                        d[i / 4][i % 4] = S::load(&image[square * channels + channel..]);
-                    }
-                }
+    let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
+    for (i, image) in x.chunks_exact(conv.input_len()).enumerate() {
+        board.fill(0.0);
+        for (row, line) in image.chunks_exact(conv.width * channels).enumerate() {
+            board[conv.on_board(row) * channels..][..line.len()].copy_from_slice(line);
+        }
+        let board = vectors::<S>(board);
+        for tile in 0..conv.tiles() {
+            let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
+            for vector in 0..vectors_of_pixel {
+                let d = take(board, first + vector, [conv.board()[1], 1].map(|step| step * vectors_of_pixel));
                 let d = spread(transpose(spread(transpose(d))));
-                put(d, to, row * channels / S::LANES + vector, rows * channels / S::LANES);
+                put(d, to, row * vectors_of_pixel + vector, apart(rows, channels) / S::LANES);
             }
-            row += 1;
         }
     }
 }
 
 /// `[frequency, rows, channel]` to images: `A^T m A`.
 #[inline(always)]
-fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32]) {
+fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32], board: &mut [f32]) {
     let channels = padded(conv.outputs);
     if conv.kernel == 1 {
         z.copy_from_slice(&from[..z.len()]);
         return;
     }
-    let from = vectors::<S>(from);
-    let mut row = 0;
-    for image in z.chunks_exact_mut(conv.output_len()) {
-        for corner in corners(conv) {
-            let squares = tile(conv, corner);
-            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
-                let m = take(from, row * channels / S::LANES + vector, rows * channels / S::LANES);
-                let [a, b, c, d] = m;
-                let m = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
-                let [a, b, c, d] = m;
-                let y = [add(add(a, b), c), sub(sub(b, c), d)];
-                for (i, square) in squares.into_iter().enumerate() {
-                    if let Some(square) = square {
-                        y[i % 2][i / 2].store(&mut image[square * channels + channel..]);
-                    }
-                }
+    let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
+    for (i, image) in z.chunks_exact_mut(conv.output_len()).enumerate() {
+        let (slots, down) = (vectors_mut::<S>(board), conv.board()[1] * vectors_of_pixel);
+        for tile in 0..conv.tiles() {
+            let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
+            let row = i * conv.tiles() + tile;
+            for vector in 0..vectors_of_pixel {
+                let step = apart(rows, channels) / S::LANES;
+                let [a, b, c, d] = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
+                let [a, b, c, d] = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
+                let (left, right) = (add(add(a, b), c), sub(sub(b, c), d));
+                slots[first + vector] = left[0];
+                slots[first + vector + vectors_of_pixel] = right[0];
+                slots[first + vector + down] = left[1];
+                slots[first + vector + down + vectors_of_pixel] = right[1];
             }
-            row += 1;
+        }
+        for (row, line) in image.chunks_exact_mut(conv.width * channels).enumerate() {
+            line.copy_from_slice(&board[conv.on_board(row) * channels..][..line.len()]);
         }
     }
 }
 
-/// The gradients of `images` images' outputs to `[frequency, rows, channel]`: `A dy A^T`.
+/// The gradients of `images` images' outputs from `start` on to `[frequency, rows, channel]`: `A dy A^T`.
 #[inline(always)]
 fn gradient_transform<S: Vector>(
     conv: &Conv,
     gradient: &Gradient,
-    start: usize,
-    images: usize,
+    [start, images]: [usize; 2],
     to: &mut [f32],
     rows: usize,
+    board: &mut [f32],
 ) {
     let channels = padded(conv.outputs);
-    let to = vectors_mut::<S>(to);
     if conv.kernel == 1 {
-        for (vector, to) in to[..images * conv.output_len() / S::LANES].iter_mut().enumerate() {
-            let index = vector * S::LANES;
-            *to = gradient.at(start + index / channels * channels, index % channels);
-        }
+        gradient.line::<S>(start, &mut to[..images * conv.output_len()]);
         return;
     }
-    let mut row = 0;
+    let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
     for image in 0..images {
-        let image = start + image * conv.output_len();
-        for corner in corners(conv) {
-            let squares = tile(conv, corner);
-            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
-                let zero = S::splat(0.0);
-                let mut y = [[zero; 4]; 2];
-                for (i, square) in squares.into_iter().enumerate() {
-                    if let Some(square) = square {
-                        y[i / 2][i % 2] = gradient.at(image + square * channels, channel);
-                    }
-                }
-                let [a, b] = y;
-                let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub([zero; 4], b)]);
-                let d = transpose([a, add(a, b), sub(a, b), sub([zero; 4], b)]);
-                put(d, to, row * channels / S::LANES + vector, rows * channels / S::LANES);
+        board.fill(0.0);
+        for row in 0..conv.height {
+            let index = start + image * conv.output_len() + row * conv.width * channels;
+            gradient.line::<S>(index, &mut board[conv.on_board(row) * channels..][..conv.width * channels]);
+        }
+        let (board, down) = (vectors::<S>(board), conv.board()[1] * vectors_of_pixel);
+        for tile in 0..conv.tiles() {
+            let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
+            let row = image * conv.tiles() + tile;
+            for vector in first..first + vectors_of_pixel {
+                let zero = [S::splat(0.0); 4];
+                let a = [board[vector], board[vector + vectors_of_pixel], zero[0], zero[0]];
+                let b = [board[vector + down], board[vector + down + vectors_of_pixel], zero[0], zero[0]];
+                let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
+                let d = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
+                put(d, to, row * vectors_of_pixel + vector - first, apart(rows, channels) / S::LANES);
             }
-            row += 1;
         }
     }
 }
 
-/// `[frequency, rows, channel]` to images, which are 0 before: adds `B m B^T` of the overlapping 4x4 pieces.
+/// `[frequency, rows, channel]` to images: the sums of the overlapping 4x4 pieces `B m B^T`.
 #[inline(always)]
-fn input_gradient<S: Vector>(conv: &Conv, from: &[f32], rows: usize, dx: &mut [f32]) {
+fn input_gradient<S: Vector>(conv: &Conv, from: &[f32], rows: usize, dx: &mut [f32], board: &mut [f32]) {
     let channels = padded(conv.inputs);
     if conv.kernel == 1 {
         dx.copy_from_slice(&from[..dx.len()]);
         return;
     }
-    let from = vectors::<S>(from);
-    let mut row = 0;
-    for image in dx.chunks_exact_mut(conv.input_len()) {
-        for corner in corners(conv) {
-            let squares = piece(conv, corner);
-            for (vector, channel) in (0..channels).step_by(S::LANES).enumerate() {
-                let m = take(from, row * channels / S::LANES + vector, rows * channels / S::LANES);
+    let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
+    for (i, image) in dx.chunks_exact_mut(conv.input_len()).enumerate() {
+        board.fill(0.0);
+        let (slots, down) = (vectors_mut::<S>(board), conv.board()[1] * vectors_of_pixel);
+        for tile in 0..conv.tiles() {
+            let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
+            for vector in 0..vectors_of_pixel {
+                let step = apart(rows, channels) / S::LANES;
+                let m = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
                 let m = gather(transpose(gather(transpose(m))));
-                for (i, square) in squares.into_iter().enumerate() {
-                    if let Some(square) = square {
-                        let slot = &mut image[square * channels + channel..];
-                        m[i / 4][i % 4].add(S::load(slot)).store(slot);
-                    }
+                for i in 0..16 {
+                    let slot = &mut slots[first + vector + i / 4 * down + i % 4 * vectors_of_pixel];
+                    *slot = slot.add(m[i / 4][i % 4]);
                 }
             }
-            row += 1;
+        }
+        for (row, line) in image.chunks_exact_mut(conv.width * channels).enumerate() {
+            line.copy_from_slice(&board[conv.on_board(row) * channels..][..line.len()]);
         }
     }
 }
@@ -434,12 +444,12 @@ fn input_gradient<S: Vector>(conv: &Conv, from: &[f32], rows: usize, dx: &mut [f
 /// A 4x4 piece of the board, or the products that belong to it, row by row.
 type Piece<S> = [[S; 4]; 4];
 
-/// The vectors of a piece, which lie `apart`.
+/// The vectors of a piece, which lie `down` and `right` of each other.
 #[inline(always)]
-fn take<S: Vector>(from: &[S], first: usize, apart: usize) -> Piece<S> {
+fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece<S> {
     let mut piece = [[from[first]; 4]; 4];
     for i in 1..16 {
-        piece[i / 4][i % 4] = from[first + i * apart];
+        piece[i / 4][i % 4] = from[first + i / 4 * down + i % 4 * right];
     }
     piece
 }

@@ -164,17 +164,21 @@ impl Network {
             let y = block.first.forward(x.clone(), None);
             x = block.second.forward(y, Some(x));
         }
-        let back = |x: Tensor<4>, channels| if fused { autodiff::planes(x, channels) } else { x };
-        let p = back(self.policy_hidden.forward(x.clone(), None), self.policy_hidden.outputs());
+        let p = self.policy_hidden.forward(x.clone(), None);
+        let pointwise = |conv: &Conv2d| match fused {
+            true => autodiff::pointwise(p.clone(), conv.weight.val(), conv.bias.as_ref().map(Param::val)),
+            false => conv.forward(p.clone()),
+        };
         let mut logits = Vec::new();
         if let Some(conv) = &self.policy_planes {
-            logits.push(conv.forward(p.clone()).flatten(1, 3)); // [n, planes * h * w]
+            logits.push(pointwise(conv).flatten(1, 3)); // [n, planes * h * w]
         }
         if let Some(extras) = &self.policy_extras {
-            let features: Tensor<2> = relu(extras.conv.forward(p)).flatten(1, 3);
+            let features: Tensor<2> = relu(pointwise(&extras.conv)).flatten(1, 3);
             logits.push(extras.linear.forward(features));
         }
-        let v = back(self.value_conv.forward(x, None), self.value_conv.outputs());
+        let v = self.value_conv.forward(x, None);
+        let v = if fused { autodiff::planes(v, self.value_conv.outputs()) } else { v };
         let v: Tensor<2> = v.flatten(1, 3);
         let wdl = self.value_out.forward(relu(self.value_hidden.forward(v)));
         (Tensor::cat(logits, 1), wdl)
