@@ -91,12 +91,22 @@ impl Default for NetConfig {
     }
 }
 
-/// `[search]`: PUCT (Silver et al. 2017, Rosin 2011).
+/// `[search]`: PUCT (Silver et al. 2017, Rosin 2011), at the root by choice Gumbel (Danihelka et al. 2022).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchConfig {
     /// New simulations an action, 1..=1000000 (default 64; AlphaZero: 800).
     pub simulations: usize,
+    /// What decides at the root (default `puct`): `gumbel` considers few actions and halves them ("Policy improvement
+    /// by planning with Gumbel", ICLR 2022), plays the winner and teaches the improved policy instead of the
+    /// visits; root noise and temperatures are then not used. For small numbers of simulations.
+    pub root: RootKind,
+    /// Actions that the Gumbel root considers, 1..=65536 (default 16, as the paper).
+    pub gumbel_actions: usize,
+    /// The paper's c_visit, 0..=10000 (default 50): how much values count before there are visits.
+    pub gumbel_visit: f32,
+    /// The paper's c_scale, 0.001..=100 (default 1, for values of 0..1): how much values count beside logits.
+    pub gumbel_scale: f32,
     /// Exploration constant, 0.01..=100 (default 1.5; AlphaZero: 1.25).
     pub cpuct: f32,
     /// First-play urgency: an unvisited action counts as the parent's value minus this times the root of the
@@ -113,10 +123,24 @@ pub struct SearchConfig {
     pub reuse_tree: bool,
 }
 
+/// `search.root`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RootKind {
+    /// PUCT as in the rest of the tree, with Dirichlet noise in self-play.
+    Puct,
+    /// Gumbel noise and sequential halving.
+    Gumbel,
+}
+
 impl Default for SearchConfig {
     fn default() -> Self {
         SearchConfig {
             simulations: 64,
+            root: RootKind::Puct,
+            gumbel_actions: 16,
+            gumbel_visit: 50.0,
+            gumbel_scale: 1.0,
             cpuct: 1.5,
             fpu_reduction: 0.2,
             fpu_reduction_root: 0.0,
@@ -328,6 +352,9 @@ impl Config {
         range("net.value_planes", n.value_planes as f64, 1.0, 64.0)?;
         range("net.value_hidden", n.value_hidden as f64, 1.0, 1024.0)?;
         range("search.simulations", s.simulations as f64, 1.0, 1e6)?;
+        range("search.gumbel_actions", s.gumbel_actions as f64, 1.0, 65536.0)?;
+        range("search.gumbel_visit", s.gumbel_visit as f64, 0.0, 1e4)?;
+        range("search.gumbel_scale", s.gumbel_scale as f64, 0.001, 100.0)?;
         range("search.cpuct", s.cpuct as f64, 0.01, 100.0)?;
         range("search.fpu_reduction", s.fpu_reduction as f64, 0.0, 2.0)?;
         range("search.fpu_reduction_root", s.fpu_reduction_root as f64, 0.0, 2.0)?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, MatchResult, play_match};
 use crate::checkpoint;
-use crate::config::{Bootstrap, Config};
+use crate::config::{Bootstrap, Config, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Outcome};
 use crate::net::evaluator::SharedNet;
@@ -241,8 +241,10 @@ impl<G: Game> Run<'_, G> {
         };
         let (mut config, identity) = (self.config.clone(), self.identity);
         if bootstrap && settings.bootstrap == Bootstrap::Rollout {
-            // with equal priors and noisy playouts, root noise would drown the targets
+            // with equal priors and noisy playouts, root noise would drown the targets, and the result of one
+            // playout is no value for a Gumbel root to rely on
             config.search.noise_fraction = 0.0;
+            config.search.root = RootKind::Puct;
         }
         let config = &config;
         let generation = Generation { config, identity, number, games, simulations, evaluator: name };

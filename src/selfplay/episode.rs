@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 
 use super::Generation;
-use crate::config::{Config, SelfplayConfig};
+use crate::config::{Config, RootKind, SelfplayConfig};
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
-use crate::replay::record::{FORMAT, Record};
+use crate::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use crate::search::evaluator::{Evaluation, Request};
 use crate::search::tree::{Leaf, Tree};
 
@@ -24,15 +24,19 @@ pub enum Step {
 pub struct Episode<G: Game> {
     game: G,
     settings: SelfplayConfig,
+    root: RootKind,
     simulations: usize,
     index: usize,
     random: Random,
     tree: Tree<G>,
     /// Simulations since the last action.
     done: usize,
+    /// The root's search has begun: its first evaluation is no part of it.
+    begun: bool,
     start: String,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
+    policy: Vec<BTreeMap<String, u32>>,
     wdl: Vec<[f32; 3]>,
 }
 
@@ -46,14 +50,17 @@ impl<G: Game> Episode<G> {
         let mut episode = Episode {
             game: game.clone(),
             settings: selfplay.clone(),
+            root: search.root,
             simulations: generation.simulations,
             index,
             random,
             tree: Tree::new(game.clone(), search.clone(), state),
             done: 0,
+            begun: false,
             start,
             actions: Vec::new(),
             visits: Vec::new(),
+            policy: Vec::new(),
             wdl: Vec::new(),
         };
         episode.play_random_plies();
@@ -75,7 +82,10 @@ impl<G: Game> Episode<G> {
                 self.act();
                 continue;
             }
-            self.tree.add_noise(&mut self.random);
+            if !self.begun && self.tree.has_root() {
+                self.tree.begin(self.simulations - self.done, Some(&mut self.random));
+                self.begun = true;
+            }
             self.done += 1;
             if self.tree.select() == Leaf::Needs {
                 return Step::Evaluate(self.random.random());
@@ -97,8 +107,9 @@ impl<G: Game> Episode<G> {
     /// The record of the finished game.
     pub fn into_record(self, generation: &Generation) -> Record {
         let outcome = self.game.outcome(self.tree.root()).expect("an episode ends with its game");
+        let plain = self.policy.iter().all(|policy| policy.is_empty());
         Record {
-            format: FORMAT,
+            format: if plain { PLAIN_FORMAT } else { FORMAT },
             game: generation.identity.id.clone(),
             options: generation.identity.options.clone(),
             encoding: generation.identity.encoding,
@@ -108,6 +119,7 @@ impl<G: Game> Episode<G> {
             start: self.start,
             actions: self.actions,
             visits: self.visits,
+            policy: if plain { Vec::new() } else { self.policy },
             wdl: self.wdl,
             outcome: outcome.id().to_string(),
         }
@@ -123,22 +135,23 @@ impl<G: Game> Episode<G> {
             let action = choose(&mut self.random, &legal);
             self.actions.push(self.game.action_text(self.tree.root(), action));
             self.visits.push(BTreeMap::new());
+            self.policy.push(BTreeMap::new());
             self.wdl.push([0.0, 1.0, 0.0]);
             self.tree.advance(action);
         }
     }
 
-    /// Writes down what the search found and plays an action by the temperature of this ply.
+    /// Writes down what the search found and plays an action by the temperature of this ply; the Gumbel root has
+    /// its own winner.
     fn act(&mut self) {
-        let state = self.tree.root();
-        let text = |action: Action| self.game.action_text(state, action);
         let targets: Vec<(Action, u32)> =
             self.tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
-        self.visits
-            .push(targets.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect());
+        self.visits.push(self.texts(&targets));
+        self.policy.push(self.texts(&self.tree.policy_target().unwrap_or_default()));
         let wdl = self.tree.root_wdl();
         self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
         let temperature = match self.actions.len() < self.settings.temperature_plies {
+            _ if self.root == RootKind::Gumbel => 0.0,
             true => self.settings.temperature,
             false => self.settings.temperature_final,
         };
@@ -146,7 +159,13 @@ impl<G: Game> Episode<G> {
         let action = if temperature == 0.0 { best } else { draw(&targets, temperature, &mut self.random) };
         self.actions.push(self.game.action_text(self.tree.root(), action));
         self.tree.advance(action);
-        self.done = 0;
+        (self.done, self.begun) = (0, false);
+    }
+
+    /// Weights of the root's actions as a record has them.
+    fn texts(&self, weights: &[(Action, u32)]) -> BTreeMap<String, u32> {
+        let text = |action: Action| self.game.action_text(self.tree.root(), action);
+        weights.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect()
     }
 }
 
