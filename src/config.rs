@@ -121,6 +121,10 @@ pub struct SearchConfig {
     pub noise_fraction: f32,
     /// Keep the subtree of the action played (default true).
     pub reuse_tree: bool,
+    /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each visited
+    /// action gets at least sqrt(this * prior * simulations) simulations, and those that its score did not
+    /// ask for are taken out of the policy target, 0..=100 (default 0: off; KataGo: 2).
+    pub forced_playouts: f32,
 }
 
 /// `search.root`
@@ -147,6 +151,7 @@ impl Default for SearchConfig {
             noise_concentration: 10.83,
             noise_fraction: 0.25,
             reuse_tree: true,
+            forced_playouts: 0.0,
         }
     }
 }
@@ -168,6 +173,16 @@ pub struct SelfplayConfig {
     pub temperature_final: f32,
     /// Up to this many uniformly random actions begin a game (they are not trained on), 0..=1000 (default 0).
     pub random_plies: usize,
+    /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise and is
+    /// not trained on, neither its policy nor its value, 0..=1000000 (default 0: off; KataGo: 100 of 600).
+    pub fast_simulations: usize,
+    /// Share of full searches, with noise and trained on, when there are fast ones, 0.01..=1 (default 0.25, as
+    /// KataGo).
+    pub full_share: f32,
+    /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight goes to
+    /// its positions by how far the policy target is from the prior, the rest equally, 0..=1 (default 0: off;
+    /// KataGo: 0.5).
+    pub surprise_weight: f32,
     /// Games of the first generation, played before any network exists, 0..=10000000 (default 512).
     pub bootstrap_games: usize,
     /// Their evaluator (default `rollout`): random playouts by the rules alone, or `uniform`.
@@ -195,6 +210,9 @@ impl Default for SelfplayConfig {
             temperature_plies: 16,
             temperature_final: 0.2,
             random_plies: 0,
+            fast_simulations: 0,
+            full_share: 0.25,
+            surprise_weight: 0.0,
             bootstrap_games: 512,
             bootstrap: Bootstrap::Rollout,
             bootstrap_simulations: 200,
@@ -360,12 +378,16 @@ impl Config {
         range("search.fpu_reduction_root", s.fpu_reduction_root as f64, 0.0, 2.0)?;
         range("search.noise_concentration", s.noise_concentration as f64, 0.1, 1000.0)?;
         range("search.noise_fraction", s.noise_fraction as f64, 0.0, 1.0)?;
+        range("search.forced_playouts", s.forced_playouts as f64, 0.0, 100.0)?;
         range("selfplay.games", p.games as f64, 1.0, 1e7)?;
         range("selfplay.batch", p.batch as f64, 1.0, 65536.0)?;
         range("selfplay.temperature", p.temperature as f64, 0.0, 10.0)?;
         range("selfplay.temperature_plies", p.temperature_plies as f64, 0.0, 1e4)?;
         range("selfplay.temperature_final", p.temperature_final as f64, 0.0, 10.0)?;
         range("selfplay.random_plies", p.random_plies as f64, 0.0, 1e3)?;
+        range("selfplay.fast_simulations", p.fast_simulations as f64, 0.0, 1e6)?;
+        range("selfplay.full_share", p.full_share as f64, 0.01, 1.0)?;
+        range("selfplay.surprise_weight", p.surprise_weight as f64, 0.0, 1.0)?;
         range("selfplay.bootstrap_games", p.bootstrap_games as f64, 0.0, 1e7)?;
         range("selfplay.bootstrap_simulations", p.bootstrap_simulations as f64, 1.0, 1e6)?;
         range("replay.window", self.replay.window as f64, 1.0, 1e8)?;

@@ -240,6 +240,11 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
         let (mut config, identity) = (self.config.clone(), self.identity);
+        if bootstrap {
+            // these simulations are cheap, and their priors know nothing that could be surprised
+            config.selfplay.fast_simulations = 0;
+            config.selfplay.surprise_weight = 0.0;
+        }
         if bootstrap && settings.bootstrap == Bootstrap::Rollout {
             // with equal priors and noisy playouts, root noise would drown the targets, and the result of one
             // playout is no value for a Gumbel root to rely on

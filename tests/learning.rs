@@ -73,6 +73,7 @@ fn perfect_record(
         wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
         visits,
         policy: Vec::new(),
+        weights: Vec::new(),
         outcome: game.outcome(&now).unwrap().id().into(),
         actions,
     }

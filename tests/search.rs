@@ -17,8 +17,14 @@ fn random() -> Random {
     stream(1, Purpose::Agent, &[])
 }
 
-fn gumbel() -> SearchConfig {
-    SearchConfig { root: RootKind::Gumbel, ..SearchConfig::default() }
+/// The plain search, the Gumbel root, and forced playouts.
+fn configs() -> [SearchConfig; 3] {
+    let plain = SearchConfig::default();
+    [
+        plain.clone(),
+        SearchConfig { root: RootKind::Gumbel, ..plain.clone() },
+        SearchConfig { forced_playouts: 2.0, ..plain },
+    ]
 }
 
 fn searched(text: &str, simulations: usize) -> Tree<TreeGame> {
@@ -27,9 +33,24 @@ fn searched(text: &str, simulations: usize) -> Tree<TreeGame> {
 
 fn searched_by(config: SearchConfig, text: &str, simulations: usize) -> Tree<TreeGame> {
     let game = TreeGame::parse(text);
+    let noise = config.forced_playouts > 0.0;
     let mut tree = Tree::new(game, config, 0);
-    search::run(&mut tree, &mut Uniform, simulations, &mut random());
+    search_all(&mut tree, &mut Uniform, simulations, noise);
     tree
+}
+
+/// With noise where the config wants it for its forced playouts.
+fn search_all<G: Game>(
+    tree: &mut Tree<G>,
+    evaluator: &mut dyn Evaluator<G>,
+    simulations: usize,
+    noise: bool,
+) {
+    search::run(tree, evaluator, 1, &mut random());
+    if noise && tree.has_root() {
+        tree.begin(0, Some(&mut random()));
+    }
+    search::run(tree, evaluator, simulations - 1, &mut random());
 }
 
 #[test]
@@ -162,7 +183,9 @@ fn never_errs(
     }
     let truth = exact.0.solve(state).unwrap();
     let mut tree = Tree::new(game.clone(), config.clone(), *state);
-    search::run(&mut tree, exact, 30, &mut random());
+    // forced playouts are few only beside many others
+    let noise = config.forced_playouts > 0.0;
+    search_all(&mut tree, exact, if noise { 200 } else { 30 }, noise);
     let mut next = *state;
     game.play(&mut next, tree.best_action().unwrap());
     assert_eq!(exact.0.solve(&next).unwrap(), truth, "at {}", game.state_text(state));
@@ -173,7 +196,7 @@ fn never_errs(
 fn search_with_exact_values_never_loses() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut exact = Exact(Solver::new(game.clone()), game.clone());
-    for config in [SearchConfig::default(), gumbel()] {
+    for config in configs() {
         for side in [Player::First, Player::Second] {
             never_errs(&game, &mut exact, &config, &game.initial(), side, &mut Default::default());
         }
@@ -196,7 +219,7 @@ proptest! {
     #[test]
     fn proofs_are_minimax(text in tree_text()) {
         let game = TreeGame::parse(&text);
-        for config in [SearchConfig::default(), gumbel()] {
+        for config in configs() {
             let tree = searched_by(config, &text, 5000);
             prop_assert_eq!(tree.proven(), Some(game.minimax(0)));
             if let Some(action) = tree.best_action() {

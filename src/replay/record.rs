@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity, Settings};
 use crate::search::evaluator::Wdl;
 
-/// The newest version of this format: 2 has `policy` beside what 1 has, and is written only for records that need
-/// it.
+/// The newest version of this format: 2 has `policy` and `weights` beside what 1 has, and is written only for
+/// records that need one.
 pub const FORMAT: u32 = 2;
 
-/// What records without a `policy` are written as.
+/// What records without `policy` and `weights` are written as.
 pub const PLAIN_FORMAT: u32 = 1;
 
 /// One game.
@@ -40,12 +40,16 @@ pub struct Record {
     pub start: String,
     /// The actions.
     pub actions: Vec<String>,
-    /// For each ply the visits of the actions that the search considered; empty for a ply without search.
+    /// For each ply the visits of the actions that the search considered; empty for a ply that is not
+    /// trained on: a random one or one of a fast search.
     pub visits: Vec<BTreeMap<String, u32>>,
     /// For each ply the weights of the policy that the search teaches, where that is not its visits; empty for a
     /// ply where it is, and left out when it always is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<BTreeMap<String, u32>>,
+    /// For each ply how often training draws it, 1 for the usual; left out when all are 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f32>,
     /// For each ply the search's win, draw, loss for the player to move.
     pub wdl: Vec<[f32; 3]>,
     /// `first`, `second` or `draw`.
@@ -60,6 +64,8 @@ pub struct Ply<'a, G: Game> {
     pub legal: &'a [Action],
     /// The weights of the policy that the search teaches, ascending by action; empty for a ply without one.
     pub policy: Vec<(Action, u32)>,
+    /// How often training draws it, 1 for the usual.
+    pub weight: f32,
     /// The search's result for the player to move.
     pub wdl: Wdl,
 }
@@ -117,7 +123,8 @@ impl Record {
             {
                 return Err(Error::Data(format!("ply {ply}: {:?} are no probabilities", self.wdl[ply])));
             }
-            see(Ply { state: &state, legal: &legal, policy, wdl: Wdl { win, draw, loss } });
+            let weight = self.weights.get(ply).copied().unwrap_or(1.0);
+            see(Ply { state: &state, legal: &legal, policy, weight, wdl: Wdl { win, draw, loss } });
             game.play(&mut state, action);
         }
         match game.outcome(&state) {
@@ -138,8 +145,12 @@ impl Record {
         if self.visits.len() != self.actions.len() || self.wdl.len() != self.actions.len() {
             return Err(Error::Data("actions, visits and wdl differ in length".into()));
         }
-        if !self.policy.is_empty() && self.policy.len() != self.actions.len() {
-            return Err(Error::Data("actions and policy differ in length".into()));
+        let fits = |len: usize| len == 0 || len == self.actions.len();
+        if !fits(self.policy.len()) || !fits(self.weights.len()) {
+            return Err(Error::Data("actions, policy and weights differ in length".into()));
+        }
+        if !self.weights.iter().all(|weight| (0.0..=1e6).contains(weight)) {
+            return Err(Error::Data("a weight is below 0 or no number".into()));
         }
         Ok(())
     }

@@ -19,6 +19,8 @@ pub struct Sample {
     pub outcome: Wdl,
     /// What the search thought, for the player to move.
     pub search: Wdl,
+    /// How often it is drawn, 1 for the usual.
+    pub weight: f32,
     /// The symmetries under which the sample stays true.
     pub symmetries: &'static [Symmetry],
 }
@@ -41,6 +43,7 @@ pub fn samples<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> R
             policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
             outcome: Wdl::of(outcome, game.to_move(ply.state)),
             search: ply.wdl,
+            weight: ply.weight,
             symmetries: game.symmetries(ply.state),
         });
     })?;

@@ -4,6 +4,7 @@
 //! number sits inside; [`evaluator`] says what a leaf is worth; [`run`] joins the two for one tree.
 
 pub mod evaluator;
+mod forced;
 mod gumbel;
 mod nodes;
 mod root;

@@ -5,6 +5,7 @@
 
 use rand_distr::{Distribution, Gamma};
 
+use super::forced::{forced, prune};
 use super::gumbel::{Completed, Halving};
 use super::select::select;
 use super::tree::{Edge, ROOT, Tree};
@@ -20,6 +21,8 @@ const POLICY_WHOLE: f32 = 10_000.0;
 pub(super) struct Plan {
     /// The root's priors hold noise.
     noisy: bool,
+    /// The root's priors before the noise.
+    priors: Vec<f32>,
     halving: Halving,
 }
 
@@ -53,6 +56,8 @@ impl<G: Game> Tree<G> {
             return;
         }
         self.plan.noisy = true;
+        self.plan.priors.clear();
+        self.plan.priors.extend_from_slice(&self.nodes.prior[range.clone()]);
         let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
             .expect("positive by the config's check");
         // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
@@ -72,6 +77,12 @@ impl<G: Game> Tree<G> {
     /// The edge that a simulation follows from the root.
     pub(super) fn follow_root(&mut self) -> usize {
         if let Some(edge) = self.plan.halving.follow(&self.config, &self.nodes) {
+            return edge;
+        }
+        if self.plan.noisy
+            && self.config.forced_playouts > 0.0
+            && let Some(edge) = forced(&self.config, &self.nodes)
+        {
             return edge;
         }
         let root = self.nodes.get(ROOT);
@@ -145,10 +156,20 @@ impl<G: Game> Tree<G> {
     }
 
     /// The policy that the search teaches where it is not its visits: with the Gumbel root the improved policy, in
-    /// ten-thousandths. Only of actions worth playing, ascending.
+    /// ten-thousandths; with forced playouts the visits without them. Only of actions worth playing, ascending.
     pub fn policy_target(&self) -> Option<Vec<(Action, u32)>> {
         match self.config.root {
-            RootKind::Puct => None,
+            RootKind::Puct if !self.plan.noisy || self.config.forced_playouts == 0.0 || self.is_solved() => {
+                None
+            }
+            RootKind::Puct => {
+                let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
+                let visits = prune(&self.config, &self.nodes, &kept, self.game.to_move(&self.root));
+                let weights = kept.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
+                let weights: Vec<(Action, u32)> = weights.filter(|(_, visits)| *visits > 0).collect();
+                // nothing was visited yet: the priors decide, as they do for what is played
+                (!weights.is_empty()).then_some(weights)
+            }
             RootKind::Gumbel => {
                 let completed = Completed::new(&self.config, &self.nodes);
                 let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
@@ -158,5 +179,22 @@ impl<G: Game> Tree<G> {
                 Some(weights.filter(|(_, weight)| *weight > 0).collect())
             }
         }
+    }
+
+    /// How far a policy target is from the priors before noise: the Kullback-Leibler divergence in nats.
+    pub fn surprise(&self, target: &[(Action, u32)]) -> f64 {
+        let total: u32 = target.iter().map(|(_, weight)| weight).sum();
+        let share = |action: Action| {
+            let found = target.binary_search_by_key(&action, |(action, _)| *action);
+            found.map_or(0.0, |at| target[at].1 as f64 / total as f64)
+        };
+        let divergence = self.root_edges().enumerate().map(|(index, edge)| {
+            let prior = if self.plan.noisy { self.plan.priors[index] } else { edge.prior };
+            match share(edge.action) {
+                0.0 => 0.0,
+                share => share * (share / prior.max(f32::MIN_POSITIVE) as f64).ln(),
+            }
+        });
+        divergence.sum::<f64>().max(0.0)
     }
 }
