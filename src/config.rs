@@ -183,6 +183,9 @@ pub struct SelfplayConfig {
     /// its positions by how far the policy target is from the prior, the rest equally, 0..=1 (default 0: off;
     /// KataGo: 0.5).
     pub surprise_weight: f32,
+    /// Mebibytes of evaluations that each shard in flight remembers, 0..=65536 (default 0: none): games
+    /// that reach the same position ask the network once. Changes no game, only the time.
+    pub cache: usize,
     /// Games of the first generation, played before any network exists, 0..=10000000 (default 512).
     pub bootstrap_games: usize,
     /// Their evaluator (default `rollout`): random playouts by the rules alone, or `uniform`.
@@ -213,6 +216,7 @@ impl Default for SelfplayConfig {
             fast_simulations: 0,
             full_share: 0.25,
             surprise_weight: 0.0,
+            cache: 0,
             bootstrap_games: 512,
             bootstrap: Bootstrap::Rollout,
             bootstrap_simulations: 200,
@@ -388,6 +392,7 @@ impl Config {
         range("selfplay.fast_simulations", p.fast_simulations as f64, 0.0, 1e6)?;
         range("selfplay.full_share", p.full_share as f64, 0.01, 1.0)?;
         range("selfplay.surprise_weight", p.surprise_weight as f64, 0.0, 1.0)?;
+        range("selfplay.cache", p.cache as f64, 0.0, 65536.0)?;
         range("selfplay.bootstrap_games", p.bootstrap_games as f64, 0.0, 1e7)?;
         range("selfplay.bootstrap_simulations", p.bootstrap_simulations as f64, 1.0, 1e6)?;
         range("replay.window", self.replay.window as f64, 1.0, 1e8)?;

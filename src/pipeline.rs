@@ -24,6 +24,7 @@ use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
 use crate::replay::store;
 use crate::replay::window::Window;
+use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::selfplay::{Generation, Progress, play_generation};
 use crate::storage;
@@ -260,7 +261,12 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
             (false, _) => {
                 let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, self.config.net.evaluator);
-                self.fill(&generation, || net.evaluator(self.game))?;
+                match settings.cache {
+                    0 => self.fill(&generation, || net.evaluator(self.game))?,
+                    size => self.fill(&generation, || {
+                        Cached::new(self.game.clone(), net.evaluator(self.game), size)
+                    })?,
+                }
             }
         }
         let mut positions = 0;

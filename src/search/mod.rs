@@ -3,6 +3,7 @@
 //! [`tree`] is cut into select and apply, so that no network, thread or random
 //! number sits inside; [`evaluator`] says what a leaf is worth; [`run`] joins the two for one tree.
 
+pub mod cache;
 pub mod evaluator;
 mod forced;
 mod gumbel;
