@@ -105,12 +105,22 @@ impl Default for NetConfig {
     }
 }
 
-/// `[search]`: PUCT (Silver et al. 2017, Rosin 2011).
+/// `[search]`: PUCT (Silver et al. 2017, Rosin 2011), at the root by choice Gumbel (Danihelka et al. 2022).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchConfig {
     /// New simulations an action, 1..=1000000 (default 64; AlphaZero: 800).
     pub simulations: usize,
+    /// What decides at the root (default `puct`): `gumbel` considers few actions and halves them ("Policy improvement
+    /// by planning with Gumbel", ICLR 2022), plays the winner and teaches the improved policy instead of the
+    /// visits; root noise and temperatures are then not used. For small numbers of simulations.
+    pub root: RootKind,
+    /// Actions that the Gumbel root considers, 1..=65536 (default 16, as the paper).
+    pub gumbel_actions: usize,
+    /// The paper's c_visit, 0..=10000 (default 50): how much values count before there are visits.
+    pub gumbel_visit: f32,
+    /// The paper's c_scale, 0.001..=100 (default 1, for values of 0..1): how much values count beside logits.
+    pub gumbel_scale: f32,
     /// Exploration constant, 0.01..=100 (default 1.5; AlphaZero: 1.25).
     pub cpuct: f32,
     /// First-play urgency: an unvisited action counts as the parent's value minus this times the root of the
@@ -125,18 +135,37 @@ pub struct SearchConfig {
     pub noise_fraction: f32,
     /// Keep the subtree of the action played (default true).
     pub reuse_tree: bool,
+    /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each visited
+    /// action gets at least sqrt(this * prior * simulations) simulations, and those that its score did not
+    /// ask for are taken out of the policy target, 0..=100 (default 0: off; KataGo: 2).
+    pub forced_playouts: f32,
+}
+
+/// `search.root`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RootKind {
+    /// PUCT as in the rest of the tree, with Dirichlet noise in self-play.
+    Puct,
+    /// Gumbel noise and sequential halving.
+    Gumbel,
 }
 
 impl Default for SearchConfig {
     fn default() -> Self {
         SearchConfig {
             simulations: 64,
+            root: RootKind::Puct,
+            gumbel_actions: 16,
+            gumbel_visit: 50.0,
+            gumbel_scale: 1.0,
             cpuct: 1.5,
             fpu_reduction: 0.2,
             fpu_reduction_root: 0.0,
             noise_concentration: 10.83,
             noise_fraction: 0.25,
             reuse_tree: true,
+            forced_playouts: 0.0,
         }
     }
 }
@@ -158,6 +187,19 @@ pub struct SelfplayConfig {
     pub temperature_final: f32,
     /// Up to this many uniformly random actions begin a game (they are not trained on), 0..=1000 (default 0).
     pub random_plies: usize,
+    /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise and is
+    /// not trained on, neither its policy nor its value, 0..=1000000 (default 0: off; KataGo: 100 of 600).
+    pub fast_simulations: usize,
+    /// Share of full searches, with noise and trained on, when there are fast ones, 0.01..=1 (default 0.25, as
+    /// KataGo).
+    pub full_share: f32,
+    /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight goes to
+    /// its positions by how far the policy target is from the prior, the rest equally, 0..=1 (default 0: off;
+    /// KataGo: 0.5).
+    pub surprise_weight: f32,
+    /// Mebibytes of evaluations that each shard in flight remembers, 0..=65536 (default 0: none): games
+    /// that reach the same position ask the network once. Changes no game, only the time.
+    pub cache: usize,
     /// Games of the first generation, played before any network exists, 0..=10000000 (default 512).
     pub bootstrap_games: usize,
     /// Their evaluator (default `rollout`): random playouts by the rules alone, or `uniform`.
@@ -185,6 +227,10 @@ impl Default for SelfplayConfig {
             temperature_plies: 16,
             temperature_final: 0.2,
             random_plies: 0,
+            fast_simulations: 0,
+            full_share: 0.25,
+            surprise_weight: 0.0,
+            cache: 0,
             bootstrap_games: 512,
             bootstrap: Bootstrap::Rollout,
             bootstrap_simulations: 200,
@@ -342,17 +388,25 @@ impl Config {
         range("net.value_planes", n.value_planes as f64, 1.0, 64.0)?;
         range("net.value_hidden", n.value_hidden as f64, 1.0, 1024.0)?;
         range("search.simulations", s.simulations as f64, 1.0, 1e6)?;
+        range("search.gumbel_actions", s.gumbel_actions as f64, 1.0, 65536.0)?;
+        range("search.gumbel_visit", s.gumbel_visit as f64, 0.0, 1e4)?;
+        range("search.gumbel_scale", s.gumbel_scale as f64, 0.001, 100.0)?;
         range("search.cpuct", s.cpuct as f64, 0.01, 100.0)?;
         range("search.fpu_reduction", s.fpu_reduction as f64, 0.0, 2.0)?;
         range("search.fpu_reduction_root", s.fpu_reduction_root as f64, 0.0, 2.0)?;
         range("search.noise_concentration", s.noise_concentration as f64, 0.1, 1000.0)?;
         range("search.noise_fraction", s.noise_fraction as f64, 0.0, 1.0)?;
+        range("search.forced_playouts", s.forced_playouts as f64, 0.0, 100.0)?;
         range("selfplay.games", p.games as f64, 1.0, 1e7)?;
         range("selfplay.batch", p.batch as f64, 1.0, 65536.0)?;
         range("selfplay.temperature", p.temperature as f64, 0.0, 10.0)?;
         range("selfplay.temperature_plies", p.temperature_plies as f64, 0.0, 1e4)?;
         range("selfplay.temperature_final", p.temperature_final as f64, 0.0, 10.0)?;
         range("selfplay.random_plies", p.random_plies as f64, 0.0, 1e3)?;
+        range("selfplay.fast_simulations", p.fast_simulations as f64, 0.0, 1e6)?;
+        range("selfplay.full_share", p.full_share as f64, 0.01, 1.0)?;
+        range("selfplay.surprise_weight", p.surprise_weight as f64, 0.0, 1.0)?;
+        range("selfplay.cache", p.cache as f64, 0.0, 65536.0)?;
         range("selfplay.bootstrap_games", p.bootstrap_games as f64, 0.0, 1e7)?;
         range("selfplay.bootstrap_simulations", p.bootstrap_simulations as f64, 1.0, 1e6)?;
         range("replay.window", self.replay.window as f64, 1.0, 1e8)?;

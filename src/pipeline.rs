@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, MatchResult, play_match};
 use crate::checkpoint;
-use crate::config::{Bootstrap, Config};
+use crate::config::{Bootstrap, Config, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Outcome};
 use crate::net::cpu::CpuNet;
@@ -25,6 +25,7 @@ use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
 use crate::replay::store;
 use crate::replay::window::Window;
+use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::selfplay::{Generation, Progress, play_generation};
 use crate::storage;
@@ -248,9 +249,16 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
         let (mut config, identity) = (self.config.clone(), self.identity);
+        if bootstrap {
+            // these simulations are cheap, and their priors know nothing that could be surprised
+            config.selfplay.fast_simulations = 0;
+            config.selfplay.surprise_weight = 0.0;
+        }
         if bootstrap && settings.bootstrap == Bootstrap::Rollout {
-            // with equal priors and noisy playouts, root noise would drown the targets
+            // with equal priors and noisy playouts, root noise would drown the targets, and the result of one
+            // playout is no value for a Gumbel root to rely on
             config.search.noise_fraction = 0.0;
+            config.search.root = RootKind::Puct;
         }
         let config = &config;
         let generation = Generation { config, identity, number, games, simulations, evaluator: name };
@@ -261,7 +269,12 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
             (false, _) => {
                 let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
-                self.fill(&generation, || net.evaluator(self.game))?;
+                match settings.cache {
+                    0 => self.fill(&generation, || net.evaluator(self.game))?,
+                    size => self.fill(&generation, || {
+                        Cached::new(self.game.clone(), net.evaluator(self.game), size)
+                    })?,
+                }
             }
         }
         let mut positions = 0;

@@ -73,6 +73,8 @@ fn perfect_record(
         start: game.state_text(state),
         wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
         visits,
+        policy: Vec::new(),
+        weights: Vec::new(),
         outcome: game.outcome(&now).unwrap().id().into(),
         actions,
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use petteia::arena::perfect::Solver;
-use petteia::config::SearchConfig;
+use petteia::config::{RootKind, SearchConfig};
 use petteia::game::{Action, Game, GameOptions, Outcome, Player};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
@@ -17,11 +17,40 @@ fn random() -> Random {
     stream(1, Purpose::Agent, &[])
 }
 
+/// The plain search, the Gumbel root, and forced playouts.
+fn configs() -> [SearchConfig; 3] {
+    let plain = SearchConfig::default();
+    [
+        plain.clone(),
+        SearchConfig { root: RootKind::Gumbel, ..plain.clone() },
+        SearchConfig { forced_playouts: 2.0, ..plain },
+    ]
+}
+
 fn searched(text: &str, simulations: usize) -> Tree<TreeGame> {
+    searched_by(SearchConfig::default(), text, simulations)
+}
+
+fn searched_by(config: SearchConfig, text: &str, simulations: usize) -> Tree<TreeGame> {
     let game = TreeGame::parse(text);
-    let mut tree = Tree::new(game, SearchConfig::default(), 0);
-    search::run(&mut tree, &mut Uniform, simulations, &mut random());
+    let noise = config.forced_playouts > 0.0;
+    let mut tree = Tree::new(game, config, 0);
+    search_all(&mut tree, &mut Uniform, simulations, noise);
     tree
+}
+
+/// With noise where the config wants it for its forced playouts.
+fn search_all<G: Game>(
+    tree: &mut Tree<G>,
+    evaluator: &mut dyn Evaluator<G>,
+    simulations: usize,
+    noise: bool,
+) {
+    search::run(tree, evaluator, 1, &mut random());
+    if noise && tree.has_root() {
+        tree.begin(0, Some(&mut random()));
+    }
+    search::run(tree, evaluator, simulations - 1, &mut random());
 }
 
 #[test]
@@ -108,9 +137,9 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
     let mut random = random();
     search::run(&mut tree, &mut Uniform, 1, &mut random);
     let priors = |tree: &Tree<TicTacToe>| tree.root_edges().map(|edge| edge.prior).collect::<Vec<_>>();
-    tree.add_noise(&mut random);
+    tree.begin(1, Some(&mut random));
     let noisy = priors(&tree);
-    tree.add_noise(&mut random);
+    tree.begin(1, Some(&mut random));
     assert_eq!(noisy, priors(&tree), "noise is added once a root");
     assert!(noisy.iter().any(|prior| (prior - 1.0 / 9.0).abs() > 0.01));
     assert!((noisy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
@@ -136,6 +165,7 @@ impl Evaluator<TicTacToe> for Exact {
 fn never_errs(
     game: &TicTacToe,
     exact: &mut Exact,
+    config: &SearchConfig,
     state: &<TicTacToe as Game>::State,
     side: Player,
     seen: &mut std::collections::HashSet<u64>,
@@ -147,25 +177,29 @@ fn never_errs(
         for action in game.legal(state) {
             let mut next = *state;
             game.play(&mut next, action);
-            never_errs(game, exact, &next, side, seen);
+            never_errs(game, exact, config, &next, side, seen);
         }
         return;
     }
     let truth = exact.0.solve(state).unwrap();
-    let mut tree = Tree::new(game.clone(), SearchConfig::default(), *state);
-    search::run(&mut tree, exact, 30, &mut random());
+    let mut tree = Tree::new(game.clone(), config.clone(), *state);
+    // forced playouts are few only beside many others
+    let noise = config.forced_playouts > 0.0;
+    search_all(&mut tree, exact, if noise { 200 } else { 30 }, noise);
     let mut next = *state;
     game.play(&mut next, tree.best_action().unwrap());
     assert_eq!(exact.0.solve(&next).unwrap(), truth, "at {}", game.state_text(state));
-    never_errs(game, exact, &next, side, seen);
+    never_errs(game, exact, config, &next, side, seen);
 }
 
 #[test]
 fn search_with_exact_values_never_loses() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut exact = Exact(Solver::new(game.clone()), game.clone());
-    for side in [Player::First, Player::Second] {
-        never_errs(&game, &mut exact, &game.initial(), side, &mut Default::default());
+    for config in configs() {
+        for side in [Player::First, Player::Second] {
+            never_errs(&game, &mut exact, &config, &game.initial(), side, &mut Default::default());
+        }
     }
 }
 
@@ -185,10 +219,12 @@ proptest! {
     #[test]
     fn proofs_are_minimax(text in tree_text()) {
         let game = TreeGame::parse(&text);
-        let tree = searched(&text, 5000);
-        prop_assert_eq!(tree.proven(), Some(game.minimax(0)));
-        if let Some(action) = tree.best_action() {
-            prop_assert_eq!(game.minimax(game.child(0, action)), game.minimax(0));
+        for config in configs() {
+            let tree = searched_by(config, &text, 5000);
+            prop_assert_eq!(tree.proven(), Some(game.minimax(0)));
+            if let Some(action) = tree.best_action() {
+                prop_assert_eq!(game.minimax(game.child(0, action)), game.minimax(0));
+            }
         }
     }
 

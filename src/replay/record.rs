@@ -11,14 +11,18 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity, Settings};
 use crate::search::evaluator::Wdl;
 
-/// The version of this format.
-pub const FORMAT: u32 = 1;
+/// The newest version of this format: 2 has `policy` and `weights` beside what 1 has, and is written only for
+/// records that need one.
+pub const FORMAT: u32 = 2;
+
+/// What records without `policy` and `weights` are written as.
+pub const PLAIN_FORMAT: u32 = 1;
 
 /// One game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// [`FORMAT`].
+    /// [`PLAIN_FORMAT`] or [`FORMAT`].
     pub format: u32,
     /// The registry id.
     pub game: String,
@@ -36,8 +40,16 @@ pub struct Record {
     pub start: String,
     /// The actions.
     pub actions: Vec<String>,
-    /// For each ply the visits of the actions that the search considered; empty for a ply without search.
+    /// For each ply the visits of the actions that the search considered; empty for a ply that is not
+    /// trained on: a random one or one of a fast search.
     pub visits: Vec<BTreeMap<String, u32>>,
+    /// For each ply the weights of the policy that the search teaches, where that is not its visits; empty for a
+    /// ply where it is, and left out when it always is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policy: Vec<BTreeMap<String, u32>>,
+    /// For each ply how often training draws it, 1 for the usual; left out when all are 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f32>,
     /// For each ply the search's win, draw, loss for the player to move.
     pub wdl: Vec<[f32; 3]>,
     /// `first`, `second` or `draw`.
@@ -50,13 +62,28 @@ pub struct Ply<'a, G: Game> {
     pub state: &'a G::State,
     /// Its legal actions.
     pub legal: &'a [Action],
-    /// The search's visits, ascending by action; empty for a ply without search.
-    pub visits: Vec<(Action, u32)>,
+    /// The weights of the policy that the search teaches, ascending by action; empty for a ply without one.
+    pub policy: Vec<(Action, u32)>,
+    /// How often training draws it, 1 for the usual.
+    pub weight: f32,
     /// The search's result for the player to move.
     pub wdl: Wdl,
 }
 
 impl Record {
+    /// The record of a JSON line; one of a newer format is no damage.
+    pub fn parse(line: &str) -> Result<Record> {
+        #[derive(Deserialize)]
+        struct Header {
+            format: u32,
+        }
+        serde_json::from_str(line).map_err(|error| {
+            let newer =
+                serde_json::from_str(line).ok().and_then(|head: Header| check_format(head.format).err());
+            newer.unwrap_or_else(|| Error::Data(error.to_string()))
+        })
+    }
+
     /// Plays the record again by the rules of `game`, shows every ply to `see`, and checks actions, visits
     /// and outcome.
     pub fn replay<G: Game>(
@@ -76,21 +103,28 @@ impl Record {
                     .ok_or_else(|| Error::Data(format!("ply {ply}: `{text}` is not legal")))
             };
             let action = parse(text)?;
-            let mut visits = self.visits[ply]
-                .iter()
-                .map(|(text, &count)| Ok((parse(text)?, count)))
-                .collect::<Result<Vec<_>>>()?;
-            visits.sort_unstable();
-            if !visits.is_empty() && visits.iter().all(|(_, count)| *count == 0) {
-                return Err(Error::Data(format!("ply {ply}: the visits sum to 0")));
-            }
+            let weights = |texts: &BTreeMap<String, u32>| {
+                let mut weights = texts
+                    .iter()
+                    .map(|(text, &weight)| Ok((parse(text)?, weight)))
+                    .collect::<Result<Vec<_>>>()?;
+                weights.sort_unstable();
+                if !weights.is_empty() && weights.iter().all(|(_, weight)| *weight == 0) {
+                    return Err(Error::Data(format!("ply {ply}: the visits or the policy sum to 0")));
+                }
+                Ok(weights)
+            };
+            let visits = weights(&self.visits[ply])?;
+            let policy = self.policy.get(ply).map_or(Ok(Vec::new()), weights)?;
+            let policy = if policy.is_empty() { visits } else { policy };
             let [win, draw, loss] = self.wdl[ply];
             if ![win, draw, loss].iter().all(|p| (-0.01..=1.01).contains(p))
                 || (win + draw + loss - 1.0).abs() > 0.01
             {
                 return Err(Error::Data(format!("ply {ply}: {:?} are no probabilities", self.wdl[ply])));
             }
-            see(Ply { state: &state, legal: &legal, visits, wdl: Wdl { win, draw, loss } });
+            let weight = self.weights.get(ply).copied().unwrap_or(1.0);
+            see(Ply { state: &state, legal: &legal, policy, weight, wdl: Wdl { win, draw, loss } });
             game.play(&mut state, action);
         }
         match game.outcome(&state) {
@@ -104,18 +138,27 @@ impl Record {
     }
 
     fn check_header(&self, identity: &GameIdentity) -> Result<()> {
-        if self.format != FORMAT {
-            return Err(Error::Mismatch(format!(
-                "record format {}, this program reads {FORMAT}",
-                self.format
-            )));
-        }
+        check_format(self.format)?;
         if self.game != identity.id || self.options != identity.options {
             return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));
         }
         if self.visits.len() != self.actions.len() || self.wdl.len() != self.actions.len() {
             return Err(Error::Data("actions, visits and wdl differ in length".into()));
         }
+        let fits = |len: usize| len == 0 || len == self.actions.len();
+        if !fits(self.policy.len()) || !fits(self.weights.len()) {
+            return Err(Error::Data("actions, policy and weights differ in length".into()));
+        }
+        if !self.weights.iter().all(|weight| (0.0..=1e6).contains(weight)) {
+            return Err(Error::Data("a weight is below 0 or no number".into()));
+        }
         Ok(())
+    }
+}
+
+fn check_format(format: u32) -> Result<()> {
+    match format {
+        PLAIN_FORMAT..=FORMAT => Ok(()),
+        _ => Err(Error::Mismatch(format!("record format {format}, this program reads up to {FORMAT}"))),
     }
 }

@@ -12,13 +12,15 @@ use crate::search::evaluator::Wdl;
 pub struct Sample {
     /// Seen by the player to move.
     pub planes: Planes,
-    /// Every legal action with its share of the search's visits, ascending; the shares sum to 1.
+    /// Every legal action with its share of the policy that the search teaches, ascending; the shares sum to 1.
     pub policy: Vec<(Action, f32)>,
     /// The game's outcome for the player to move: a player may act twice in a row, so this is never
     /// found by counting plies.
     pub outcome: Wdl,
     /// What the search thought, for the player to move.
     pub search: Wdl,
+    /// How often it is drawn, 1 for the usual.
+    pub weight: f32,
     /// The symmetries under which the sample stays true.
     pub symmetries: &'static [Symmetry],
 }
@@ -28,11 +30,11 @@ pub fn samples<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> R
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);
     record.replay(game, identity, |ply| {
-        let (Some(outcome), false) = (outcome, ply.visits.is_empty()) else { return };
-        let total: u32 = ply.visits.iter().map(|(_, visits)| visits).sum();
+        let (Some(outcome), false) = (outcome, ply.policy.is_empty()) else { return };
+        let total: u32 = ply.policy.iter().map(|(_, weight)| weight).sum();
         let share = |action: &Action| {
-            let found = ply.visits.binary_search_by_key(action, |(action, _)| *action);
-            found.map_or(0.0, |at| ply.visits[at].1 as f32 / total as f32)
+            let found = ply.policy.binary_search_by_key(action, |(action, _)| *action);
+            found.map_or(0.0, |at| ply.policy[at].1 as f32 / total as f32)
         };
         let mut planes = Planes::new(identity.shape);
         game.encode(ply.state, &mut planes);
@@ -41,6 +43,7 @@ pub fn samples<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> R
             policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
             outcome: Wdl::of(outcome, game.to_move(ply.state)),
             search: ply.wdl,
+            weight: ply.weight,
             symmetries: game.symmetries(ply.state),
         });
     })?;

@@ -58,8 +58,11 @@ pub fn read_shard<G: Game>(path: &Path, game: &G, identity: &GameIdentity) -> Re
     let mut records = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let at = |what: String| format!("line {}: {what}", number + 1);
-        let record: Record = serde_json::from_str(line).map_err(|e| damaged(at(e.to_string())))?;
-        record.replay(game, identity, |_| {}).map_err(|error| match error {
+        let checked = Record::parse(line).and_then(|record| {
+            record.replay(game, identity, |_| {})?;
+            Ok(record)
+        });
+        let record = checked.map_err(|error| match error {
             // another format or game is no damage: the shard stays where it is
             Error::Mismatch(what) => Error::Mismatch(format!("{}: {}", path.display(), at(what))),
             error => damaged(at(error.to_string())),

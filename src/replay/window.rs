@@ -1,7 +1,7 @@
 //! The newest positions of a run, and batches drawn from them.
 //!
-//! Samples are drawn uniformly over positions, with a symmetry of the position drawn beside each. Whole
-//! shards enter and leave, so the window after a restart is the window before it.
+//! Samples are drawn uniformly over positions, or by their weights where these differ, with a symmetry of the
+//! position drawn beside each. Whole shards enter and leave, so the window after a restart is the window before it.
 
 use std::collections::VecDeque;
 
@@ -19,10 +19,42 @@ use crate::random::{Random, choose};
 pub struct Window {
     capacity: usize,
     shape: Shape,
-    shards: VecDeque<Vec<Sample>>,
+    shards: VecDeque<Shard>,
     positions: usize,
     /// Where each symmetry seen so far takes every action.
     action_maps: Vec<(Symmetry, Vec<u16>)>,
+}
+
+struct Shard {
+    samples: Vec<Sample>,
+    /// Sums of the weights up to and with each sample; empty when all are 1.
+    sums: Vec<f64>,
+}
+
+impl Shard {
+    fn new(samples: Vec<Sample>) -> Shard {
+        let mut sum = 0.0;
+        let mut add = |sample: &Sample| {
+            sum += sample.weight as f64;
+            sum
+        };
+        let plain = samples.iter().all(|sample| sample.weight == 1.0);
+        Shard { sums: if plain { Vec::new() } else { samples.iter().map(&mut add).collect() }, samples }
+    }
+
+    fn weight(&self) -> f64 {
+        self.sums.last().copied().unwrap_or(self.samples.len() as f64)
+    }
+
+    /// The sample at this place of the weights laid end to end.
+    fn at(&self, place: f64) -> &Sample {
+        let index = match self.sums.is_empty() {
+            true => place as usize,
+            false => self.sums.partition_point(|sum| *sum <= place),
+        };
+        // rounding may put a place at the very end
+        &self.samples[index.min(self.samples.len() - 1)]
+    }
 }
 
 /// Training rows.
@@ -92,11 +124,11 @@ impl Window {
         }
         let added = shard.len();
         self.positions += added;
-        self.shards.push_back(shard);
+        self.shards.push_back(Shard::new(shard));
         while let Some(oldest) = self.shards.front()
-            && self.positions - oldest.len() >= self.capacity
+            && self.positions - oldest.samples.len() >= self.capacity
         {
-            self.positions -= oldest.len();
+            self.positions -= oldest.samples.len();
             self.shards.pop_front();
         }
         added
@@ -106,8 +138,13 @@ impl Window {
     /// target is the search's own value.
     pub fn draw(&self, len: usize, search_share: f32, random: &mut Random) -> Batch {
         let mut batch = Batch::empty(len, self.shape);
+        let weight: f64 = self.shards.iter().map(Shard::weight).sum();
+        let weighted = weight > 0.0 && self.shards.iter().any(|shard| !shard.sums.is_empty());
         for row in 0..len {
-            let sample = self.sample(random.random_range(0..self.positions));
+            let sample = match weighted {
+                true => self.sample_at(random.random::<f64>() * weight),
+                false => self.sample(random.random_range(0..self.positions)),
+            };
             let symmetry = choose(random, sample.symmetries);
             self.write(&mut batch, row, sample, symmetry, search_share);
         }
@@ -125,12 +162,24 @@ impl Window {
 
     fn sample(&self, mut index: usize) -> &Sample {
         for shard in &self.shards {
-            match shard.get(index) {
+            match shard.samples.get(index) {
                 Some(sample) => return sample,
-                None => index -= shard.len(),
+                None => index -= shard.samples.len(),
             }
         }
         unreachable!("the index is below the number of positions")
+    }
+
+    fn sample_at(&self, mut place: f64) -> &Sample {
+        let mut found = None;
+        for shard in self.shards.iter().filter(|shard| shard.weight() > 0.0) {
+            found = Some(shard.at(place));
+            if place < shard.weight() {
+                break;
+            }
+            place -= shard.weight();
+        }
+        found.expect("the weights do not sum to 0")
     }
 
     fn write(&self, batch: &mut Batch, row: usize, sample: &Sample, symmetry: Symmetry, search_share: f32) {

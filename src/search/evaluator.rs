@@ -18,6 +18,15 @@ pub struct Request<'a, G: Game> {
     pub seed: u64,
 }
 
+impl<G: Game> Clone for Request<'_, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+// not derived: that would ask for rules that can be copied
+impl<G: Game> Copy for Request<'_, G> {}
+
 /// Probabilities of winning, drawing and losing; they sum to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
@@ -124,6 +133,18 @@ impl Evaluations {
 pub trait Evaluator<G: Game>: Send {
     /// Replaces the content of `out`: one evaluation for each request, in order.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations);
+
+    /// Requests so far that were answered from memory.
+    fn hits(&self) -> usize {
+        0
+    }
+}
+
+/// The memory of a list of requests for others, which borrow from elsewhere: collecting a list into one of the same
+/// layout allocates nothing.
+pub fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
+    requests.clear();
+    requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }
 
 /// Equal priors, value 0.

@@ -3,8 +3,12 @@
 //! [`tree`] is cut into select and apply, so that no network, thread or random
 //! number sits inside; [`evaluator`] says what a leaf is worth; [`run`] joins the two for one tree.
 
+pub mod cache;
 pub mod evaluator;
+mod forced;
+mod gumbel;
 mod nodes;
+mod root;
 mod select;
 mod solver;
 pub mod tree;
@@ -16,7 +20,7 @@ use crate::random::Random;
 use evaluator::{Evaluator, Request};
 use tree::{Leaf, Tree};
 
-/// Adds `simulations` to the tree, fewer when its root is solved.
+/// Adds `simulations` to the tree, fewer when its root is solved; without noise.
 pub fn run<G: Game>(
     tree: &mut Tree<G>,
     evaluator: &mut dyn Evaluator<G>,
@@ -25,9 +29,14 @@ pub fn run<G: Game>(
 ) {
     // the tree keeps the buffer, so that a search allocates nothing
     let mut evaluations = std::mem::take(&mut tree.evaluations);
-    for _ in 0..simulations {
+    let mut begun = false;
+    for done in 0..simulations {
         if tree.is_solved() {
             break;
+        }
+        if !begun && tree.has_root() {
+            tree.begin(simulations - done, None);
+            begun = true;
         }
         if let Leaf::Needs = tree.select() {
             let (state, legal) = tree.pending();

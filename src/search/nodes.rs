@@ -1,4 +1,4 @@
-//! The memory of a search tree: flat arrays of nodes and edges, 32 bytes a node and 18 an edge.
+//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes a node and 18 an edge.
 //!
 //! Nodes and the edges of each node stand in the order in which they were made, so a child stands behind its
 //! parent, and [`Nodes::keep_subtree`] can slide what is kept to the front in place. Sums and means are for
@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use super::evaluator::Evaluation;
+use super::tree::for_first;
 use crate::game::{Action, Outcome, Player};
 
 /// What is known of a position, apart from its edges.
@@ -84,6 +86,8 @@ impl Link {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
+    /// The evaluator's value of each node for the first player; only a root reads it.
+    raw: Vec<f32>,
     /// The evaluator's probability, with noise at a noisy root.
     pub prior: Vec<f32>,
     /// Simulations through the edge.
@@ -110,21 +114,36 @@ impl Nodes {
         &self.nodes[node]
     }
 
+    /// Nodes, and bytes that they and their edges fill.
+    pub fn size(&self) -> (usize, usize) {
+        let (nodes, edges) = (self.nodes.len(), self.action.len());
+        (nodes, nodes * (size_of::<Node>() + 4) + edges * 18)
+    }
+
     pub fn get_mut(&mut self, node: usize) -> &mut Node {
         &mut self.nodes[node]
     }
 
     /// Adds a node that was visited once, behind `edge` if it is not the root.
-    pub fn push(&mut self, edge: Option<usize>, to_move: Player, legal: &[Action], priors: &[f32]) -> usize {
+    pub fn push(
+        &mut self,
+        edge: Option<usize>,
+        to_move: Player,
+        legal: &[Action],
+        evaluation: &Evaluation,
+    ) -> usize {
         let node = self.nodes.len();
         assert!(node < CHILD as usize, "a tree has at most 2^30 nodes");
         let first_edge = u32::try_from(self.action.len()).expect("a tree has at most 2^32 edges");
         let edges = legal.len() as u16;
-        let (value, draw, visits, visited_mass, proven) = (0.0, 0.0, 1, 0.0, None);
+        let raw = for_first(to_move, evaluation.wdl.value());
+        let (value, draw) = (raw as f64, evaluation.wdl.draw as f64);
+        let (visits, visited_mass, proven) = (1, 0.0, None);
+        self.raw.push(raw);
         self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, edges, to_move, proven });
         let end = self.action.len() + legal.len();
         self.action.extend_from_slice(legal);
-        self.prior.extend_from_slice(priors);
+        self.prior.extend_from_slice(evaluation.priors);
         self.visits.resize(end, 0);
         self.mean.resize(end, 0.0);
         self.link.resize(end, Link::default());
@@ -132,6 +151,11 @@ impl Nodes {
             self.link[edge] = self.link[edge].with_child(node);
         }
         node
+    }
+
+    /// The evaluator's own value of the root, for the first player.
+    pub fn root_raw(&self) -> f32 {
+        self.raw[0]
     }
 
     /// Writes down the exact result of an edge.
@@ -172,6 +196,7 @@ impl Nodes {
                     self.moved[child] = edge as u32 + 1;
                 }
             }
+            self.raw[nodes] = self.raw[old];
             self.nodes[nodes] = Node { first_edge: edges as u32, ..self.nodes[old] };
             (nodes, edges) = (nodes + 1, end);
         }
@@ -180,6 +205,7 @@ impl Nodes {
 
     fn truncate(&mut self, nodes: usize, edges: usize) {
         self.nodes.truncate(nodes);
+        self.raw.truncate(nodes);
         self.prior.truncate(edges);
         self.visits.truncate(edges);
         self.mean.truncate(edges);

@@ -4,19 +4,17 @@
 //! given to [`Tree::apply`]. Values are sums for [`Player::First`] everywhere in the tree, so nothing
 //! changes sign on the way up and a player may act twice in a row. The conversions are [`for_first`] and
 //! [`Edge::mean_for`]. Results of finished games are proven and spread by `solver`. A simulation allocates
-//! nothing but what the arrays of `nodes` grow by.
-
-use rand_distr::{Distribution, Gamma};
+//! nothing but what the arrays of `nodes` grow by. What is done at the root alone is in `root`.
 
 use super::evaluator::{Evaluation, Evaluations, Wdl};
 use super::nodes::Nodes;
+use super::root::Plan;
 use super::select::select;
 use super::solver::proven;
 use crate::config::SearchConfig;
 use crate::game::{Action, Game, Outcome, Player};
-use crate::random::Random;
 
-const ROOT: usize = 0;
+pub(super) const ROOT: usize = 0;
 
 /// An action of a node, with what is known of the position behind it.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +29,7 @@ pub struct Edge {
     pub proven: Option<Outcome>,
     /// The mean value for the first player, of no meaning when proven.
     mean: f32,
-    child: Option<usize>,
+    pub(super) child: Option<usize>,
 }
 
 impl Edge {
@@ -64,11 +62,12 @@ pub fn for_first(player: Player, value: f32) -> f32 {
 
 /// The search tree of one position.
 pub struct Tree<G: Game> {
-    game: G,
-    config: SearchConfig,
-    root: G::State,
-    noisy: bool,
-    nodes: Nodes,
+    pub(super) game: G,
+    pub(super) config: SearchConfig,
+    pub(super) root: G::State,
+    pub(super) nodes: Nodes,
+    /// What the search of this root has drawn and planned.
+    pub(super) plan: Plan,
     /// Node and edge of each step of the simulation under way.
     path: Vec<(u32, u32)>,
     leaf: G::State,
@@ -85,8 +84,8 @@ impl<G: Game> Tree<G> {
             config,
             leaf: root.clone(),
             root,
-            noisy: false,
             nodes: Nodes::default(),
+            plan: Plan::default(),
             path: Vec::new(),
             legal: Vec::new(),
             evaluations: Evaluations::new(),
@@ -116,6 +115,11 @@ impl<G: Game> Tree<G> {
         self.nodes.root().map_or(0, |root| root.visits)
     }
 
+    /// Nodes in the tree, and bytes that they and their edges fill.
+    pub fn size(&self) -> (usize, usize) {
+        self.nodes.size()
+    }
+
     /// The root's actions; empty before its first evaluation.
     pub fn root_edges(&self) -> impl ExactSizeIterator<Item = Edge> {
         self.nodes.root().map_or(0..0, |root| root.range()).map(|edge| self.edge(edge))
@@ -138,40 +142,17 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Mixes Dirichlet noise into the root's priors (Silver et al. 2017), once a root.
-    pub fn add_noise(&mut self, random: &mut Random) {
-        let (fraction, concentration) = (self.config.noise_fraction, self.config.noise_concentration);
-        let Some(root) = self.nodes.root().filter(|_| !self.noisy && fraction > 0.0) else { return };
-        let range = root.range();
-        self.noisy = true;
-        let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
-            .expect("positive by the config's check");
-        // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
-        let noise: Vec<f64> = range.clone().map(|_| gamma.sample(random).max(1e-300)).collect();
-        let sum: f64 = noise.iter().sum();
-        let mut visited_mass = 0.0;
-        for (edge, noise) in range.zip(noise) {
-            let prior = &mut self.nodes.prior[edge];
-            *prior = (1.0 - fraction) * *prior + fraction * (noise / sum) as f32;
-            if self.nodes.visits[edge] > 0 {
-                visited_mass += *prior;
-            }
-        }
-        self.nodes.get_mut(ROOT).visited_mass = visited_mass;
-    }
-
     /// Walks from the root to a leaf. Nothing else may happen to the tree before [`Tree::apply`]
     /// when this returns [`Leaf::Needs`].
     pub fn select(&mut self) -> Leaf {
         self.path.clear();
         self.leaf.clone_from(&self.root);
-        let Some(mut mean) = self.nodes.root().map(|root| root.mean()) else {
+        if self.nodes.is_empty() {
             self.game.legal_actions(&self.leaf, &mut self.legal);
             return if self.legal.is_empty() { Leaf::Terminal } else { Leaf::Needs };
-        };
-        let mut node = ROOT;
+        }
+        let (mut node, mut edge) = (ROOT, self.follow_root());
         loop {
-            let edge = self.follow(node, mean);
             self.path.push((node as u32, edge as u32));
             let link = self.nodes.link[edge];
             if let Some(outcome) = link.proven() {
@@ -181,7 +162,10 @@ impl<G: Game> Tree<G> {
             self.game.play(&mut self.leaf, self.nodes.action[edge]);
             if let Some(child) = link.child() {
                 // the edge holds its child's mean: no need to divide again
-                (node, mean) = (child, self.nodes.mean[edge]);
+                let mean = self.nodes.mean[edge];
+                node = child;
+                edge =
+                    select(&self.config, &self.nodes, self.nodes.get(node), mean, self.config.fpu_reduction);
                 continue;
             }
             self.game.legal_actions(&self.leaf, &mut self.legal);
@@ -206,19 +190,16 @@ impl<G: Game> Tree<G> {
         debug_assert_eq!(evaluation.priors.len(), self.legal.len());
         let to_move = self.game.to_move(&self.leaf);
         let edge = self.path.last().map(|&(_, edge)| edge as usize);
-        let node = self.nodes.push(edge, to_move, &self.legal, evaluation.priors);
-        let leaf = self.nodes.get_mut(node);
-        leaf.value = for_first(to_move, evaluation.wdl.value()) as f64;
-        leaf.draw = evaluation.wdl.draw as f64;
-        let (value, draw, mean) = (leaf.value, leaf.draw, leaf.mean());
-        self.back_up(value, draw, mean);
+        let node = self.nodes.push(edge, to_move, &self.legal, &evaluation);
+        let leaf = *self.nodes.get(node);
+        self.back_up(leaf.value, leaf.draw, leaf.mean());
     }
 
     /// Makes the position after `action` the root; keeps its subtree when the config says so.
     pub fn advance(&mut self, action: Action) {
         let child = self.root_edges().find(|edge| edge.action == action).and_then(|edge| edge.child);
         self.game.play(&mut self.root, action);
-        self.noisy = false;
+        self.plan.clear();
         match child.filter(|_| self.config.reuse_tree) {
             Some(child) => self.nodes.keep_subtree(child),
             None => self.nodes.clear(),
@@ -228,67 +209,11 @@ impl<G: Game> Tree<G> {
     /// Begins anew at `root` and keeps the memory.
     pub fn restart(&mut self, root: G::State) {
         self.root = root;
-        self.noisy = false;
+        self.plan.clear();
         self.nodes.clear();
     }
 
-    /// The action to play: a proven win, else the most visited that is no proven loss (ties: higher mean,
-    /// then lower action). `None` before the root's first evaluation.
-    pub fn best_action(&self) -> Option<Action> {
-        let player = self.game.to_move(&self.root);
-        self.targets()
-            .into_iter()
-            .max_by(|(a, x), (b, y)| {
-                let mean = |edge: &Edge| edge.mean_for(player).unwrap_or(-2.0);
-                x.cmp(y).then(mean(a).total_cmp(&mean(b))).then(b.action.cmp(&a.action))
-            })
-            .map(|(edge, _)| edge.action)
-    }
-
-    /// The actions worth playing with their visits: those that reach the result when the root is proven,
-    /// else those that are no proven loss. Never empty once the root was evaluated.
-    pub fn targets(&self) -> Vec<(Edge, u32)> {
-        let player = self.game.to_move(&self.root);
-        let lost = Some(Outcome::Win(player.other()));
-        let root = self.proven();
-        let wanted = |edge: &Edge| match root {
-            Some(outcome) => edge.proven == Some(outcome),
-            None => edge.proven != lost,
-        };
-        let kept: Vec<(Edge, u32)> =
-            self.root_edges().filter(wanted).map(|edge| (edge, edge.visits)).collect();
-        // before the first simulation behind the root the priors decide
-        if kept.iter().all(|(_, visits)| *visits == 0) {
-            return kept.into_iter().map(|(edge, _)| (edge, (edge.prior * 1000.0) as u32 + 1)).collect();
-        }
-        kept
-    }
-
-    /// The most visited line from the root, with who plays each action left to the caller.
-    pub fn principal_variation(&self) -> Vec<Action> {
-        let Some(first) = self.best_action() else { return Vec::new() };
-        let mut line = vec![first];
-        let mut next = self.root_edges().find(|edge| edge.action == first).and_then(|edge| edge.child);
-        while let Some(node) = next.map(|node| self.nodes.get(node)) {
-            let lost = Outcome::Win(node.to_move.other());
-            let sound = |edge: &Edge| match node.proven {
-                Some(_) => edge.proven == node.proven,
-                None => edge.proven != Some(lost),
-            };
-            let best = node
-                .range()
-                .map(|edge| self.edge(edge))
-                .filter(|edge| edge.visits > 0)
-                .filter(sound)
-                .max_by_key(|edge| (edge.visits, std::cmp::Reverse(edge.action)));
-            let Some(edge) = best else { break };
-            line.push(edge.action);
-            next = edge.child;
-        }
-        line
-    }
-
-    fn edge(&self, edge: usize) -> Edge {
+    pub(super) fn edge(&self, edge: usize) -> Edge {
         let link = self.nodes.link[edge];
         Edge {
             action: self.nodes.action[edge],
@@ -298,14 +223,6 @@ impl<G: Game> Tree<G> {
             mean: self.nodes.mean[edge],
             child: link.child(),
         }
-    }
-
-    fn follow(&self, node: usize, mean: f32) -> usize {
-        let reduction = match node == ROOT && self.noisy {
-            true => self.config.fpu_reduction_root,
-            false => self.config.fpu_reduction,
-        };
-        select(&self.config, &self.nodes, self.nodes.get(node), mean, reduction)
     }
 
     fn back_up_result(&mut self, outcome: Outcome) {

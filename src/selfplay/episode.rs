@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 
 use super::Generation;
-use crate::config::{Config, SelfplayConfig};
+use crate::config::{Config, RootKind, SelfplayConfig};
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
-use crate::replay::record::{FORMAT, Record};
+use crate::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use crate::search::evaluator::{Evaluation, Request};
 use crate::search::tree::{Leaf, Tree};
 
@@ -24,15 +24,23 @@ pub enum Step {
 pub struct Episode<G: Game> {
     game: G,
     settings: SelfplayConfig,
+    root: RootKind,
     simulations: usize,
+    /// The search under way is a full one; see `selfplay.fast_simulations`.
+    full: bool,
     index: usize,
     random: Random,
     tree: Tree<G>,
     /// Simulations since the last action.
     done: usize,
+    /// The root's search has begun: its first evaluation is no part of it.
+    begun: bool,
     start: String,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
+    policy: Vec<BTreeMap<String, u32>>,
+    /// How far each ply's target is from the prior; `None` for plies that are not trained on.
+    surprise: Vec<Option<f64>>,
     wdl: Vec<[f32; 3]>,
 }
 
@@ -46,17 +54,23 @@ impl<G: Game> Episode<G> {
         let mut episode = Episode {
             game: game.clone(),
             settings: selfplay.clone(),
+            root: search.root,
             simulations: generation.simulations,
+            full: true,
             index,
             random,
             tree: Tree::new(game.clone(), search.clone(), state),
             done: 0,
+            begun: false,
             start,
             actions: Vec::new(),
             visits: Vec::new(),
+            policy: Vec::new(),
+            surprise: Vec::new(),
             wdl: Vec::new(),
         };
         episode.play_random_plies();
+        episode.draw_kind();
         episode
     }
 
@@ -71,11 +85,16 @@ impl<G: Game> Episode<G> {
             if self.game.outcome(self.tree.root()).is_some() {
                 return Step::Finished;
             }
-            if self.done >= self.simulations || (self.tree.has_root() && self.tree.is_solved()) {
+            let simulations = if self.full { self.simulations } else { self.settings.fast_simulations };
+            if self.done >= simulations || (self.tree.has_root() && self.tree.is_solved()) {
                 self.act();
                 continue;
             }
-            self.tree.add_noise(&mut self.random);
+            if !self.begun && self.tree.has_root() {
+                let noise = self.full.then_some(&mut self.random);
+                self.tree.begin(simulations - self.done, noise);
+                self.begun = true;
+            }
             self.done += 1;
             if self.tree.select() == Leaf::Needs {
                 return Step::Evaluate(self.random.random());
@@ -97,8 +116,14 @@ impl<G: Game> Episode<G> {
     /// The record of the finished game.
     pub fn into_record(self, generation: &Generation) -> Record {
         let outcome = self.game.outcome(self.tree.root()).expect("an episode ends with its game");
+        let mut policy = self.policy;
+        if policy.iter().all(|weights| weights.is_empty()) {
+            policy.clear();
+        }
+        let weights = weights(self.settings.surprise_weight as f64, &self.surprise);
+        let plain = policy.is_empty() && weights.is_empty();
         Record {
-            format: FORMAT,
+            format: if plain { PLAIN_FORMAT } else { FORMAT },
             game: generation.identity.id.clone(),
             options: generation.identity.options.clone(),
             encoding: generation.identity.encoding,
@@ -108,6 +133,8 @@ impl<G: Game> Episode<G> {
             start: self.start,
             actions: self.actions,
             visits: self.visits,
+            policy,
+            weights,
             wdl: self.wdl,
             outcome: outcome.id().to_string(),
         }
@@ -123,31 +150,68 @@ impl<G: Game> Episode<G> {
             let action = choose(&mut self.random, &legal);
             self.actions.push(self.game.action_text(self.tree.root(), action));
             self.visits.push(BTreeMap::new());
+            self.policy.push(BTreeMap::new());
+            self.surprise.push(None);
             self.wdl.push([0.0, 1.0, 0.0]);
             self.tree.advance(action);
         }
     }
 
-    /// Writes down what the search found and plays an action by the temperature of this ply.
+    /// Whether the next search is full or fast (playout cap randomization).
+    fn draw_kind(&mut self) {
+        if self.settings.fast_simulations > 0 {
+            self.full = self.random.random::<f32>() < self.settings.full_share;
+        }
+    }
+
+    /// Writes down what the search found and plays an action of what it teaches by the temperature of this ply;
+    /// the Gumbel root has its own winner.
     fn act(&mut self) {
-        let state = self.tree.root();
-        let text = |action: Action| self.game.action_text(state, action);
         let targets: Vec<(Action, u32)> =
             self.tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
-        self.visits
-            .push(targets.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect());
+        let policy = self.tree.policy_target();
+        let taught = policy.as_ref().unwrap_or(&targets);
+        self.surprise.push(self.full.then(|| self.tree.surprise(taught)));
+        // a ply without visits is not trained on
+        let texts = |weights: &[(Action, u32)]| if self.full { self.texts(weights) } else { BTreeMap::new() };
+        let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
+        self.visits.push(recorded.0);
+        self.policy.push(recorded.1);
         let wdl = self.tree.root_wdl();
         self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
         let temperature = match self.actions.len() < self.settings.temperature_plies {
+            _ if self.root == RootKind::Gumbel => 0.0,
             true => self.settings.temperature,
             false => self.settings.temperature_final,
         };
         let best = self.tree.best_action().expect("the root was evaluated");
-        let action = if temperature == 0.0 { best } else { draw(&targets, temperature, &mut self.random) };
+        let action = if temperature == 0.0 { best } else { draw(taught, temperature, &mut self.random) };
         self.actions.push(self.game.action_text(self.tree.root(), action));
         self.tree.advance(action);
-        self.done = 0;
+        (self.done, self.begun) = (0, false);
+        self.draw_kind();
     }
+
+    /// Weights of the root's actions as a record has them.
+    fn texts(&self, weights: &[(Action, u32)]) -> BTreeMap<String, u32> {
+        let text = |action: Action| self.game.action_text(self.tree.root(), action);
+        weights.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect()
+    }
+}
+
+/// How often each ply is drawn: of a game's weight, 1 a trained ply, the share `surprise_weight` goes by surprise and
+/// the rest equally. Three decimals; empty when all are 1.
+fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
+    let trained = surprise.iter().flatten().count() as f64;
+    let sum: f64 = surprise.iter().flatten().sum();
+    if surprise_weight == 0.0 || sum == 0.0 {
+        return Vec::new();
+    }
+    let weight = |surprise: f64| 1.0 - surprise_weight + surprise_weight * trained * surprise / sum;
+    let rounded = |weight: f64| ((weight * 1000.0).round() / 1000.0) as f32;
+    let weights: Vec<f32> =
+        surprise.iter().map(|surprise| surprise.map_or(1.0, |surprise| rounded(weight(surprise)))).collect();
+    if weights.iter().all(|weight| *weight == 1.0) { Vec::new() } else { weights }
 }
 
 /// An action with probability proportional to `visits ^ (1 / temperature)`.
@@ -164,4 +228,19 @@ fn draw(targets: &[(Action, u32)], temperature: f32, random: &mut Random) -> Act
     }
     // rounding left a sliver: the most visited
     targets.iter().max_by_key(|(_, visits)| *visits).expect("an evaluated root has actions").0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_weight_goes_by_surprise() {
+        // three trained plies weigh 3: half a ply each equally, 1.5 in the ratio 1 : 3 : 0
+        let surprise = [None, Some(0.1), Some(0.3), None, Some(0.0)];
+        assert_eq!(weights(0.5, &surprise), [1.0, 0.875, 1.625, 1.0, 0.5]);
+        assert!(weights(0.0, &surprise).is_empty());
+        assert!(weights(0.5, &[Some(0.0), None]).is_empty(), "nothing surprises");
+        assert!(weights(0.5, &[Some(0.2), Some(0.2)]).is_empty(), "all surprise alike");
+    }
 }

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
 use crate::replay::record::Record;
 use crate::replay::store;
-use crate::search::evaluator::{Evaluations, Evaluator, Request};
+use crate::search::evaluator::{Evaluations, Evaluator, Request, recycle};
 use episode::{Episode, Step};
 
 /// One generation of self-play.
@@ -45,6 +45,8 @@ pub struct Progress {
     pub positions: usize,
     /// Leaves evaluated.
     pub evaluations: usize,
+    /// Those of them that a cache answered.
+    pub hits: usize,
 }
 
 /// Counters that all threads share, and the wish to stop.
@@ -53,6 +55,7 @@ pub struct Monitor {
     games: AtomicUsize,
     positions: AtomicUsize,
     evaluations: AtomicUsize,
+    hits: AtomicUsize,
     stopped: AtomicBool,
 }
 
@@ -64,6 +67,7 @@ impl Monitor {
             games: read(&self.games),
             positions: read(&self.positions),
             evaluations: read(&self.evaluations),
+            hits: read(&self.hits),
         }
     }
 
@@ -131,7 +135,9 @@ pub fn play_shard<G: Game>(
         let mut waiting: Vec<Request<G>> = recycle(requests);
         waiting.extend(active.iter().zip(&seeds).map(|(episode, seed)| episode.request(*seed)));
         if !waiting.is_empty() {
+            let before = evaluator.hits();
             evaluator.evaluate(&waiting, &mut evaluations);
+            monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
             monitor.evaluations.fetch_add(waiting.len(), Ordering::Relaxed);
         }
         requests = recycle(waiting);
@@ -144,11 +150,4 @@ pub fn play_shard<G: Game>(
     }
     records.sort_by_key(|record| record.index);
     Ok(records)
-}
-
-/// The memory of a list of requests for others, which borrow from elsewhere: collecting a list into one of the same
-/// layout allocates nothing.
-fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
-    requests.clear();
-    requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }

@@ -1,0 +1,166 @@
+//! A cache of evaluations in front of an evaluator, of fixed size.
+//!
+//! What was evaluated is found again by [`Game::key`], with exactly the numbers that were given then: for an
+//! evaluator without chance (a network, never playouts) games come out the same with a cache and without. So keys are
+//! not folded over the game's symmetries: a network's answers to mirrored positions differ a little, and a game
+//! would depend on which of them came first. Requests of one batch with the same key are evaluated once.
+//!
+//! A table with one place for each remainder of a key points into a ring of priors; a place whose priors were
+//! overwritten is empty.
+
+use super::evaluator::{Evaluations, Evaluator, Request, Wdl, recycle};
+use crate::game::Game;
+
+/// A mebibyte.
+const MEBIBYTE: usize = 1 << 20;
+
+/// An evaluator with a memory.
+pub struct Cached<G: Game, E> {
+    game: G,
+    inner: E,
+    places: Vec<Place>,
+    /// The priors of what was evaluated, one behind the other; the oldest are overwritten.
+    ring: Vec<f32>,
+    /// Priors ever written to the ring.
+    written: u64,
+    /// The number of the batch under way, from 1.
+    batch: u64,
+    hits: usize,
+    /// Where the answer to each request of the batch comes from.
+    sources: Vec<Source>,
+    /// The places of those that were not found.
+    missed: Vec<usize>,
+    answers: Evaluations,
+    /// Memory for the requests that are passed on.
+    spare: Vec<Request<'static, G>>,
+}
+
+/// What is known under a key.
+#[derive(Clone, Copy)]
+struct Place {
+    key: u64,
+    /// Where its priors begin, counted over all that was ever written.
+    start: u64,
+    /// The batch that wrote it, and its row among those not found there.
+    batch: u64,
+    row: u32,
+    wdl: Wdl,
+}
+
+const NOWHERE: u64 = u64::MAX;
+
+#[derive(Clone, Copy)]
+enum Source {
+    Ring(u64, Wdl),
+    Row(u32),
+}
+
+impl<G: Game, E> Cached<G, E> {
+    /// A cache that fills at most `mebibytes`, which is at least 1; half of it or a little more holds priors.
+    pub fn new(game: G, inner: E, mebibytes: usize) -> Cached<G, E> {
+        let bytes = mebibytes * MEBIBYTE;
+        let fit = bytes / 2 / size_of::<Place>();
+        let places = 1 << fit.ilog2();
+        let wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+        let empty = Place { key: 0, start: NOWHERE, batch: 0, row: 0, wdl };
+        Cached {
+            game,
+            inner,
+            places: vec![empty; places],
+            ring: vec![0.0; (bytes - places * size_of::<Place>()) / size_of::<f32>()],
+            written: 0,
+            batch: 0,
+            hits: 0,
+            sources: Vec::new(),
+            missed: Vec::new(),
+            answers: Evaluations::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Bytes that the cache fills, whatever it holds.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.places[..]) + size_of_val(&self.ring[..])
+    }
+
+    /// Where the answer to a request will come from; what is not found takes the place of its key.
+    fn look_up(&mut self, request: &Request<G>) -> Source {
+        let key = self.game.key(request.state);
+        let at = (key % self.places.len() as u64) as usize;
+        let place = &mut self.places[at];
+        if place.key == key && place.batch == self.batch {
+            return Source::Row(place.row);
+        }
+        let age = self.written.checked_sub(place.start);
+        if place.key == key && age.is_some_and(|age| age <= self.ring.len() as u64) {
+            return Source::Ring(place.start, place.wdl);
+        }
+        let row = self.missed.len() as u32;
+        *place = Place { key, start: NOWHERE, batch: self.batch, row, ..*place };
+        self.missed.push(at);
+        Source::Row(row)
+    }
+
+    /// Keeps what was evaluated now, unless its place was taken by another request of the batch.
+    fn keep(&mut self) {
+        for (row, &at) in self.missed.iter().enumerate() {
+            let place = &mut self.places[at];
+            if (place.batch, place.row) != (self.batch, row as u32) {
+                continue;
+            }
+            let answer = self.answers.row(row);
+            let (len, ring) = (answer.priors.len(), self.ring.len());
+            let mut begin = (self.written % ring as u64) as usize;
+            if begin + len > ring {
+                // priors do not wrap around
+                self.written += (ring - begin) as u64;
+                begin = 0;
+            }
+            self.ring[begin..begin + len].copy_from_slice(answer.priors);
+            (place.start, place.wdl) = (self.written, answer.wdl);
+            self.written += len as u64;
+        }
+    }
+}
+
+impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+        self.batch += 1;
+        self.sources.clear();
+        self.missed.clear();
+        let mut passed_on = recycle(std::mem::take(&mut self.spare));
+        for request in requests {
+            let before = self.missed.len();
+            let source = self.look_up(request);
+            self.sources.push(source);
+            if self.missed.len() > before {
+                passed_on.push(*request);
+            }
+        }
+        self.answers.clear();
+        if !passed_on.is_empty() {
+            self.inner.evaluate(&passed_on, &mut self.answers);
+        }
+        self.hits += requests.len() - passed_on.len();
+        self.spare = recycle(passed_on);
+        out.clear();
+        for (request, source) in requests.iter().zip(&self.sources) {
+            match *source {
+                Source::Ring(start, wdl) => {
+                    let begin = (start % self.ring.len() as u64) as usize;
+                    let len = request.legal.len();
+                    out.push(len, wdl).copy_from_slice(&self.ring[begin..begin + len]);
+                }
+                Source::Row(row) => {
+                    let answer = self.answers.row(row as usize);
+                    out.push(answer.priors.len(), answer.wdl).copy_from_slice(answer.priors);
+                }
+            }
+        }
+        self.keep();
+    }
+
+    fn hits(&self) -> usize {
+        self.hits
+    }
+}

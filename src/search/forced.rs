@@ -1,0 +1,55 @@
+//! Forced playouts and policy target pruning (Wu 2019, "Accelerating Self-Play Learning in Go", arXiv:1902.10565,
+//! section 3.2): noise gets its actions a fair look without teaching them.
+//!
+//! Each visited action of a noisy root gets at least sqrt(k * prior * simulations) simulations. Afterwards the
+//! simulations that were forced are taken back from every action but the most visited, as long as its PUCT score
+//! stays below that one's; what is left with one simulation or none is not taught. Proven losses are not forced.
+
+use super::nodes::Nodes;
+use super::tree::{Edge, ROOT};
+use crate::config::SearchConfig;
+use crate::game::{Outcome, Player};
+
+/// The root's first edge that has too few simulations.
+pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
+    let root = nodes.get(ROOT);
+    let lost = Some(Outcome::Win(root.to_move.other()));
+    let simulations = root.visits - 1;
+    let wanting = |edge: &usize| {
+        let visits = nodes.visits[*edge];
+        visits > 0 && (visits as f32) < least(config, nodes.prior[*edge], simulations)
+    };
+    root.range().filter(wanting).find(|edge| nodes.link[*edge].proven() != lost)
+}
+
+/// The visits that these actions of an unproven root would have without force.
+pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player: Player) -> Vec<u32> {
+    let root = nodes.get(ROOT);
+    let scale = config.cpuct * (root.visits as f32).sqrt();
+    let score = |edge: &Edge, visits: u32| {
+        edge.mean_for(player).unwrap_or(-1.0) + scale * edge.prior / (1 + visits) as f32
+    };
+    // as the search plays: the most visited, then the better mean, then the lower action
+    let best = kept.iter().max_by(|a, b| {
+        let means = [a, b].map(|edge| edge.mean_for(player).unwrap_or(-2.0));
+        a.visits.cmp(&b.visits).then(means[0].total_cmp(&means[1])).then(b.action.cmp(&a.action))
+    });
+    let Some(best) = best else { return Vec::new() };
+    let highest = score(best, best.visits);
+    let pruned = |edge: &Edge| {
+        if edge.action == best.action {
+            return edge.visits;
+        }
+        let mut removable = least(config, edge.prior, root.visits - 1) as u32;
+        let mut visits = edge.visits;
+        while removable > 0 && visits > 0 && score(edge, visits - 1) < highest {
+            (visits, removable) = (visits - 1, removable - 1);
+        }
+        if visits <= 1 { 0 } else { visits }
+    };
+    kept.iter().map(pruned).collect()
+}
+
+fn least(config: &SearchConfig, prior: f32, simulations: u32) -> f32 {
+    (config.forced_playouts * prior * simulations as f32).sqrt()
+}

@@ -1,0 +1,202 @@
+//! The Gumbel root: which actions a small search considers, which it plays, and what it teaches (Danihelka et al.,
+//! "Policy improvement by planning with Gumbel", ICLR 2022; the reference is mctx).
+//!
+//! The `search.gumbel_actions` actions with the highest Gumbel noise + logit share the simulations by sequential
+//! halving; what is played is the last one standing, and what is taught is softmax(logits + sigma(completed q)).
+//! As in mctx a simulation goes to the best action among those with the visits that its turn in a fixed sequence
+//! asks for. Where this differs from mctx:
+//!
+//! - q is of this game's fixed range -1..1 and is taken to 0..1 by (1 + q) / 2; no minimum or maximum is sought.
+//! - Visits kept from an earlier tree count for q but not for the halving.
+//! - A proven loss is never considered and never taught; when it stood in the halving, its turns go to the best of
+//!   those with the most visits. Other proven results count exactly.
+//! - Below the root selection is PUCT, not the paper's deterministic one.
+
+use rand_distr::{Distribution, Gumbel};
+
+use super::nodes::Nodes;
+use super::tree::{Edge, ROOT, for_first};
+use crate::config::SearchConfig;
+use crate::game::{Outcome, Player};
+use crate::random::Random;
+
+/// One search by sequential halving; nothing until it begins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Halving {
+    /// Gumbel noise + logit of each action.
+    start: Vec<f32>,
+    /// Visits of each action when the search began.
+    before: Vec<u32>,
+    /// For each simulation how many visits the actions must have had that it may go to.
+    sequence: Vec<u32>,
+    next: usize,
+}
+
+impl Halving {
+    /// Plans `simulations`, with noise if its stream is given.
+    pub fn begin(
+        &mut self,
+        config: &SearchConfig,
+        nodes: &Nodes,
+        simulations: usize,
+        noise: Option<&mut Random>,
+    ) {
+        let range = nodes.get(ROOT).range();
+        self.start.clear();
+        self.start.extend(nodes.prior[range.clone()].iter().map(|prior| logit(*prior)));
+        if let Some(random) = noise {
+            let gumbel = Gumbel::new(0.0f32, 1.0).expect("the scale is positive");
+            self.start.iter_mut().for_each(|start| *start += gumbel.sample(random));
+        }
+        self.before.clear();
+        self.before.extend_from_slice(&nodes.visits[range.clone()]);
+        plan(config.gumbel_actions.min(range.len()), simulations, &mut self.sequence);
+        self.next = 0;
+    }
+
+    /// Nothing is planned any more.
+    pub fn clear(&mut self) {
+        self.start.clear();
+    }
+
+    /// The root's edge for the next simulation; `None` when nothing is planned or every action is a proven loss.
+    pub fn follow(&mut self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
+        if self.start.is_empty() {
+            return None;
+        }
+        let wanted = self.sequence.get(self.next).copied();
+        self.next += 1;
+        self.best(config, nodes, wanted)
+    }
+
+    /// The edge to play; `None` when nothing is planned or every action is a proven loss.
+    pub fn winner(&self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
+        if self.start.is_empty() { None } else { self.best(config, nodes, None) }
+    }
+
+    /// The edge with the highest noise + logit + sigma(q) among those with `wanted` visits of this search, or with the
+    /// most when there is none; ties go to the lower action.
+    fn best(&self, config: &SearchConfig, nodes: &Nodes, wanted: Option<u32>) -> Option<usize> {
+        let root = nodes.get(ROOT);
+        let lost = Some(Outcome::Win(root.to_move.other()));
+        let visits = |index: usize, edge: usize| nodes.visits[edge] - self.before[index];
+        let open = || root.range().enumerate().filter(|(_, edge)| nodes.link[*edge].proven() != lost);
+        let most = open().map(|(index, edge)| visits(index, edge)).max()?;
+        let found = wanted.filter(|wanted| open().any(|(index, edge)| visits(index, edge) == *wanted));
+        let visited = found.unwrap_or(most);
+        let completed = Completed::new(config, nodes);
+        let mut best = None;
+        for (index, edge) in open().filter(|(index, edge)| visits(*index, *edge) == visited) {
+            let score = self.start[index] + completed.sigma(completed.value(nodes, edge));
+            if best.is_none_or(|(_, highest)| score > highest) {
+                best = Some((edge, score));
+            }
+        }
+        best.map(|(edge, _)| edge)
+    }
+}
+
+/// The values of the root's actions for its player, completed for those without visits by the paper's mixed value.
+pub(super) struct Completed {
+    player: Player,
+    /// Of an action without visits, -1..1.
+    mixed: f32,
+    /// (c_visit + most visits) * c_scale.
+    factor: f32,
+}
+
+impl Completed {
+    /// Of the root, which was evaluated.
+    pub fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
+        let root = nodes.get(ROOT);
+        let player = root.to_move;
+        let (mut visits, mut most, mut mass, mut sum) = (0, 0, 0.0, 0.0);
+        for edge in root.range().filter(|edge| nodes.visits[*edge] > 0) {
+            visits += nodes.visits[edge];
+            most = most.max(nodes.visits[edge]);
+            let prior = nodes.prior[edge].max(f32::MIN_POSITIVE);
+            mass += prior;
+            sum += prior * known(nodes, edge, player);
+        }
+        let raw = for_first(player, nodes.root_raw());
+        let mixed = match visits {
+            0 => raw,
+            _ => (raw + visits as f32 * sum / mass) / (1 + visits) as f32,
+        };
+        Completed { player, mixed, factor: (config.gumbel_visit + most as f32) * config.gumbel_scale }
+    }
+
+    /// The value of an edge, -1..1.
+    fn value(&self, nodes: &Nodes, edge: usize) -> f32 {
+        if nodes.visits[edge] == 0 { self.mixed } else { known(nodes, edge, self.player) }
+    }
+
+    /// What a value adds to a logit.
+    fn sigma(&self, value: f32) -> f32 {
+        self.factor * (1.0 + value) / 2.0
+    }
+
+    /// softmax(logits + sigma(completed q)) over these edges.
+    pub fn improved_policy(&self, edges: &[Edge]) -> Vec<f32> {
+        let value = |edge: &Edge| edge.mean_for(self.player).unwrap_or(self.mixed);
+        let mut shares: Vec<f32> =
+            edges.iter().map(|edge| logit(edge.prior) + self.sigma(value(edge))).collect();
+        let top = shares.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        shares.iter_mut().for_each(|share| *share = (*share - top).exp());
+        let sum: f32 = shares.iter().sum();
+        shares.iter_mut().for_each(|share| *share /= sum);
+        shares
+    }
+}
+
+/// The value of a visited edge for `player`, -1..1: proven wins and losses are infinite in the tree.
+fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
+    for_first(player, nodes.mean[edge].clamp(-1.0, 1.0))
+}
+
+/// Up to a constant that no use of it sees.
+fn logit(prior: f32) -> f32 {
+    prior.max(f32::MIN_POSITIVE).ln()
+}
+
+/// Writes the visits that each of `simulations` looks for: `actions` share them, then half of these, down to two
+/// (mctx: get_sequence_of_considered_visits).
+fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>) {
+    sequence.clear();
+    if actions <= 1 {
+        sequence.extend(0..simulations as u32);
+        return;
+    }
+    let rounds = actions.next_power_of_two().ilog2() as usize;
+    let (mut considered, mut visits) = (actions, 0);
+    while sequence.len() < simulations {
+        let each = (simulations / (rounds * considered)).max(1);
+        for _ in 0..each {
+            sequence.extend(std::iter::repeat_n(visits, considered));
+            visits += 1;
+        }
+        considered = (considered / 2).max(2);
+    }
+    sequence.truncate(simulations);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sequence_is_that_of_mctx() {
+        let planned = |actions, simulations| {
+            let mut sequence = Vec::new();
+            plan(actions, simulations, &mut sequence);
+            sequence
+        };
+        // by hand: 3 rounds of 8 simulations each: 8 actions once, 4 twice, 2 four times
+        let expected = [vec![0; 8], vec![1; 4], vec![2; 4], vec![3, 3, 4, 4, 5, 5, 6, 6]].concat();
+        assert_eq!(planned(8, 24), expected);
+        assert_eq!(planned(4, 8), [0, 0, 0, 0, 1, 1, 2, 2]);
+        assert_eq!(planned(3, 7), [0, 0, 0, 1, 1, 2, 2]);
+        assert_eq!(planned(16, 5), [0; 5]);
+        assert_eq!(planned(1, 3), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,200 @@
+//! What is done at the root alone: noise, the plan of a search, and what its result says.
+//!
+//! PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`); below the root
+//! both are PUCT.
+
+use rand_distr::{Distribution, Gamma};
+
+use super::forced::{forced, prune};
+use super::gumbel::{Completed, Halving};
+use super::select::select;
+use super::tree::{Edge, ROOT, Tree};
+use crate::config::RootKind;
+use crate::game::{Action, Game, Outcome};
+use crate::random::Random;
+
+/// The weights of an improved policy sum to about this.
+const POLICY_WHOLE: f32 = 10_000.0;
+
+/// What the search of one root has drawn and planned.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// The root's priors hold noise.
+    noisy: bool,
+    /// The root's priors before the noise.
+    priors: Vec<f32>,
+    halving: Halving,
+}
+
+impl Plan {
+    /// For another root.
+    pub fn clear(&mut self) {
+        self.noisy = false;
+        self.halving.clear();
+    }
+}
+
+impl<G: Game> Tree<G> {
+    /// Begins the search of a root that was evaluated, with `simulations` to come. PUCT mixes noise into the priors,
+    /// once a root, and Gumbel draws it for its actions, both only when `noise` is given.
+    pub fn begin(&mut self, simulations: usize, noise: Option<&mut Random>) {
+        debug_assert!(self.has_root());
+        match (self.config.root, noise) {
+            (RootKind::Puct, Some(random)) => self.add_noise(random),
+            (RootKind::Puct, None) => {}
+            (RootKind::Gumbel, noise) => {
+                self.plan.halving.begin(&self.config, &self.nodes, simulations, noise)
+            }
+        }
+    }
+
+    /// Mixes Dirichlet noise into the root's priors (Silver et al. 2017), once a root.
+    fn add_noise(&mut self, random: &mut Random) {
+        let (fraction, concentration) = (self.config.noise_fraction, self.config.noise_concentration);
+        let range = self.nodes.get(ROOT).range();
+        if self.plan.noisy || fraction == 0.0 {
+            return;
+        }
+        self.plan.noisy = true;
+        self.plan.priors.clear();
+        self.plan.priors.extend_from_slice(&self.nodes.prior[range.clone()]);
+        let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
+            .expect("positive by the config's check");
+        // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
+        let noise: Vec<f64> = range.clone().map(|_| gamma.sample(random).max(1e-300)).collect();
+        let sum: f64 = noise.iter().sum();
+        let mut visited_mass = 0.0;
+        for (edge, noise) in range.zip(noise) {
+            let prior = &mut self.nodes.prior[edge];
+            *prior = (1.0 - fraction) * *prior + fraction * (noise / sum) as f32;
+            if self.nodes.visits[edge] > 0 {
+                visited_mass += *prior;
+            }
+        }
+        self.nodes.get_mut(ROOT).visited_mass = visited_mass;
+    }
+
+    /// The edge that a simulation follows from the root.
+    pub(super) fn follow_root(&mut self) -> usize {
+        if let Some(edge) = self.plan.halving.follow(&self.config, &self.nodes) {
+            return edge;
+        }
+        if self.plan.noisy
+            && self.config.forced_playouts > 0.0
+            && let Some(edge) = forced(&self.config, &self.nodes)
+        {
+            return edge;
+        }
+        let root = self.nodes.get(ROOT);
+        let reduction = match self.plan.noisy {
+            true => self.config.fpu_reduction_root,
+            false => self.config.fpu_reduction,
+        };
+        select(&self.config, &self.nodes, root, root.mean(), reduction)
+    }
+
+    /// The action to play: a proven win, else the most visited that is no proven loss (ties: higher mean,
+    /// then lower action). `None` before the root's first evaluation.
+    ///
+    /// With the Gumbel root the winner of the sequential halving, unless the root is proven.
+    pub fn best_action(&self) -> Option<Action> {
+        if let Some(edge) = self.plan.halving.winner(&self.config, &self.nodes).filter(|_| !self.is_solved())
+        {
+            return Some(self.nodes.action[edge]);
+        }
+        let player = self.game.to_move(&self.root);
+        self.targets()
+            .into_iter()
+            .max_by(|(a, x), (b, y)| {
+                let mean = |edge: &Edge| edge.mean_for(player).unwrap_or(-2.0);
+                x.cmp(y).then(mean(a).total_cmp(&mean(b))).then(b.action.cmp(&a.action))
+            })
+            .map(|(edge, _)| edge.action)
+    }
+
+    /// The actions worth playing with their visits: those that reach the result when the root is proven,
+    /// else those that are no proven loss. Never empty once the root was evaluated.
+    pub fn targets(&self) -> Vec<(Edge, u32)> {
+        let player = self.game.to_move(&self.root);
+        let lost = Some(Outcome::Win(player.other()));
+        let root = self.proven();
+        let wanted = |edge: &Edge| match root {
+            Some(outcome) => edge.proven == Some(outcome),
+            None => edge.proven != lost,
+        };
+        let kept: Vec<(Edge, u32)> =
+            self.root_edges().filter(wanted).map(|edge| (edge, edge.visits)).collect();
+        // before the first simulation behind the root the priors decide
+        if kept.iter().all(|(_, visits)| *visits == 0) {
+            return kept.into_iter().map(|(edge, _)| (edge, (edge.prior * 1000.0) as u32 + 1)).collect();
+        }
+        kept
+    }
+
+    /// The most visited line from the root, with who plays each action left to the caller.
+    pub fn principal_variation(&self) -> Vec<Action> {
+        let Some(first) = self.best_action() else { return Vec::new() };
+        let mut line = vec![first];
+        let mut next = self.root_edges().find(|edge| edge.action == first).and_then(|edge| edge.child);
+        while let Some(node) = next.map(|node| self.nodes.get(node)) {
+            let lost = Outcome::Win(node.to_move.other());
+            let sound = |edge: &Edge| match node.proven {
+                Some(_) => edge.proven == node.proven,
+                None => edge.proven != Some(lost),
+            };
+            let best = node
+                .range()
+                .map(|edge| self.edge(edge))
+                .filter(|edge| edge.visits > 0)
+                .filter(sound)
+                .max_by_key(|edge| (edge.visits, std::cmp::Reverse(edge.action)));
+            let Some(edge) = best else { break };
+            line.push(edge.action);
+            next = edge.child;
+        }
+        line
+    }
+
+    /// The policy that the search teaches where it is not its visits: with the Gumbel root the improved policy, in
+    /// ten-thousandths; with forced playouts the visits without them. Only of actions worth playing, ascending.
+    pub fn policy_target(&self) -> Option<Vec<(Action, u32)>> {
+        match self.config.root {
+            RootKind::Puct if !self.plan.noisy || self.config.forced_playouts == 0.0 || self.is_solved() => {
+                None
+            }
+            RootKind::Puct => {
+                let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
+                let visits = prune(&self.config, &self.nodes, &kept, self.game.to_move(&self.root));
+                let weights = kept.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
+                let weights: Vec<(Action, u32)> = weights.filter(|(_, visits)| *visits > 0).collect();
+                // nothing was visited yet: the priors decide, as they do for what is played
+                (!weights.is_empty()).then_some(weights)
+            }
+            RootKind::Gumbel => {
+                let completed = Completed::new(&self.config, &self.nodes);
+                let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
+                let shares = completed.improved_policy(&kept);
+                let weight = |share: f32| (share * POLICY_WHOLE).round() as u32;
+                let weights = kept.iter().zip(shares).map(|(edge, share)| (edge.action, weight(share)));
+                Some(weights.filter(|(_, weight)| *weight > 0).collect())
+            }
+        }
+    }
+
+    /// How far a policy target is from the priors before noise: the Kullback-Leibler divergence in nats.
+    pub fn surprise(&self, target: &[(Action, u32)]) -> f64 {
+        let total: u32 = target.iter().map(|(_, weight)| weight).sum();
+        let share = |action: Action| {
+            let found = target.binary_search_by_key(&action, |(action, _)| *action);
+            found.map_or(0.0, |at| target[at].1 as f64 / total as f64)
+        };
+        let divergence = self.root_edges().enumerate().map(|(index, edge)| {
+            let prior = if self.plan.noisy { self.plan.priors[index] } else { edge.prior };
+            match share(edge.action) {
+                0.0 => 0.0,
+                share => share * (share / prior.max(f32::MIN_POSITIVE) as f64).ln(),
+            }
+        });
+        divergence.sum::<f64>().max(0.0)
+    }
+}
