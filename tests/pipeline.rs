@@ -120,8 +120,14 @@ fn a_run_writes_what_it_should_and_the_loss_falls() {
 
 #[test]
 fn one_thread_and_two_write_the_same_bytes() {
+    same_bytes(&[]);
+    same_bytes(&["search.root=gumbel", "selfplay.fast_simulations=4", "selfplay.cache=1"]);
+    same_bytes(&["search.forced_playouts=2", "selfplay.surprise_weight=0.5", "selfplay.fast_simulations=4"]);
+}
+
+fn same_bytes(sets: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
-    let config = smoke(&["train.generations=2", "selfplay.batch=8"]);
+    let config = smoke(&[&["train.generations=2", "selfplay.batch=8"], sets].concat());
     let mut written = Vec::new();
     for threads in [1, 2] {
         let path = folder.path().join(threads.to_string());
@@ -130,7 +136,7 @@ fn one_thread_and_two_write_the_same_bytes() {
         written.push((files(&path, "selfplay"), weights(&path)));
     }
     assert_eq!(written[0].0.len(), 2 * 4 * 2);
-    assert!(written[0] == written[1], "shards or weights differ");
+    assert!(written[0] == written[1], "shards or weights differ with {sets:?}");
 }
 
 /// What a game looks like does not depend on the games that share its batch.

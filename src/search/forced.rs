@@ -16,10 +16,10 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     let lost = Some(Outcome::Win(root.to_move.other()));
     let simulations = root.visits - 1;
     let wanting = |edge: &usize| {
-        let visits = nodes.visits[*edge];
-        visits > 0 && (visits as f32) < least(config, nodes.prior[*edge], simulations)
+        let visits = nodes.edges[*edge].visits;
+        visits > 0 && (visits as f32) < least(config, nodes.edges[*edge].prior, simulations)
     };
-    root.range().filter(wanting).find(|edge| nodes.link[*edge].proven() != lost)
+    root.range().filter(wanting).find(|edge| nodes.edges[*edge].link.proven() != lost)
 }
 
 /// The visits that these actions of an unproven root would have without force.

@@ -43,13 +43,13 @@ impl Halving {
     ) {
         let range = nodes.get(ROOT).range();
         self.start.clear();
-        self.start.extend(nodes.prior[range.clone()].iter().map(|prior| logit(*prior)));
+        self.start.extend(nodes.edges[range.clone()].iter().map(|edge| logit(edge.prior)));
         if let Some(random) = noise {
             let gumbel = Gumbel::new(0.0f32, 1.0).expect("the scale is positive");
             self.start.iter_mut().for_each(|start| *start += gumbel.sample(random));
         }
         self.before.clear();
-        self.before.extend_from_slice(&nodes.visits[range.clone()]);
+        self.before.extend(nodes.edges[range.clone()].iter().map(|edge| edge.visits));
         plan(config.gumbel_actions.min(range.len()), simulations, &mut self.sequence);
         self.next = 0;
     }
@@ -79,8 +79,8 @@ impl Halving {
     fn best(&self, config: &SearchConfig, nodes: &Nodes, wanted: Option<u32>) -> Option<usize> {
         let root = nodes.get(ROOT);
         let lost = Some(Outcome::Win(root.to_move.other()));
-        let visits = |index: usize, edge: usize| nodes.visits[edge] - self.before[index];
-        let open = || root.range().enumerate().filter(|(_, edge)| nodes.link[*edge].proven() != lost);
+        let visits = |index: usize, edge: usize| nodes.edges[edge].visits - self.before[index];
+        let open = || root.range().enumerate().filter(|(_, edge)| nodes.edges[*edge].link.proven() != lost);
         let most = open().map(|(index, edge)| visits(index, edge)).max()?;
         let found = wanted.filter(|wanted| open().any(|(index, edge)| visits(index, edge) == *wanted));
         let visited = found.unwrap_or(most);
@@ -111,10 +111,10 @@ impl Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;
         let (mut visits, mut most, mut mass, mut sum) = (0, 0, 0.0, 0.0);
-        for edge in root.range().filter(|edge| nodes.visits[*edge] > 0) {
-            visits += nodes.visits[edge];
-            most = most.max(nodes.visits[edge]);
-            let prior = nodes.prior[edge].max(f32::MIN_POSITIVE);
+        for edge in root.range().filter(|edge| nodes.edges[*edge].visits > 0) {
+            visits += nodes.edges[edge].visits;
+            most = most.max(nodes.edges[edge].visits);
+            let prior = nodes.edges[edge].prior.max(f32::MIN_POSITIVE);
             mass += prior;
             sum += prior * known(nodes, edge, player);
         }
@@ -128,7 +128,7 @@ impl Completed {
 
     /// The value of an edge, -1..1.
     fn value(&self, nodes: &Nodes, edge: usize) -> f32 {
-        if nodes.visits[edge] == 0 { self.mixed } else { known(nodes, edge, self.player) }
+        if nodes.edges[edge].visits == 0 { self.mixed } else { known(nodes, edge, self.player) }
     }
 
     /// What a value adds to a logit.
@@ -151,7 +151,7 @@ impl Completed {
 
 /// The value of a visited edge for `player`, -1..1: proven wins and losses are infinite in the tree.
 fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
-    for_first(player, nodes.mean[edge].clamp(-1.0, 1.0))
+    for_first(player, nodes.edges[edge].mean.clamp(-1.0, 1.0))
 }
 
 /// Up to a constant that no use of it sees.

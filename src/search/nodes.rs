@@ -1,8 +1,8 @@
-//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes a node and 18 an edge.
+//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes a node and 20 an edge.
 //!
 //! Nodes and the edges of each node stand in the order in which they were made, so a child stands behind its
 //! parent, and [`Nodes::keep_subtree`] can slide what is kept to the front in place. Sums and means are for
-//! [`Player::First`]. What selection reads of an edge (12 bytes) are arrays of their own.
+//! [`Player::First`].
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub(super) struct Node {
 const _: () = assert!(size_of::<Node>() == 32);
 
 impl Node {
-    /// Its edges.
+    /// The places of its edges.
     pub fn range(&self) -> Range<usize> {
         let first = self.first_edge as usize;
         first..first + self.edges as usize
@@ -82,21 +82,29 @@ impl Link {
     }
 }
 
+/// An action of a node. All that a simulation reads stands together: in a large tree each step waits for memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    /// The evaluator's probability, with noise at a noisy root.
+    pub prior: f32,
+    /// Simulations through it.
+    pub visits: u32,
+    /// The child's mean for the first player, 0 without visits. A proven win or loss is plus or minus infinity,
+    /// so that its loser never follows it; a proven draw is 0.
+    pub mean: f32,
+    pub link: Link,
+    pub action: Action,
+}
+
+const _: () = assert!(size_of::<Edge>() == 20);
+
 /// All nodes of a tree; node 0 is the root.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
     /// The evaluator's value of each node for the first player; only a root reads it.
     raw: Vec<f32>,
-    /// The evaluator's probability, with noise at a noisy root.
-    pub prior: Vec<f32>,
-    /// Simulations through the edge.
-    pub visits: Vec<u32>,
-    /// The child's mean for the first player, 0 without visits. A proven win or loss is plus or minus infinity,
-    /// so that its loser never follows it; a proven draw is 0.
-    pub mean: Vec<f32>,
-    pub link: Vec<Link>,
-    pub action: Vec<Action>,
+    pub edges: Vec<Edge>,
     /// Scratch of [`Nodes::keep_subtree`].
     moved: Vec<u32>,
 }
@@ -116,8 +124,8 @@ impl Nodes {
 
     /// Nodes, and bytes that they and their edges fill.
     pub fn size(&self) -> (usize, usize) {
-        let (nodes, edges) = (self.nodes.len(), self.action.len());
-        (nodes, nodes * (size_of::<Node>() + 4) + edges * 18)
+        let (nodes, edges) = (self.nodes.len(), self.edges.len());
+        (nodes, nodes * (size_of::<Node>() + size_of::<f32>()) + edges * size_of::<Edge>())
     }
 
     pub fn get_mut(&mut self, node: usize) -> &mut Node {
@@ -134,21 +142,22 @@ impl Nodes {
     ) -> usize {
         let node = self.nodes.len();
         assert!(node < CHILD as usize, "a tree has at most 2^30 nodes");
-        let first_edge = u32::try_from(self.action.len()).expect("a tree has at most 2^32 edges");
+        let first_edge = u32::try_from(self.edges.len()).expect("a tree has at most 2^32 edges");
         let edges = legal.len() as u16;
         let raw = for_first(to_move, evaluation.wdl.value());
         let (value, draw) = (raw as f64, evaluation.wdl.draw as f64);
         let (visits, visited_mass, proven) = (1, 0.0, None);
         self.raw.push(raw);
         self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, edges, to_move, proven });
-        let end = self.action.len() + legal.len();
-        self.action.extend_from_slice(legal);
-        self.prior.extend_from_slice(evaluation.priors);
-        self.visits.resize(end, 0);
-        self.mean.resize(end, 0.0);
-        self.link.resize(end, Link::default());
+        self.edges.extend(legal.iter().zip(evaluation.priors).map(|(&action, &prior)| Edge {
+            prior,
+            visits: 0,
+            mean: 0.0,
+            link: Link::default(),
+            action,
+        }));
         if let Some(edge) = edge {
-            self.link[edge] = self.link[edge].with_child(node);
+            self.edges[edge].link = self.edges[edge].link.with_child(node);
         }
         node
     }
@@ -160,8 +169,9 @@ impl Nodes {
 
     /// Writes down the exact result of an edge.
     pub fn prove(&mut self, edge: usize, outcome: Outcome) {
-        self.link[edge] = self.link[edge].with_proven(outcome);
-        self.mean[edge] = match outcome {
+        let edge = &mut self.edges[edge];
+        edge.link = edge.link.with_proven(outcome);
+        edge.mean = match outcome {
             Outcome::Draw => 0.0,
             Outcome::Win(_) => outcome.value_for(Player::First) * f32::INFINITY,
         };
@@ -182,17 +192,16 @@ impl Nodes {
             match self.moved[old] as usize {
                 0 if old == root => {}
                 0 => continue,
-                edge => self.link[edge - 1] = self.link[edge - 1].with_child(nodes),
+                edge => {
+                    let link = &mut self.edges[edge - 1].link;
+                    *link = link.with_child(nodes);
+                }
             }
             let range = self.nodes[old].range();
             let end = edges + range.len();
-            self.prior.copy_within(range.clone(), edges);
-            self.visits.copy_within(range.clone(), edges);
-            self.mean.copy_within(range.clone(), edges);
-            self.link.copy_within(range.clone(), edges);
-            self.action.copy_within(range, edges);
+            self.edges.copy_within(range, edges);
             for edge in edges..end {
-                if let Some(child) = self.link[edge].child() {
+                if let Some(child) = self.edges[edge].link.child() {
                     self.moved[child] = edge as u32 + 1;
                 }
             }
@@ -206,10 +215,6 @@ impl Nodes {
     fn truncate(&mut self, nodes: usize, edges: usize) {
         self.nodes.truncate(nodes);
         self.raw.truncate(nodes);
-        self.prior.truncate(edges);
-        self.visits.truncate(edges);
-        self.mean.truncate(edges);
-        self.link.truncate(edges);
-        self.action.truncate(edges);
+        self.edges.truncate(edges);
     }
 }

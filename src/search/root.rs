@@ -57,7 +57,7 @@ impl<G: Game> Tree<G> {
         }
         self.plan.noisy = true;
         self.plan.priors.clear();
-        self.plan.priors.extend_from_slice(&self.nodes.prior[range.clone()]);
+        self.plan.priors.extend(self.nodes.edges[range.clone()].iter().map(|edge| edge.prior));
         let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
             .expect("positive by the config's check");
         // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
@@ -65,10 +65,10 @@ impl<G: Game> Tree<G> {
         let sum: f64 = noise.iter().sum();
         let mut visited_mass = 0.0;
         for (edge, noise) in range.zip(noise) {
-            let prior = &mut self.nodes.prior[edge];
-            *prior = (1.0 - fraction) * *prior + fraction * (noise / sum) as f32;
-            if self.nodes.visits[edge] > 0 {
-                visited_mass += *prior;
+            let edge = &mut self.nodes.edges[edge];
+            edge.prior = (1.0 - fraction) * edge.prior + fraction * (noise / sum) as f32;
+            if edge.visits > 0 {
+                visited_mass += edge.prior;
             }
         }
         self.nodes.get_mut(ROOT).visited_mass = visited_mass;
@@ -100,7 +100,7 @@ impl<G: Game> Tree<G> {
     pub fn best_action(&self) -> Option<Action> {
         if let Some(edge) = self.plan.halving.winner(&self.config, &self.nodes).filter(|_| !self.is_solved())
         {
-            return Some(self.nodes.action[edge]);
+            return Some(self.nodes.edges[edge].action);
         }
         let player = self.game.to_move(&self.root);
         self.targets()

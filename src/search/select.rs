@@ -14,13 +14,11 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, node: &Node, mean: f3
     let unvisited = for_first(node.to_move, mean) - reduction * node.visited_mass.sqrt();
     let scale = config.cpuct * (node.visits as f32).sqrt();
     let sign = for_first(node.to_move, 1.0);
-    let (priors, visits) = (&nodes.prior[range.clone()], &nodes.visits[range.clone()]);
-    let means = &nodes.mean[range.clone()];
     let mut best = 0;
     let mut best_score = f32::NEG_INFINITY;
-    for (index, ((&prior, &visits), &mean)) in priors.iter().zip(visits).zip(means).enumerate() {
-        let mean = if visits == 0 { unvisited } else { sign * mean };
-        let score = mean + scale * prior / (1 + visits) as f32;
+    for (index, edge) in nodes.edges[range.clone()].iter().enumerate() {
+        let mean = if edge.visits == 0 { unvisited } else { sign * edge.mean };
+        let score = mean + scale * edge.prior / (1 + edge.visits) as f32;
         // strictly greater: ties go to the lower action, and minus infinity is never followed
         if score > best_score {
             (best, best_score) = (index, score);

@@ -3,16 +3,16 @@
 //! A position is proven when one action is a proven win for its player, or when every action is
 //! proven; then it has the best of those results.
 
-use super::nodes::Link;
+use super::nodes::Edge;
 use crate::game::{Outcome, Player};
 
 /// The result of a node that the results of its edges prove, if they do.
-pub(super) fn proven(edges: &[Link], player: Player) -> Option<Outcome> {
+pub(super) fn proven(edges: &[Edge], player: Player) -> Option<Outcome> {
     let win = Outcome::Win(player);
     let mut best = Outcome::Win(player.other());
     let mut all = true;
     for edge in edges {
-        match edge.proven() {
+        match edge.link.proven() {
             Some(outcome) if outcome == win => return Some(win),
             Some(Outcome::Draw) => best = Outcome::Draw,
             Some(_) => {}

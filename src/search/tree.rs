@@ -154,15 +154,15 @@ impl<G: Game> Tree<G> {
         let (mut node, mut edge) = (ROOT, self.follow_root());
         loop {
             self.path.push((node as u32, edge as u32));
-            let link = self.nodes.link[edge];
+            let link = self.nodes.edges[edge].link;
             if let Some(outcome) = link.proven() {
                 self.back_up_result(outcome);
                 return Leaf::Terminal;
             }
-            self.game.play(&mut self.leaf, self.nodes.action[edge]);
+            self.game.play(&mut self.leaf, self.nodes.edges[edge].action);
             if let Some(child) = link.child() {
                 // the edge holds its child's mean: no need to divide again
-                let mean = self.nodes.mean[edge];
+                let mean = self.nodes.edges[edge].mean;
                 node = child;
                 edge =
                     select(&self.config, &self.nodes, self.nodes.get(node), mean, self.config.fpu_reduction);
@@ -214,14 +214,14 @@ impl<G: Game> Tree<G> {
     }
 
     pub(super) fn edge(&self, edge: usize) -> Edge {
-        let link = self.nodes.link[edge];
+        let edge = self.nodes.edges[edge];
         Edge {
-            action: self.nodes.action[edge],
-            visits: self.nodes.visits[edge],
-            prior: self.nodes.prior[edge],
-            proven: link.proven(),
-            mean: self.nodes.mean[edge],
-            child: link.child(),
+            action: edge.action,
+            visits: edge.visits,
+            prior: edge.prior,
+            proven: edge.link.proven(),
+            mean: edge.mean,
+            child: edge.link.child(),
         }
     }
 
@@ -233,20 +233,17 @@ impl<G: Game> Tree<G> {
     /// Adds a simulation to every node of the path; `mean` is that of the position at its end.
     fn back_up(&mut self, value: f64, draw: f64, mut mean: f32) {
         for &(node, edge) in self.path.iter().rev() {
-            let edge = edge as usize;
-            let first_visit = self.nodes.visits[edge] == 0;
-            self.nodes.visits[edge] += 1;
-            if self.nodes.link[edge].proven().is_none() {
-                self.nodes.mean[edge] = mean;
+            let edge = &mut self.nodes.edges[edge as usize];
+            let first_prior = if edge.visits == 0 { edge.prior } else { 0.0 };
+            edge.visits += 1;
+            if edge.link.proven().is_none() {
+                edge.mean = mean;
             }
-            let prior = self.nodes.prior[edge];
             let node = self.nodes.get_mut(node as usize);
             node.visits += 1;
             node.value += value;
             node.draw += draw;
-            if first_visit {
-                node.visited_mass += prior;
-            }
+            node.visited_mass += first_prior;
             mean = node.mean();
         }
     }
@@ -255,7 +252,7 @@ impl<G: Game> Tree<G> {
     fn spread_proof(&mut self) {
         for step in (0..self.path.len()).rev() {
             let node = self.nodes.get(self.path[step].0 as usize);
-            let Some(outcome) = proven(&self.nodes.link[node.range()], node.to_move) else { return };
+            let Some(outcome) = proven(&self.nodes.edges[node.range()], node.to_move) else { return };
             self.nodes.get_mut(self.path[step].0 as usize).proven = Some(outcome);
             if step > 0 {
                 self.nodes.prove(self.path[step - 1].1 as usize, outcome);
