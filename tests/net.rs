@@ -214,6 +214,30 @@ fn the_fused_forward_agrees_with_burn_on_logits() {
     }
 }
 
+/// In training the convolutions are an operation of our own, except with checkpointing, where they are burn's.
+#[test]
+fn training_agrees_with_burns_operations() {
+    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
+    // one with logits of planes and of extra actions, one with extra actions only
+    for shape in [SHAPE, Shape { planes: 3, height: 6, width: 7, actions: 7 }] {
+        let trained = |device: &burn::tensor::Device| {
+            let mut trainer = Trainer::new(&config.train, Network::new(&small(), shape, 1, device));
+            let losses: Vec<_> = (0..4)
+                .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001))
+                .flat_map(|losses| [losses.policy, losses.value])
+                .collect();
+            let input = batch(shape, 4, &mut random(94)).planes.into_raw_vec_and_offset().0;
+            (losses, outputs(&trainer.snapshot(), &input, shape))
+        };
+        let (ours, burns) =
+            (trained(&training_device()), trained(&training_device().gradient_checkpointing()));
+        assert_ne!(ours, burns, "two ways");
+        for (a, b) in ours.0.iter().chain(&ours.1).zip(burns.0.iter().chain(&burns.1)) {
+            assert!((a - b).abs() < 1e-3, "{ours:?} and {burns:?}");
+        }
+    }
+}
+
 #[test]
 fn a_network_of_another_shape_is_refused() {
     let bytes = trained(1).snapshot().to_safetensors("{}").unwrap();

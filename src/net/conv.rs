@@ -1,9 +1,8 @@
 //! Convolutions for training: forward and both gradients, over boards whose channels lie side by side.
 //!
 //! Activations are `[image, row, column, channel]` with channels padded to whole blocks. A 3x3 kernel goes
-//! through Winograd's F(2x2, 3x3) (Lavin and Gray 2015): 4x4 pieces of the board and the kernel are
-//! transformed, so that 16 matrix products over channels replace 36; the gradients use the same transforms
-//! backwards. A 1x1 kernel is one matrix product of the board itself. Work is cut into the same groups of
+//! through [`winograd`](super::winograd): boards and kernels are transformed, so that for every four squares 16
+//! products over the channels do what takes 36 without; the gradients use the same transforms backwards. A 1x1 kernel is one matrix product of the board itself. Work is cut into the same groups of
 //! images whatever the number of threads, and added up in order: same input, same bits.
 
 use std::array::from_fn;
@@ -12,6 +11,9 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::vector::{Aligned, BLOCK, Isa, Kernel, Vector, vectors, vectors_mut};
+use super::winograd::{
+    gradient_transform, input_gradient, input_transform, kernel_gradient, kernel_transform, output_transform,
+};
 
 /// Groups of images: as many threads can work at a time, and as many weight gradients are added up.
 const GROUPS: usize = 16;
@@ -22,7 +24,7 @@ const ROWS: usize = 8;
 
 /// Floats from one frequency to the next: a cache line more than the rows, or all frequencies of a tile could
 /// fall into the same few lines of the cache.
-fn apart(rows: usize, channels: usize) -> usize {
+pub(super) fn apart(rows: usize, channels: usize) -> usize {
     rows * channels + BLOCK
 }
 
@@ -119,12 +121,12 @@ impl Conv {
     }
 
     /// Rows of such a product an image.
-    fn tiles(&self) -> usize {
+    pub(super) fn tiles(&self) -> usize {
         if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
     }
 
     /// Rows and columns of the board with a border of one square, and one more where a side is odd.
-    fn board(&self) -> [usize; 2] {
+    pub(super) fn board(&self) -> [usize; 2] {
         [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
     }
 
@@ -136,12 +138,12 @@ impl Conv {
     }
 
     /// The first square of a row of the board, with the border.
-    fn on_board(&self, row: usize) -> usize {
+    pub(super) fn on_board(&self, row: usize) -> usize {
         (row + 1) * self.board()[1] + 1
     }
 
     /// The upper left square of the 4x4 piece around a tile, with the border.
-    fn corner(&self, tile: usize) -> usize {
+    pub(super) fn corner(&self, tile: usize) -> usize {
         let wide = self.width.div_ceil(2);
         2 * (tile / wide * self.board()[1] + tile % wide)
     }
@@ -219,7 +221,7 @@ pub(super) struct Gradient<'a> {
 impl Gradient<'_> {
     /// Whole pixels, from `index` on.
     #[inline(always)]
-    fn line<S: Vector>(&self, index: usize, to: &mut [f32]) {
+    pub(super) fn line<S: Vector>(&self, index: usize, to: &mut [f32]) {
         let channels = self.mean.len();
         let (g, z) = (&self.g[index..][..to.len()], &self.z[index..][..to.len()]);
         let pixels = g.chunks_exact(channels).zip(z.chunks_exact(channels));
@@ -315,178 +317,6 @@ impl Kernel for Backward<'_> {
 }
 
 // Everything below is inlined into the kernels, to be compiled for their instructions. Closures would not be.
-
-/// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
-#[inline(always)]
-fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut [f32], rows: usize, board: &mut [f32]) {
-    let channels = padded(conv.inputs);
-    if conv.kernel == 1 {
-        to[..x.len()].copy_from_slice(x);
-        return;
-    }
-    let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
-    for (i, image) in x.chunks_exact(conv.input_len()).enumerate() {
-        board.fill(0.0);
-        for (row, line) in image.chunks_exact(conv.width * channels).enumerate() {
-            board[conv.on_board(row) * channels..][..line.len()].copy_from_slice(line);
-        }
-        let board = vectors::<S>(board);
-        for tile in 0..conv.tiles() {
-            let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
-            for vector in 0..vectors_of_pixel {
-                let d = take(board, first + vector, [conv.board()[1], 1].map(|step| step * vectors_of_pixel));
-                let d = spread(transpose(spread(transpose(d))));
-                put(d, to, row * vectors_of_pixel + vector, apart(rows, channels) / S::LANES);
-            }
-        }
-    }
-}
-
-/// `[frequency, rows, channel]` to images: `A^T m A`.
-#[inline(always)]
-fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32], board: &mut [f32]) {
-    let channels = padded(conv.outputs);
-    if conv.kernel == 1 {
-        z.copy_from_slice(&from[..z.len()]);
-        return;
-    }
-    let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
-    for (i, image) in z.chunks_exact_mut(conv.output_len()).enumerate() {
-        let (slots, down) = (vectors_mut::<S>(board), conv.board()[1] * vectors_of_pixel);
-        for tile in 0..conv.tiles() {
-            let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
-            let row = i * conv.tiles() + tile;
-            for vector in 0..vectors_of_pixel {
-                let step = apart(rows, channels) / S::LANES;
-                let [a, b, c, d] = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
-                let [a, b, c, d] = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
-                let (left, right) = (add(add(a, b), c), sub(sub(b, c), d));
-                slots[first + vector] = left[0];
-                slots[first + vector + vectors_of_pixel] = right[0];
-                slots[first + vector + down] = left[1];
-                slots[first + vector + down + vectors_of_pixel] = right[1];
-            }
-        }
-        for (row, line) in image.chunks_exact_mut(conv.width * channels).enumerate() {
-            line.copy_from_slice(&board[conv.on_board(row) * channels..][..line.len()]);
-        }
-    }
-}
-
-/// The gradients of `images` images' outputs from `start` on to `[frequency, rows, channel]`: `A dy A^T`.
-#[inline(always)]
-fn gradient_transform<S: Vector>(
-    conv: &Conv,
-    gradient: &Gradient,
-    [start, images]: [usize; 2],
-    to: &mut [f32],
-    rows: usize,
-    board: &mut [f32],
-) {
-    let channels = padded(conv.outputs);
-    if conv.kernel == 1 {
-        gradient.line::<S>(start, &mut to[..images * conv.output_len()]);
-        return;
-    }
-    let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
-    for image in 0..images {
-        board.fill(0.0);
-        for row in 0..conv.height {
-            let index = start + image * conv.output_len() + row * conv.width * channels;
-            gradient.line::<S>(index, &mut board[conv.on_board(row) * channels..][..conv.width * channels]);
-        }
-        let (board, down) = (vectors::<S>(board), conv.board()[1] * vectors_of_pixel);
-        for tile in 0..conv.tiles() {
-            let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
-            let row = image * conv.tiles() + tile;
-            for vector in first..first + vectors_of_pixel {
-                let zero = [S::splat(0.0); 4];
-                let a = [board[vector], board[vector + vectors_of_pixel], zero[0], zero[0]];
-                let b = [board[vector + down], board[vector + down + vectors_of_pixel], zero[0], zero[0]];
-                let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
-                let d = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
-                put(d, to, row * vectors_of_pixel + vector - first, apart(rows, channels) / S::LANES);
-            }
-        }
-    }
-}
-
-/// `[frequency, rows, channel]` to images: the sums of the overlapping 4x4 pieces `B m B^T`.
-#[inline(always)]
-fn input_gradient<S: Vector>(conv: &Conv, from: &[f32], rows: usize, dx: &mut [f32], board: &mut [f32]) {
-    let channels = padded(conv.inputs);
-    if conv.kernel == 1 {
-        dx.copy_from_slice(&from[..dx.len()]);
-        return;
-    }
-    let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
-    for (i, image) in dx.chunks_exact_mut(conv.input_len()).enumerate() {
-        board.fill(0.0);
-        let (slots, down) = (vectors_mut::<S>(board), conv.board()[1] * vectors_of_pixel);
-        for tile in 0..conv.tiles() {
-            let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
-            for vector in 0..vectors_of_pixel {
-                let step = apart(rows, channels) / S::LANES;
-                let m = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
-                let m = gather(transpose(gather(transpose(m))));
-                for i in 0..16 {
-                    let slot = &mut slots[first + vector + i / 4 * down + i % 4 * vectors_of_pixel];
-                    *slot = slot.add(m[i / 4][i % 4]);
-                }
-            }
-        }
-        for (row, line) in image.chunks_exact_mut(conv.width * channels).enumerate() {
-            line.copy_from_slice(&board[conv.on_board(row) * channels..][..line.len()]);
-        }
-    }
-}
-
-/// A 4x4 piece of the board, or the products that belong to it, row by row.
-type Piece<S> = [[S; 4]; 4];
-
-/// The vectors of a piece, which lie `down` and `right` of each other.
-#[inline(always)]
-fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece<S> {
-    let mut piece = [[from[first]; 4]; 4];
-    for i in 1..16 {
-        piece[i / 4][i % 4] = from[first + i / 4 * down + i % 4 * right];
-    }
-    piece
-}
-
-#[inline(always)]
-fn put<S: Vector>(piece: Piece<S>, to: &mut [S], first: usize, apart: usize) {
-    for i in 0..16 {
-        to[first + i * apart] = piece[i / 4][i % 4];
-    }
-}
-
-#[inline(always)]
-fn transpose<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
-    [[a[0], b[0], c[0], d[0]], [a[1], b[1], c[1], d[1]], [a[2], b[2], c[2], d[2]], [a[3], b[3], c[3], d[3]]]
-}
-
-/// `B^T` times a piece.
-#[inline(always)]
-fn spread<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
-    [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
-}
-
-/// `B` times a piece.
-#[inline(always)]
-fn gather<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
-    [a, add(sub(b, c), d), sub(add(b, c), a), sub([S::splat(0.0); 4], d)]
-}
-
-#[inline(always)]
-fn add<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
-    [a[0].add(b[0]), a[1].add(b[1]), a[2].add(b[2]), a[3].add(b[3])]
-}
-
-#[inline(always)]
-fn sub<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
-    [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2]), a[3].sub(b[3])]
-}
 
 /// `to = from * weight` of `[rows, stride]` and `[stride, width]`, of which `depth` of `stride` count.
 #[inline(always)]
@@ -589,20 +419,4 @@ fn outer_tile<S: Vector, const R: usize, const V: usize>(
     for (r, sums) in sums.into_iter().enumerate() {
         sum[(row + r) * columns + column..][..V].copy_from_slice(&sums);
     }
-}
-
-/// `G g G^T`
-fn kernel_transform(g: &[f32; 9]) -> [f32; 16] {
-    let grow = |[a, b, c]: [f32; 3]| [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c];
-    let columns: [[f32; 4]; 3] = from_fn(|i| grow(from_fn(|j| g[j * 3 + i])));
-    let rows: [[f32; 4]; 4] = from_fn(|i| grow(from_fn(|j| columns[j][i])));
-    from_fn(|i| rows[i / 4][i % 4])
-}
-
-/// `G^T m G`
-fn kernel_gradient(m: [f32; 16]) -> [f32; 9] {
-    let shrink = |[a, b, c, d]: [f32; 4]| [a + (b + c) * 0.5, (b - c) * 0.5, (b + c) * 0.5 + d];
-    let columns: [[f32; 3]; 4] = from_fn(|i| shrink(from_fn(|j| m[j * 4 + i])));
-    let rows: [[f32; 3]; 3] = from_fn(|i| shrink(from_fn(|j| columns[j][i])));
-    from_fn(|i| rows[i / 3][i % 3])
 }

@@ -2,7 +2,8 @@
 //!
 //! [`model`] is the burn module that training changes; [`weights`] its folded numbers; [`cpu`] the fused
 //! forward pass that self-play uses; [`evaluator`] joins a network to the search. Training goes through
-//! burn too, but `autodiff` gives it one operation for its convolutions, which `conv` and `norm` compute.
+//! burn too, but `autodiff` gives it one operation for its convolutions, which `conv`
+//! (through `winograd`) and `norm` compute; `vector` is what all kernels are written in.
 
 mod autodiff;
 mod conv;
@@ -12,3 +13,4 @@ pub mod model;
 mod norm;
 mod vector;
 pub mod weights;
+mod winograd;
