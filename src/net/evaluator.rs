@@ -119,6 +119,12 @@ impl<G: Game> NetEvaluator<G> {
         }
     }
 
+    /// What was encoded, and the logits that [`NetEvaluator::forward`] made of it: planes `[n, planes, h, w]`, one
+    /// policy logit for each legal action, `[n, 3]` of win, draw and loss.
+    pub fn numbers(&self) -> (&[f32], &[f32], &[f32]) {
+        (&self.input, &self.logits, &self.wdl)
+    }
+
     /// Probabilities from the logits.
     pub fn answer(&mut self, out: &mut Evaluations) {
         out.clear();

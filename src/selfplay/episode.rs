@@ -33,6 +33,8 @@ pub struct Episode<G: Game> {
     tree: Tree<G>,
     /// Simulations since the last action.
     done: usize,
+    /// Simulations before it.
+    earlier: usize,
     /// The root's search has begun: its first evaluation is no part of it.
     begun: bool,
     start: String,
@@ -61,6 +63,7 @@ impl<G: Game> Episode<G> {
             random,
             tree: Tree::new(game.clone(), search.clone(), state),
             done: 0,
+            earlier: 0,
             begun: false,
             start,
             actions: Vec::new(),
@@ -77,6 +80,11 @@ impl<G: Game> Episode<G> {
     /// Plies played so far.
     pub fn plies(&self) -> usize {
         self.actions.len()
+    }
+
+    /// Simulations so far.
+    pub fn simulations(&self) -> usize {
+        self.earlier + self.done
     }
 
     /// Searches and acts until a leaf needs an evaluation or the game is over.
@@ -188,6 +196,7 @@ impl<G: Game> Episode<G> {
         let action = if temperature == 0.0 { best } else { draw(taught, temperature, &mut self.random) };
         self.actions.push(self.game.action_text(self.tree.root(), action));
         self.tree.advance(action);
+        self.earlier += self.done;
         (self.done, self.begun) = (0, false);
         self.draw_kind();
     }

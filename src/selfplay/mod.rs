@@ -43,6 +43,8 @@ pub struct Progress {
     pub games: usize,
     /// Positions played.
     pub positions: usize,
+    /// Simulations of their searches.
+    pub simulations: usize,
     /// Leaves evaluated.
     pub evaluations: usize,
     /// Those of them that a cache answered.
@@ -54,6 +56,7 @@ pub struct Progress {
 pub struct Monitor {
     games: AtomicUsize,
     positions: AtomicUsize,
+    simulations: AtomicUsize,
     evaluations: AtomicUsize,
     hits: AtomicUsize,
     stopped: AtomicBool,
@@ -66,6 +69,7 @@ impl Monitor {
         Progress {
             games: read(&self.games),
             positions: read(&self.positions),
+            simulations: read(&self.simulations),
             evaluations: read(&self.evaluations),
             hits: read(&self.hits),
         }
@@ -118,11 +122,12 @@ pub fn play_shard<G: Game>(
         }
         seeds.clear();
         // counted here first: threads that share a counter wait for each other
-        let mut positions = 0;
+        let (mut positions, mut simulations) = (0, 0);
         while let Some(episode) = active.get_mut(seeds.len()) {
-            let before = episode.plies();
+            let before = (episode.plies(), episode.simulations());
             let step = episode.advance();
-            positions += episode.plies() - before;
+            positions += episode.plies() - before.0;
+            simulations += episode.simulations() - before.1;
             match step {
                 Step::Evaluate(seed) => seeds.push(seed),
                 Step::Finished => {
@@ -132,6 +137,7 @@ pub fn play_shard<G: Game>(
             }
         }
         monitor.positions.fetch_add(positions, Ordering::Relaxed);
+        monitor.simulations.fetch_add(simulations, Ordering::Relaxed);
         let mut waiting: Vec<Request<G>> = recycle(requests);
         waiting.extend(active.iter().zip(&seeds).map(|(episode, seed)| episode.request(*seed)));
         if !waiting.is_empty() {

@@ -1,11 +1,13 @@
 //! Rates: a piece of work is repeated for a while, several times; minimum, median and maximum of what was
-//! done in a second, by the clock on the wall and by the time that this thread had a processor.
+//! done in a second, by the clock on the wall and by the time that it had a processor. Work is a closure that is
+//! called ([`Measuring::measure`]), or threads that count what they do and are looked at ([`Measuring::watch`]).
 
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use cpu_time::ThreadTime;
-use serde_json::json;
+use cpu_time::{ProcessTime, ThreadTime};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
@@ -34,9 +36,38 @@ pub struct Measurement {
     unit: &'static str,
     wall: Spread,
     cpu: Spread,
+    /// What else its JSON line says.
+    pub about: Map<String, Value>,
+}
+
+/// What threads count while they are watched.
+pub struct Counters<const N: usize> {
+    counts: [AtomicU64; N],
+    stopped: AtomicBool,
+}
+
+impl<const N: usize> Counters<N> {
+    /// Adds to one of them.
+    pub fn add(&self, which: usize, count: usize) {
+        self.counts[which].fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// Whether the threads shall end.
+    pub fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn read(&self) -> [u64; N] {
+        self.counts.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
 }
 
 impl Measuring {
+    /// Seconds of a repetition.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
     /// Refuses numbers that measure nothing.
     pub fn check(&self) -> Result<()> {
         if !(5..=1000).contains(&self.repetitions) {
@@ -69,17 +100,70 @@ impl Measuring {
             wall.push(units as f64 / clock.elapsed().as_secs_f64());
             cpu.push(units as f64 / processor.elapsed().as_secs_f64().max(1e-9));
         }
-        Measurement { bench, game: game.into(), unit, wall: Spread::of(wall), cpu: Spread::of(cpu) }
+        let (wall, cpu) = (Spread::of(wall), Spread::of(cpu));
+        Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
+    }
+
+    /// Runs `work` in as many threads and measures what they count, one `(bench, unit)` a counter. CPU time is
+    /// that of all threads together.
+    pub fn watch<const N: usize>(
+        &self,
+        threads: usize,
+        game: &str,
+        named: [(&'static str, &'static str); N],
+        work: impl Fn(usize, &Counters<N>) + Sync,
+    ) -> [Measurement; N] {
+        let counters =
+            Counters { counts: [(); N].map(|()| AtomicU64::new(0)), stopped: AtomicBool::new(false) };
+        let mut rates = [(); N].map(|()| [Vec::new(), Vec::new()]);
+        std::thread::scope(|scope| {
+            let (counters, work) = (&counters, &work);
+            let running: Vec<_> =
+                (0..threads).map(|thread| scope.spawn(move || work(thread, counters))).collect();
+            // what happens only once is not measured
+            std::thread::sleep(Duration::from_secs_f64(self.seconds));
+            for _ in 0..self.repetitions {
+                let (clock, processor, before) = (Instant::now(), ProcessTime::now(), counters.read());
+                // a thread that failed has its say when the scope ends
+                while clock.elapsed().as_secs_f64() < self.seconds && !running.iter().all(|t| t.is_finished())
+                {
+                    std::thread::sleep(Duration::from_secs_f64(self.seconds / 20.0));
+                }
+                let after = counters.read();
+                let seconds = [clock.elapsed(), processor.elapsed()].map(|time| time.as_secs_f64().max(1e-9));
+                for (which, rates) in rates.iter_mut().enumerate() {
+                    let done = (after[which] - before[which]) as f64;
+                    rates.iter_mut().zip(seconds).for_each(|(rates, seconds)| rates.push(done / seconds));
+                }
+            }
+            counters.stopped.store(true, Ordering::Relaxed);
+        });
+        let mut named = named.into_iter();
+        rates.map(|[wall, cpu]| {
+            let (bench, unit) = named.next().expect("a name for each counter");
+            let (wall, cpu) = (Spread::of(wall), Spread::of(cpu));
+            Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
+        })
     }
 
     /// The measurement as a line.
     pub fn line(&self, measured: &Measurement) -> String {
-        let Measurement { bench, game, unit, wall, cpu } = measured;
+        let Measurement { bench, game, unit, wall, cpu, about } = measured;
         if self.json {
-            return json!({
+            let mut line = json!({
                 "bench": bench, "game": game, "unit": unit, "wall": wall.0, "cpu": cpu.0,
-            })
-            .to_string();
+            });
+            line.as_object_mut().expect("made as one").extend(about.clone());
+            return line.to_string();
+        }
+        if !about.is_empty() {
+            let [low, median, high] = wall.0.map(thousands);
+            let cpu = thousands(cpu.0[1]);
+            let said: Vec<String> = about.iter().map(|(name, value)| said(name, value)).collect();
+            let said = said.join(", ");
+            return format!(
+                "{bench:<21} {median:>10} {unit:<14} ({low} to {high}; a CPU second {cpu})  {said}"
+            );
         }
         let [low, median, high] = wall.0.map(millions);
         let cpu = millions(cpu.0[1]);
@@ -110,6 +194,32 @@ fn millions(rate: f64) -> String {
     }
 }
 
+/// Whole numbers in groups of three digits; rates below a hundred with one decimal.
+fn thousands(rate: f64) -> String {
+    if rate < 100.0 {
+        return format!("{rate:.1}");
+    }
+    let digits = format!("{rate:.0}");
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).expect("digits")).collect();
+    groups.join(",")
+}
+
+/// Something else about a measurement, for people.
+fn said(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{name} {text}"),
+        Value::Object(parts) => {
+            let parts: Vec<String> = parts.iter().map(|(name, part)| said(name, part)).collect();
+            format!("{name}: {}", parts.join(", "))
+        }
+        Value::Number(number) if number.is_f64() => {
+            format!("{name} {:.1} %", number.as_f64().unwrap_or(0.0) * 100.0)
+        }
+        _ => format!("{name} {value}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +228,10 @@ mod tests {
     fn the_spread_is_minimum_median_and_maximum() {
         assert_eq!(Spread::of(vec![5.0, 1.0, 2.0]), Spread([1.0, 2.0, 5.0]));
         assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 3.0]), Spread([1.0, 2.5, 4.0]));
+    }
+
+    #[test]
+    fn rates_are_grouped() {
+        assert_eq!([9.96, 100.0, 1234.4, 1234567.0].map(thousands), ["10.0", "100", "1,234", "1,234,567"]);
     }
 }

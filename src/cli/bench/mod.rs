@@ -1,8 +1,14 @@
 //! `petteia bench`: how fast the parts are, and what a change did to the search.
 
+mod clocked;
+mod engine;
 mod measure;
+mod net;
 mod rules;
+mod search;
+mod selfplay;
 mod signature;
+mod train;
 
 use clap::{Args, Subcommand};
 
@@ -19,6 +25,10 @@ pub struct Bench {
 #[derive(Subcommand)]
 enum What {
     Rules(rules::Rules),
+    Net(net::Net),
+    Search(search::Search),
+    Selfplay(selfplay::Selfplay),
+    Train(train::Train),
     /// One number from the visits of fixed searches over all games: it changes when the search's behaviour does
     Signature,
 }
@@ -28,6 +38,10 @@ impl Bench {
     pub fn run(self) -> Result<()> {
         match self.what {
             What::Rules(rules) => rules.run(),
+            What::Net(net) => net.run(),
+            What::Search(search) => search.run(),
+            What::Selfplay(selfplay) => selfplay.run(),
+            What::Train(train) => train.run(),
             What::Signature => print(format_args!("{:016x}", signature::signature()?)),
         }
     }

@@ -1,0 +1,199 @@
+//! What `bench net`, `search`, `train` and `selfplay` have in common: the game, the network, the threads.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use super::measure::{Measurement, Measuring};
+use crate::checkpoint::Checkpoint;
+use crate::cli::print;
+use crate::config::{NetConfig, Precision, game_settings};
+use crate::error::{Error, Result};
+use crate::game::{Game, GameIdentity, GameOptions, identity};
+use crate::games::{Job, with_game};
+use crate::net::cpu::CpuNet;
+use crate::net::evaluator::SharedNet;
+use crate::net::model::{self, Network};
+use crate::random::{Purpose, choose, stream};
+
+const SEED: u64 = 1;
+
+/// What to measure with.
+#[derive(Args, Clone)]
+pub struct Engine {
+    /// Game id (see `petteia games`)
+    #[arg(long, value_name = "ID", default_value = "connect-four")]
+    game: String,
+    /// One of the game's own options, may be repeated
+    #[arg(long = "set", value_name = "game.OPTION=VALUE")]
+    set: Vec<String>,
+    /// Filters and blocks of a network with random weights
+    #[arg(long, value_name = "FILTERSxBLOCKS", default_value = "32x4")]
+    net: NetSize,
+    /// Run folder, checkpoint or exported file whose network to use instead
+    #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "net")]
+    checkpoint: Option<PathBuf>,
+    /// Simulations an action
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub simulations: usize,
+    /// Threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
+    /// Positions evaluated together, games in flight a thread, or samples a step
+    /// [default: 1 and 64 for net, 128 for selfplay, 256 for train]
+    #[arg(long, value_name = "N")]
+    pub batch: Option<usize>,
+    /// Precision of the products in the network's tower
+    #[arg(long, value_enum, default_value = "f32")]
+    precision: PrecisionArg,
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum PrecisionArg {
+    F32,
+    Bf16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NetSize {
+    filters: usize,
+    blocks: usize,
+}
+
+impl FromStr for NetSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<NetSize, String> {
+        let (filters, blocks) = text.split_once('x').ok_or("write filters x blocks, e.g. 32x4")?;
+        let number = |text: &str, low: usize, high: usize| match text.parse() {
+            Ok(number) if (low..=high).contains(&number) => Ok(number),
+            _ => Err(format!("`{text}` is not in {low} to {high}: write filters x blocks, e.g. 32x4")),
+        };
+        Ok(NetSize { filters: number(filters, 1, 512)?, blocks: number(blocks, 0, 40)? })
+    }
+}
+
+/// One of the four benchmarks.
+pub trait Benchmark {
+    /// Measures and prints.
+    fn run<G: Game>(self, bench: Bench<G>) -> Result<()>;
+}
+
+/// Everything that a benchmark needs.
+pub struct Bench<G> {
+    /// The rules.
+    pub game: G,
+    /// Their identity.
+    pub identity: GameIdentity,
+    /// The network's settings.
+    pub config: NetConfig,
+    /// The network; for training on [`model::training_device`], from [`Bench::network`].
+    checkpoint: Option<Checkpoint>,
+    /// What the user asked for.
+    pub engine: Engine,
+}
+
+impl Engine {
+    /// Runs `benchmark` on the game.
+    pub fn run(self, benchmark: impl Benchmark) -> Result<()> {
+        self.measuring.check()?;
+        let within = |name: &str, value: usize, most: usize| match (1..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(Error::Config(format!("--{name} {value}: give 1 to {most}"))),
+        };
+        within("threads", self.threads, 1024)?;
+        within("simulations", self.simulations, 1_000_000)?;
+        within("batch", self.batch.unwrap_or(1), 65536)?;
+        let settings = game_settings(&self.set)?;
+        with_game(&self.game.clone(), &settings, Prepare { engine: self, benchmark })?
+    }
+}
+
+struct Prepare<B> {
+    engine: Engine,
+    benchmark: B,
+}
+
+impl<B: Benchmark> Job for Prepare<B> {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let Prepare { engine, benchmark } = self;
+        let identity = identity(&game, &options);
+        let precision = match engine.precision {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::Bf16 => Precision::Bf16,
+        };
+        if !CpuNet::has(precision) {
+            return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
+        }
+        let NetSize { filters, blocks } = engine.net;
+        let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
+        let checkpoint = engine.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
+        if let (Some(checkpoint), Some(path)) = (&checkpoint, &engine.checkpoint) {
+            checkpoint.manifest.game.expect(&identity, &path.display().to_string())?;
+            config = checkpoint.manifest.net.clone();
+        }
+        config.precision = precision;
+        benchmark.run(Bench { game, identity, config, checkpoint, engine })
+    }
+}
+
+impl<G: Game> Bench<G> {
+    /// The network on a device.
+    pub fn network(&self, device: &burn::tensor::Device) -> Result<Network> {
+        match &self.checkpoint {
+            Some(checkpoint) => checkpoint.network(device),
+            None => Ok(Network::new(&self.config, self.identity.shape, SEED, device)),
+        }
+    }
+
+    /// The network as evaluators share it.
+    pub fn shared(&self) -> Result<SharedNet> {
+        let network = self.network(&model::device())?;
+        Ok(SharedNet::new(&network, self.identity.shape, &self.config))
+    }
+
+    /// Positions of random games, none of them final.
+    pub fn positions(&self, count: usize) -> Vec<G::State> {
+        let mut random = stream(SEED, Purpose::Opening, &[1]);
+        let mut positions = Vec::new();
+        while positions.len() < count {
+            let mut state = self.game.initial();
+            while self.game.outcome(&state).is_none() {
+                positions.push(state.clone());
+                let action = choose(&mut random, &self.game.legal(&state));
+                self.game.play(&mut state, action);
+            }
+        }
+        positions.truncate(count);
+        positions
+    }
+
+    /// Filters x blocks.
+    pub fn net_text(&self) -> String {
+        format!("{}x{}", self.config.filters, self.config.blocks)
+    }
+
+    /// Prints measurements with what they have in common.
+    pub fn print<const N: usize>(&self, measured: [Measurement; N], about: Value) -> Result<()> {
+        for mut measurement in measured {
+            let parts: [&Map<String, Value>; 1] = [about.as_object().expect("names and values")];
+            for (name, value) in parts.into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+                measurement.about.insert(name.clone(), value.clone());
+            }
+            measurement.about.insert("threads".into(), json!(self.engine.threads));
+            print(self.engine.measuring.line(&measurement))?;
+        }
+        Ok(())
+    }
+
+    /// The precision as a user writes it.
+    pub fn precision(&self) -> Value {
+        json!(self.config.precision)
+    }
+}

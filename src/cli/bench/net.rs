@@ -1,0 +1,108 @@
+//! `petteia bench net`: how fast the network evaluates positions.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::engine::{Bench, Benchmark, Engine};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game};
+use crate::net::evaluator::NetEvaluator;
+use crate::net::model;
+use crate::search::evaluator::{Evaluations, Evaluator, Request};
+use crate::storage;
+
+/// Batches that are measured when none is named.
+const BATCHES: [usize; 2] = [1, 64];
+/// Positions that `--save` writes.
+const SAVED: usize = 64;
+
+/// Measure the network's forward pass, alone and with encoding and the softmax over legal actions. Each thread
+/// has an evaluator of its own.
+#[derive(Args)]
+pub struct Net {
+    #[command(flatten)]
+    engine: Engine,
+    /// Also write weights.safetensors, and outputs.json with planes, logits and values of some positions, to this
+    /// folder, which is made
+    #[arg(long, value_name = "FOLDER")]
+    save: Option<PathBuf>,
+}
+
+impl Net {
+    /// Measures and prints each line as soon as it is known.
+    pub fn run(self) -> Result<()> {
+        self.engine.run(Forward { save: self.save })
+    }
+}
+
+struct Forward {
+    save: Option<PathBuf>,
+}
+
+impl Benchmark for Forward {
+    fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
+        let net = bench.shared()?;
+        if let Some(folder) = &self.save {
+            save(&bench, &mut net.evaluator(&bench.game), folder)?;
+        }
+        for batch in bench.engine.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]) {
+            let states = bench.positions(batch.max(256).next_multiple_of(batch));
+            let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
+            let requests = requests::<G>(&states, &legal);
+            let about = json!({"net": bench.net_text(), "precision": bench.precision(), "batch": batch});
+            let (threads, game) = (bench.engine.threads, &bench.identity.id);
+            let named = [("net/forward", "evaluations/s")];
+            let measured = bench.engine.measuring.watch(threads, game, named, |_, counters| {
+                let mut evaluator = net.evaluator(&bench.game);
+                evaluator.encode(&requests[..batch]);
+                while !counters.stopped() {
+                    evaluator.forward();
+                    counters.add(0, batch);
+                }
+            });
+            bench.print(measured, about.clone())?;
+            let named = [("net/evaluate", "evaluations/s")];
+            let measured = bench.engine.measuring.watch(threads, game, named, |_, counters| {
+                let (mut evaluator, mut out) = (net.evaluator(&bench.game), Evaluations::new());
+                for requests in requests.chunks_exact(batch).cycle() {
+                    if counters.stopped() {
+                        break;
+                    }
+                    evaluator.evaluate(requests, &mut out);
+                    black_box(&out);
+                    counters.add(0, batch);
+                }
+            });
+            bench.print(measured, about)?;
+        }
+        Ok(())
+    }
+}
+
+fn requests<'a, G: Game>(states: &'a [G::State], legal: &'a [Vec<Action>]) -> Vec<Request<'a, G>> {
+    states.iter().zip(legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect()
+}
+
+/// Writes what another program needs to compute the same: weights, inputs and outputs.
+fn save<G: Game>(bench: &Bench<G>, evaluator: &mut NetEvaluator<G>, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    let states = bench.positions(SAVED);
+    let shape = bench.identity.shape;
+    let every: Vec<Action> = (0..shape.actions as u16).map(Action).collect();
+    let requests: Vec<Request<G>> =
+        states.iter().map(|state| Request { state, legal: &every, seed: 0 }).collect();
+    evaluator.encode(&requests);
+    evaluator.forward();
+    let (planes, policy, wdl) = evaluator.numbers();
+    let outputs = json!({
+        "game": bench.identity.id, "net": bench.net_text(), "precision": bench.precision(),
+        "shape": [SAVED, shape.planes, shape.height, shape.width], "actions": shape.actions,
+        "planes": planes, "policy": policy, "wdl": wdl,
+    });
+    let weights = bench.network(&model::device())?.to_safetensors("{}")?;
+    storage::write_whole(&folder.join("weights.safetensors"), &weights)?;
+    storage::write_whole(&folder.join("outputs.json"), outputs.to_string().as_bytes())
+}

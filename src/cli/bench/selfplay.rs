@@ -1,0 +1,159 @@
+//! `petteia bench selfplay`: how fast the agent plays against itself, and what takes the time.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::clocked::Clocked;
+use super::engine::{Bench, Benchmark, Engine};
+use super::measure::Counters;
+use crate::config::Config;
+use crate::error::Result;
+use crate::game::Game;
+use crate::net::evaluator::{NetEvaluator, SharedNet};
+use crate::search::cache::Cached;
+use crate::search::evaluator::{Evaluations, Evaluator, Request};
+use crate::selfplay::{Generation, Monitor, Progress, play_shard};
+
+const BATCH: usize = 128;
+const COUNTED: [(&str, &str); 4] = [
+    ("selfplay/evaluations", "evaluations/s"),
+    ("selfplay/simulations", "simulations/s"),
+    ("selfplay/positions", "positions/s"),
+    ("selfplay/hits", "hits/s"),
+];
+
+/// Measure self-play as training does it: each thread has its games in flight and an evaluator of its own.
+/// Evaluations count what the network computed, hits what the cache answered.
+#[derive(Args)]
+#[command(
+    after_help = "The shares of the time (rules, tree, encode, forward, softmax) come from a run of their own on one \
+    thread, in which the clock is read around every part; what reading it costs is taken off."
+)]
+pub struct Selfplay {
+    #[command(flatten)]
+    engine: Engine,
+    /// Mebibytes of each thread's evaluation cache; 0 for none
+    #[arg(long, value_name = "MIB", default_value_t = 0)]
+    cache: usize,
+}
+
+impl Selfplay {
+    /// Measures and prints.
+    pub fn run(self) -> Result<()> {
+        self.engine.run(Play { cache: self.cache })
+    }
+}
+
+struct Play {
+    cache: usize,
+}
+
+impl Benchmark for Play {
+    fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
+        let batch = bench.engine.batch.unwrap_or(BATCH);
+        let mut config = Config::parse("bench", &format!("game.id = '{}'", bench.identity.id), &[])?;
+        config.selfplay.batch = batch;
+        config.net = bench.config.clone();
+        let net = bench.shared()?;
+        let shares = shares(&bench, &config, &net)?;
+        let threads = bench.engine.threads;
+        let mut measured = bench
+            .engine
+            .measuring
+            .watch(threads, &bench.identity.id, COUNTED, |thread, counters| {
+                let evaluator = net.evaluator(&bench.game);
+                let mut evaluator: Box<dyn Evaluator<G>> = match self.cache {
+                    0 => Box::new(evaluator),
+                    size => Box::new(Cached::new(bench.game.clone(), evaluator, size)),
+                };
+                while !counters.stopped() {
+                    play(&bench, &bench.game, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
+                        (0..4).for_each(|which| counters.add(which, done[which]));
+                        !Counters::stopped(counters)
+                    });
+                }
+            })
+            .into_iter();
+        let about = json!({
+            "net": bench.net_text(), "precision": bench.precision(), "simulations": bench.engine.simulations,
+            "batch": batch, "cache": self.cache, "shares": shares,
+        });
+        let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
+        match self.cache {
+            0 => bench.print([evaluations, simulations, positions], about),
+            _ => bench.print([evaluations, simulations, positions, hits], about),
+        }
+    }
+}
+
+/// Plays one shard of games and shows `tick` what was done since the last time: evaluations computed,
+/// simulations, positions, hits.
+fn play<G: Game, H: Game>(
+    bench: &Bench<G>,
+    game: &H,
+    config: &Config,
+    thread: usize,
+    evaluator: &mut dyn Evaluator<H>,
+    tick: &(impl Fn([usize; 4]) -> bool + Sync),
+) {
+    let simulations = bench.engine.simulations;
+    let batch = config.selfplay.batch;
+    let generation = Generation {
+        config,
+        identity: &bench.identity,
+        number: thread + 1,
+        games: batch,
+        simulations,
+        evaluator: "bench".into(),
+    };
+    let seen = std::sync::Mutex::new([0; 4]);
+    let count = |done: Progress| {
+        let now = [done.evaluations - done.hits, done.simulations, done.positions, done.hits];
+        let mut seen = seen.lock().expect("nobody panicked");
+        let new = std::array::from_fn(|which| now[which] - seen[which]);
+        *seen = now;
+        tick(new)
+    };
+    // an interruption is the only way to fail here
+    let _ = play_shard(game, &generation, 0..batch, evaluator, &Monitor::default(), &count);
+}
+
+/// The network's evaluator with a stopwatch.
+struct Timed<G: Game> {
+    inner: NetEvaluator<G>,
+    /// Encoding, forward pass, softmax.
+    spent: [Duration; 3],
+}
+
+impl<G: Game> Evaluator<G> for Timed<G> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+        let start = Instant::now();
+        self.inner.encode(requests);
+        let encoded = Instant::now();
+        self.inner.forward();
+        let computed = Instant::now();
+        self.inner.answer(out);
+        let parts = [encoded - start, computed - encoded, computed.elapsed()];
+        self.spent.iter_mut().zip(parts).for_each(|(spent, part)| *spent += part);
+    }
+}
+
+/// The share of the time of each part of self-play on one thread.
+fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
+    let game = Clocked::new(bench.game.clone());
+    let mut evaluator = Timed { inner: net.evaluator(&game), spent: [Duration::ZERO; 3] };
+    let seconds = bench.engine.measuring.seconds();
+    let (start, before) = (Instant::now(), Clocked::<G>::read());
+    play(bench, &game, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds);
+    let (total, clock) = (start.elapsed(), Clocked::<G>::read().since(before));
+    let [encode, forward, softmax] = evaluator.spent.map(|spent| spent.as_secs_f64());
+    let total = total.as_secs_f64() - clock.reading;
+    let share = |part: f64| (part / total * 1000.0).round() / 1000.0;
+    let tree = total - clock.rules - encode - forward - softmax;
+    Ok(json!({
+        "rules": share(clock.rules), "tree": share(tree), "encode": share(encode),
+        "forward": share(forward), "softmax": share(softmax),
+    }))
+}

@@ -1,0 +1,86 @@
+//! `petteia bench train`: how fast the network learns.
+
+use clap::Args;
+use rand::RngExt;
+use serde_json::json;
+
+use super::engine::{Bench, Benchmark, Engine};
+use crate::config::TrainConfig;
+use crate::encode::Planes;
+use crate::error::Result;
+use crate::game::Game;
+use crate::net::model;
+use crate::random::{Purpose, Random, stream};
+use crate::replay::sample::Sample;
+use crate::replay::window::Window;
+use crate::search::evaluator::Wdl;
+use crate::train::Trainer;
+
+const BATCH: usize = 256;
+/// Positions in the window that is sampled from.
+const POSITIONS: usize = 4096;
+
+/// Measure whole training steps (a batch drawn from the window, forward, backward, optimizer) on positions of
+/// random games with random targets.
+#[derive(Args)]
+pub struct Train {
+    #[command(flatten)]
+    engine: Engine,
+}
+
+impl Train {
+    /// Measures and prints.
+    pub fn run(self) -> Result<()> {
+        self.engine.run(Step)
+    }
+}
+
+struct Step;
+
+impl Benchmark for Step {
+    fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
+        let batch = bench.engine.batch.unwrap_or(BATCH);
+        let config = TrainConfig { batch, ..TrainConfig::default() };
+        let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));
+        let mut random = stream(1, Purpose::Sampling, &[]);
+        let mut window = Window::new(POSITIONS, bench.identity.shape);
+        let samples =
+            bench.positions(POSITIONS).iter().map(|state| sample(&bench, state, &mut random)).collect();
+        window.push_samples(&bench.game, samples);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(bench.engine.threads).build();
+        let pool = pool.expect("a pool of threads");
+        let named = [("train/positions", "positions/s"), ("train/steps", "steps/s")];
+        let measured = bench.engine.measuring.watch(1, &bench.identity.id, named, |_, counters| {
+            let network = network.lock().expect("nobody panicked").take().expect("one thread");
+            pool.install(|| {
+                let mut trainer = Trainer::new(&config, network);
+                let mut random = stream(1, Purpose::Sampling, &[1]);
+                while !counters.stopped() {
+                    trainer.train(&window.draw(batch, 0.0, &mut random), 0.001);
+                    counters.add(0, batch);
+                    counters.add(1, 1);
+                }
+            });
+        });
+        bench.print(measured, json!({"net": bench.net_text(), "batch": batch}))
+    }
+}
+
+/// A position with a random action and a random result as its targets.
+fn sample<G: Game>(bench: &Bench<G>, state: &G::State, random: &mut Random) -> Sample {
+    let mut planes = Planes::new(bench.identity.shape);
+    bench.game.encode(state, &mut planes);
+    let legal = bench.game.legal(state);
+    let best = random.random_range(0..legal.len());
+    let share = |i: usize| if i == best { 1.0 } else { 0.0 };
+    let value: f32 = random.random_range(-1.0..1.0);
+    let wdl = Wdl::from_value(value.signum(), 0.0);
+    Sample {
+        planes,
+        policy: legal.iter().enumerate().map(|(i, action)| (*action, share(i))).collect(),
+        outcome: wdl,
+        search: wdl,
+        weight: 1.0,
+        symmetries: bench.game.symmetries(state),
+    }
+}
