@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Our forward pass beside PyTorch, ONNX Runtime and OpenVINO: the same weights, the same positions.
+
+Needs the packages torch, onnx, onnxruntime, openvino, safetensors and numpy (all on PyPI) and a built petteia.
+The network is built anew from our safetensors file, and its outputs are compared with ours first: an independent
+check of what the weights mean. Then all are measured in turn, round by round, on one thread; shown are medians of
+evaluations a second of CPU time, and ours divided by theirs.
+
+    python3 scripts/compare_net.py [--petteia target/release/petteia] [--rounds 5] [--seconds 1] [--json]
+                                   [--case connect-four:64x5 ...]
+"""
+
+import argparse
+import io
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import openvino
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn import functional as F
+
+CASES = ["connect-four:32x4", "connect-four:64x5", "cage:64x6"]
+BATCHES = [1, 64]
+TOLERANCE = {"f32": 1e-4, "bf16": 0.05}  # of the largest output
+
+
+class Net(nn.Module):
+    """The function that our documentation of the weights describes, batch norm folded in."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.w = weights
+        self.blocks = len({name.split(".")[1] for name in weights if name.startswith("blocks.")})
+        names = ["stem", "policy_hidden", "value_conv"]
+        names += [f"blocks.{block}.{half}" for block in range(self.blocks) for half in ("first", "second")]
+        self.folded = {name: self.fold(name) for name in names}
+
+    def fold(self, name):
+        norm = {part: self.w[f"{name}.norm.{part}"] for part in ("gamma", "beta", "running_mean", "running_var")}
+        scale = norm["gamma"] / torch.sqrt(norm["running_var"] + 1e-5)
+        weight = self.w[f"{name}.conv.weight"] * scale[:, None, None, None]
+        return weight, norm["beta"] - norm["running_mean"] * scale
+
+    def conv(self, name, x):
+        weight, bias = self.folded[name]
+        return F.conv2d(x, weight, bias, padding=weight.shape[2] // 2)
+
+    def linear(self, name, x):  # our matrices are [in, out]
+        return x @ self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+
+    def plain(self, name, x):
+        return F.conv2d(x, self.w[f"{name}.weight"], self.w[f"{name}.bias"])
+
+    def forward(self, planes):
+        x = F.relu(self.conv("stem", planes))
+        for block in range(self.blocks):
+            y = F.relu(self.conv(f"blocks.{block}.first", x))
+            x = F.relu(self.conv(f"blocks.{block}.second", y) + x)
+        p = F.relu(self.conv("policy_hidden", x))
+        logits = []
+        if "policy_planes.weight" in self.w:
+            logits.append(self.plain("policy_planes", p).flatten(1))
+        if "policy_extras.conv.weight" in self.w:
+            extras = F.relu(self.plain("policy_extras.conv", p)).flatten(1)
+            logits.append(self.linear("policy_extras.linear", extras))
+        v = F.relu(self.conv("value_conv", x)).flatten(1)
+        return torch.cat(logits, 1), self.linear("value_out", F.relu(self.linear("value_hidden", v)))
+
+
+def ours(args, game, net, batch, precision, seconds, save=None):
+    """Evaluations a CPU second of our forward pass; 0.0 where the CPU lacks the precision."""
+    command = [args.petteia, "bench", "net", "--game", game, "--net", net, "--batch", str(batch), "--json"]
+    command += ["--precision", precision, "--seconds", str(seconds / 5)] + (["--save", save] if save else [])
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        if precision == "bf16" and "lacks" in done.stderr:
+            return 0.0
+        raise SystemExit(done.stderr)
+    return next(json.loads(line)["cpu"][1] for line in done.stdout.splitlines() if "net/forward" in line)
+
+
+def check(args, game, net):
+    """Builds the network from our file and compares its outputs with ours; returns it and its input."""
+    with tempfile.TemporaryDirectory() as folder:
+        for precision in ("f32", "bf16"):
+            if ours(args, game, net, 64, precision, 0.05, folder) == 0.0:
+                continue
+            model = Net(load_file(Path(folder) / "weights.safetensors")).eval()
+            told = json.loads((Path(folder) / "outputs.json").read_text())
+            planes = torch.tensor(told["planes"]).reshape(told["shape"])
+            with torch.inference_mode():
+                policy, wdl = model(planes)
+            for what, theirs in (("policy", policy), ("wdl", wdl)):
+                most = float((theirs.flatten() - torch.tensor(told[what])).abs().max())
+                scale = max(1.0, float(theirs.abs().max()))
+                say(args, {"check": f"{game} {net} {precision} {what}", "largest difference": most})
+                if most > TOLERANCE[precision] * scale:
+                    raise SystemExit(f"{game} {net} {precision}: {what} differs by {most}")
+    return model, planes
+
+
+def rivals(model, planes):
+    """What to measure: a name, and a function that evaluates the batch once."""
+    file = io.BytesIO()
+    torch.onnx.export(model, (planes,), file, input_names=["x"], output_names=["p", "v"], dynamo=False)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+    numbers = planes.numpy()
+    found = {"PyTorch f32": lambda: model(planes), "ONNX Runtime f32": lambda: session.run(None, {"x": numbers})}
+    for precision in ("f32", "bf16"):
+        hints = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
+        core = openvino.Core()
+        compiled = core.compile_model(core.read_model(file.getvalue(), b""), "CPU", hints)
+        request = compiled.create_infer_request()
+        found[f"OpenVINO {precision}"] = lambda request=request: request.infer({0: numbers}, share_inputs=True)
+    return found
+
+
+def rate(work, batch, seconds):
+    """Evaluations a CPU second, all threads of this process counted."""
+    start, done = time.process_time(), 0
+    while time.process_time() - start < seconds:
+        work()
+        done += batch
+    return done / (time.process_time() - start)
+
+
+def measure(args, game, net, batch, model, planes):
+    """One case, in rounds."""
+    planes = planes[:1].repeat(batch, 1, 1, 1) if batch == 1 else planes
+    with torch.inference_mode():
+        found = rivals(model, planes)
+        rates = {name: [] for name in ["ours f32", "ours bf16", *found]}
+        for work in found.values():
+            work()
+        for _ in range(args.rounds):
+            for precision in ("f32", "bf16"):
+                rates[f"ours {precision}"].append(ours(args, game, net, batch, precision, args.seconds))
+            for name, work in found.items():
+                rates[name].append(rate(work, batch, args.seconds))
+    median = {name: statistics.median(values) for name, values in rates.items()}
+    for name, values in rates.items():
+        mine = median["ours bf16" if name.endswith("bf16") else "ours f32"]
+        line = {"case": f"{game} {net}", "batch": batch, "engine": name}
+        line |= {"evaluations/s": [round(x) for x in (min(values), median[name], max(values))]}
+        say(args, line | ({} if name.startswith("ours") else {"ours/theirs": round(mine / median[name], 2)}))
+
+
+def say(args, line):
+    text = json.dumps(line) if args.json else "  ".join(f"{name} {value}" for name, value in line.items())
+    print(text, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--petteia", default="target/release/petteia")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds a measurement")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    for case in args.case:
+        game, net = case.split(":")
+        model, planes = check(args, game, net)
+        for batch in BATCHES:
+            measure(args, game, net, batch, model, planes)
+
+
+if __name__ == "__main__":
+    main()
