@@ -3,8 +3,10 @@
 //! Activations are `[position, padded row, padded column, channel]` (channels last, filled up to whole cache
 //! lines); the border is zero and never written, so that neither form asks for a square's neighbours. Winograd
 //! makes 2x2 squares of output from 4x4 of input with 16 instead of 36 products, as 16 matrix products over
-//! all tiles of all positions; on boards of odd size the last tiles reach over the edge and only what lies on
-//! the board is stored. Whatever has fewer products is taken.
+//! all tiles of all positions; on boards of odd size the last tiles reach over the edge, and only what lies on
+//! the board is computed and stored. Whatever has fewer products is taken.
+
+use std::ops::Range;
 
 use super::matrix::{Finish, Matrix, Rows, finished};
 use super::products::{Packing, Products, Work};
@@ -34,6 +36,47 @@ impl Board {
 
     fn tiles(self) -> usize {
         self.tile_rows() * self.tile_columns()
+    }
+
+    /// Rows and columns of tiles that lie on the board as a whole.
+    fn whole(self) -> [usize; 2] {
+        [self.height / 2, self.width / 2]
+    }
+
+    /// The four kinds of tiles, each with how many rows and columns of tiles a position has of it: beyond the
+    /// right edge, whole, beyond the lower edge, beyond both. Tiles are laid out kind by kind, so that those which
+    /// a frequency is needed for stand side by side: what reaches over an edge needs no fourth column, or row.
+    fn kinds(self) -> [[usize; 2]; 4] {
+        let ([rows, columns], [more_rows, more_columns]) = (self.whole(), [self.height % 2, self.width % 2]);
+        [[rows, more_columns], [rows, columns], [more_rows, columns], [more_rows, more_columns]]
+    }
+
+    /// The places of the tiles of `positions` that a frequency is needed for.
+    fn needed(self, positions: usize, frequency: usize) -> Range<usize> {
+        let (mut ends, mut end) = ([0; 5], 0);
+        for (kind, [rows, columns]) in self.kinds().into_iter().enumerate() {
+            end += positions * rows * columns;
+            ends[kind + 1] = end;
+        }
+        let [right, whole, lower, all] = [ends[1], ends[2], ends[3], ends[4]];
+        match (frequency / 4 == 3, frequency % 4 == 3) {
+            (false, false) => 0..all,
+            (false, true) => right..lower,
+            (true, false) => 0..whole,
+            (true, true) => right..whole,
+        }
+    }
+
+    /// The places of the first tile of a row of tiles and of the one beyond the right edge.
+    fn places(self, positions: usize, position: usize, row: usize) -> [usize; 2] {
+        let kinds = self.kinds();
+        let tiles = |kind: usize| kinds[kind][0] * kinds[kind][1];
+        let begin = |kind: usize| positions * (0..kind).map(tiles).sum::<usize>();
+        let place = |kind: usize, row: usize| begin(kind) + position * tiles(kind) + row * kinds[kind][1];
+        match row.checked_sub(self.whole()[0]) {
+            None => [place(1, row), place(0, row)],
+            Some(row) => [place(2, row), place(3, row)],
+        }
     }
 
     /// Squares of a padded row.
@@ -140,12 +183,12 @@ impl Conv3 {
         if !self.winograd {
             return self.direct(board, positions, from, to, finish);
         }
-        let (conv, tiles, packing) = (self, positions * board.tiles(), self.matrix.packing);
+        let (conv, packing) = (self, self.matrix.packing);
         // SAFETY: packed so; the boards' lengths were asserted above.
         unsafe {
-            packing.run(Transform { conv, board, tiles, from, between });
-            self.products(tiles, between);
-            packing.run(FinishTiles { conv, board, tiles, between, to, finish });
+            packing.run(Transform { conv, board, positions, from, between });
+            self.products(board, positions, between);
+            packing.run(FinishTiles { conv, board, positions, between, to, finish });
         }
     }
 
@@ -170,19 +213,23 @@ impl Conv3 {
     }
 
     /// The 16 matrix products.
-    fn products(&self, tiles: usize, between: &mut Transformed) {
-        let pack = self.matrix.packing.pack;
+    fn products(&self, board: Board, positions: usize, between: &mut Transformed) {
+        let (pack, tiles) = (self.matrix.packing.pack, positions * board.tiles());
         let (input, output) = (input_plane(self, tiles), output_plane(self, tiles));
         assert!(between.output.as_ref().len() >= FREQUENCIES * output, "a scratch of another network");
         assert!(between.input.as_ref().len() >= FREQUENCIES * input, "a scratch of another network");
         for frequency in 0..FREQUENCIES {
+            let needed = board.needed(positions, frequency);
+            let (from_stride, to_stride) = (self.stride / pack, self.stride());
+            let from = frequency * input + needed.start * from_stride;
+            let to = frequency * output + needed.start * to_stride;
             let rows = Rows {
-                count: tiles,
-                from: between.input.as_ref()[frequency * input..].as_ptr().cast(),
-                from_stride: self.stride / pack,
+                count: needed.len(),
+                from: between.input.as_ref()[from..].as_ptr().cast(),
+                from_stride,
                 taps: &[0],
-                to: between.output.as_mut()[frequency * output..].as_mut_ptr(),
-                to_stride: self.stride(),
+                to: between.output.as_mut()[to..].as_mut_ptr(),
+                to_stride,
             };
             // SAFETY: both buffers hold as many planes.
             unsafe { self.matrix.multiply(frequency, rows, Finish::Sum) };
@@ -201,19 +248,11 @@ fn output_plane(conv: &Conv3, tiles: usize) -> usize {
     tiles * conv.matrix.stride() + BLOCK
 }
 
-/// The first padded square of a tile.
-#[inline(always)]
-fn corner(board: Board, tile: usize) -> usize {
-    let (position, tile) = (tile / board.tiles(), tile % board.tiles());
-    let (row, column) = (tile / board.tile_columns(), tile % board.tile_columns());
-    position * board.padded() + 2 * row * board.pitch() + 2 * column
-}
-
 /// `B^T d B` of every tile. Two of a tile's four columns are those of its neighbour.
 struct Transform<'a> {
     conv: &'a Conv3,
     board: Board,
-    tiles: usize,
+    positions: usize,
     from: &'a [f32],
     between: &'a mut Transformed,
 }
@@ -221,18 +260,20 @@ struct Transform<'a> {
 impl Work for Transform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let Transform { conv, board, tiles, from, between } = self;
-        let plane = input_plane(conv, tiles);
+        let Transform { conv, board, positions, from, between } = self;
+        let plane = input_plane(conv, positions * board.tiles());
         assert!(between.input.as_ref().len() >= FREQUENCIES * plane, "a scratch of another network");
         let pitch = board.pitch() * conv.stride;
-        for first in (0..tiles).step_by(board.tile_columns()) {
-            let row = from[corner(board, first) * conv.stride..].as_ptr();
+        let (rows, [_, whole]) = (board.tile_rows(), board.whole());
+        let to = between.input.as_mut().as_mut_ptr().cast::<u32>();
+        for (position, row) in (0..positions).flat_map(|position| (0..rows).map(move |row| (position, row))) {
+            let [first, beyond] = board.places(positions, position, row);
+            let square = position * board.padded() + 2 * row * board.pitch();
+            let row = from[square * conv.stride..].as_ptr();
             for channel in (0..conv.stride).step_by(T::Register::LANES) {
                 // SAFETY: the patches lie on padded boards, whose size the caller checked; so are the planes.
                 unsafe {
                     let at = row.add(channel);
-                    let mut to = between.input.as_mut().as_mut_ptr().cast::<u32>();
-                    to = to.add((first * conv.stride + channel) / T::PACK);
                     let (mut a, mut b) =
                         (column::<T::Register>(at, pitch), column::<T::Register>(at.add(conv.stride), pitch));
                     for tile in 0..board.tile_columns() {
@@ -241,6 +282,8 @@ impl Work for Transform<'_> {
                             column::<T::Register>(at, pitch),
                             column::<T::Register>(at.add(conv.stride), pitch),
                         );
+                        let place = if tile < whole { first + tile } else { beyond };
+                        let to = to.add((place * conv.stride + channel) / T::PACK);
                         for row in 0..4 {
                             let to = to.add(4 * row * plane);
                             T::store_operands(a[row].sub(c[row]), to);
@@ -248,7 +291,6 @@ impl Work for Transform<'_> {
                             T::store_operands(c[row].sub(b[row]), to.add(2 * plane));
                             T::store_operands(b[row].sub(d[row]), to.add(3 * plane));
                         }
-                        to = to.add(conv.stride / T::PACK);
                         (a, b) = (c, d);
                     }
                 }
@@ -275,7 +317,7 @@ unsafe fn column<W: Vector>(at: *const f32, pitch: usize) -> [W; 4] {
 struct FinishTiles<'a> {
     conv: &'a Conv3,
     board: Board,
-    tiles: usize,
+    positions: usize,
     between: &'a Transformed,
     to: &'a mut [f32],
     finish: Finish,
@@ -284,39 +326,52 @@ struct FinishTiles<'a> {
 impl Work for FinishTiles<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let FinishTiles { conv, board, tiles, between, to, finish } = self;
-        let (plane, stride) = (output_plane(conv, tiles), conv.matrix.stride());
-        for tile in 0..tiles {
-            let on_board = tile % board.tiles();
-            let (row, column) = (on_board / board.tile_columns() * 2, on_board % board.tile_columns() * 2);
-            let (two_rows, two_columns) = (row + 1 < board.height, column + 1 < board.width);
-            let square = tile / board.tiles() * board.padded() + board.padded_square(row, column);
-            // SAFETY: the tile lies on a padded board, whose size the caller checked; so are the planes.
-            unsafe {
-                let from = between.output.as_ref().as_ptr().add(tile * stride);
-                let to = to.as_mut_ptr().add(square * stride);
-                for channel in (0..conv.matrix.outputs).step_by(T::Register::LANES) {
-                    let bias = conv.matrix.bias().as_ptr().add(channel).cast::<T::Register>().read();
-                    let [mut upper, mut lower] = [[T::Register::splat(0.0); 4]; 2];
-                    for column in 0..4 {
-                        let from = from.add(column * plane + channel);
-                        let (a, b) = (
-                            from.cast::<T::Register>().read(),
-                            from.add(4 * plane).cast::<T::Register>().read(),
-                        );
-                        let c = from.add(8 * plane).cast::<T::Register>().read();
-                        upper[column] = a.add(b).add(c);
-                        lower[column] = b.sub(c).sub(from.add(12 * plane).cast::<T::Register>().read());
-                    }
-                    let to = to.add(channel);
-                    store(upper, bias, to, stride, two_columns, finish);
-                    if two_rows {
-                        store(lower, bias, to.add(board.pitch() * stride), stride, two_columns, finish);
+        let FinishTiles { conv, board, positions, between, to, finish } = self;
+        let (plane, stride) = (output_plane(conv, positions * board.tiles()), conv.matrix.stride());
+        let (rows, biases) = (board.tile_rows(), conv.matrix.bias().as_ptr());
+        let (from, to) = (between.output.as_ref().as_ptr(), to.as_mut_ptr());
+        for (position, row) in (0..positions).flat_map(|position| (0..rows).map(move |row| (position, row))) {
+            let [first, beyond] = board.places(positions, position, row);
+            let square = position * board.padded() + board.padded_square(2 * row, 0);
+            for column in 0..board.tile_columns() {
+                let (whole, square) = (column < board.whole()[1], square + 2 * column);
+                let place = if whole { first + column } else { beyond };
+                // SAFETY: the tile lies on a padded board, whose size the caller checked; so are the planes.
+                unsafe {
+                    let (from, to) = (from.add(place * stride), to.add(square * stride));
+                    for channel in (0..conv.matrix.outputs).step_by(T::Register::LANES) {
+                        let bias = biases.add(channel).cast::<T::Register>().read();
+                        let [upper, lower] = output_rows::<T::Register>(from.add(channel), plane);
+                        let to = to.add(channel);
+                        store(upper, bias, to, stride, whole, finish);
+                        if row < board.whole()[0] {
+                            store(lower, bias, to.add(board.pitch() * stride), stride, whole, finish);
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// `A^T m`: two rows of four sums, from 16 that lie `plane` floats apart.
+///
+/// # Safety
+/// They can be read.
+#[inline(always)]
+unsafe fn output_rows<W: Vector>(from: *const f32, plane: usize) -> [[W; 4]; 2] {
+    let [mut upper, mut lower] = [[W::splat(0.0); 4]; 2];
+    for column in 0..4 {
+        // SAFETY: the caller's.
+        unsafe {
+            let from = from.add(column * plane);
+            let (a, b) = (from.cast::<W>().read(), from.add(4 * plane).cast::<W>().read());
+            let (c, d) = (from.add(8 * plane).cast::<W>().read(), from.add(12 * plane).cast::<W>().read());
+            upper[column] = a.add(b).add(c);
+            lower[column] = b.sub(c).sub(d);
+        }
+    }
+    [upper, lower]
 }
 
 /// `m A` of one row of four sums, as one or two squares of output from `to` on.
