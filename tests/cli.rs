@@ -226,6 +226,7 @@ fn wrong_names_are_explained() {
     fails(&["train", "phage"], 2, &["did you mean configs/phage.toml?"]);
     fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
     fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
+    fails(&["arena", "phage", "rollout:400:bf16", "random"], 2, &["rollout has no network", "`rollout:400`"]);
     fails(&["export", "src", "--format", "bot", "--out", "x"], 2, &["safetensors"]);
     assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("x").exists());
 }
@@ -382,6 +383,70 @@ fn walk(folder: &Path) -> Vec<String> {
     names
 }
 
+/// `wall` and `cpu` of a line are minimum, median and maximum of rates above 0.
+fn has_rates(line: &serde_json::Value) -> bool {
+    ["wall", "cpu"].iter().all(|clock| {
+        let rates: Vec<f64> = line[clock].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+        rates.len() == 3 && rates[0] > 0.0 && rates.is_sorted()
+    })
+}
+
+#[test]
+fn benches_of_the_engine_say_what_they_measured() {
+    let bench = |what: &str, more: &[&str]| {
+        let common = ["bench", what, "--game", "tic-tac-toe", "--net", "8x1", "--seconds", "0.05", "--json"];
+        json_lines(&succeeds(&[&common, more].concat(), ""))
+    };
+    for (what, more, expected) in [
+        ("net", &["--batch", "4"] as &[&str], &["forward", "evaluate"] as &[&str]),
+        ("search", &["--simulations", "20"], &["uniform", "net"]),
+        ("train", &["--batch", "16", "--threads", "2"], &["positions", "steps"]),
+        (
+            "selfplay",
+            &["--threads", "2", "--cache", "1"],
+            &["evaluations", "simulations", "positions", "hits"],
+        ),
+    ] {
+        let lines = bench(what, more);
+        let names: Vec<&str> = lines.iter().map(|line| line["bench"].as_str().unwrap()).collect();
+        assert_eq!(names, expected.iter().map(|part| format!("{what}/{part}")).collect::<Vec<_>>());
+        for line in &lines {
+            assert!(
+                line["game"] == "tic-tac-toe" && line["unit"].as_str().unwrap().ends_with("/s"),
+                "{line}"
+            );
+            assert!(has_rates(line), "{line}");
+            assert!(line["net"] == "8x1" || line["bench"] == "search/uniform", "{line}");
+        }
+        if what == "selfplay" {
+            let shares = lines[0]["shares"].as_object().unwrap();
+            let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
+            assert!(shares.len() == 5 && (sum - 1.0).abs() < 0.01, "{shares:?}");
+        }
+    }
+    fails(&["bench", "net", "--net", "32"], 2, &["32x4"]);
+    fails(&["bench", "net", "--net", "0x4"], 2, &["`0` is not in 1 to 512"]);
+    fails(&["bench", "net", "--game", "fage"], 2, &["unknown game `fage`"]);
+    fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: give 1 to 1024"]);
+    fails(&["bench", "search", "--checkpoint", "nowhere"], 1, &["nowhere"]);
+    fails(&["bench", "train", "--precision", "f16"], 2, &["f32, bf16"]);
+}
+
+#[test]
+fn bench_net_saves_what_another_program_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let save = folder.path().join("net").display().to_string();
+    let net = ["--game", "tic-tac-toe", "--net", "8x1", "--seconds", "0.02", "--save", &save];
+    succeeds(&[&["bench", "net"], &net[..]].concat(), "");
+    let outputs = std::fs::read_to_string(folder.path().join("net/outputs.json")).unwrap();
+    let outputs: serde_json::Value = serde_json::from_str(&outputs).unwrap();
+    assert_eq!(
+        (outputs["policy"].as_array().unwrap().len(), outputs["wdl"].as_array().unwrap().len()),
+        (64 * 9, 64 * 3)
+    );
+    assert!(folder.path().join("net/weights.safetensors").exists());
+}
+
 #[test]
 fn bench_rules_says_what_it_measured() {
     let lines = json_lines(&succeeds(&["bench", "rules", "tic-tac-toe", "--json", "--seconds", "0.01"], ""));
@@ -395,11 +460,7 @@ fn bench_rules_says_what_it_measured() {
     assert_eq!(named, expected.map(|(bench, unit)| (Some(bench), Some(unit))));
     for line in lines {
         assert_eq!(line["game"], "tic-tac-toe");
-        for clock in ["wall", "cpu"] {
-            let rates: Vec<f64> =
-                line[clock].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
-            assert!(rates.len() == 3 && rates[0] > 0.0 && rates.is_sorted(), "{line}");
-        }
+        assert!(has_rates(&line), "{line}");
     }
     let table = out(&succeeds(&["bench", "rules", "tic-tac-toe", "--seconds", "0.01"], ""));
     assert!(table.lines().count() == 4 && table.contains("million positions/s"), "{table}");

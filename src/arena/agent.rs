@@ -1,5 +1,5 @@
 //! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a trained
-//! `RUN-OR-CHECKPOINT[:SIMS]`.
+//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`.
 //!
 //! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 
@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
-use crate::config::SearchConfig;
+use crate::config::{Precision, SearchConfig};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity};
+use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::random::{Random, choose};
@@ -40,24 +41,38 @@ pub enum AgentSpec {
     Rollout(usize),
     /// Tree search without any knowledge.
     Uniform(usize),
-    /// Tree search with a trained network.
-    Trained(PathBuf, usize),
+    /// Tree search with a trained network, in its own precision or another.
+    Trained(PathBuf, usize, Option<Precision>),
 }
 
 impl AgentSpec {
     /// Parses `text`; a trained agent must exist.
     pub fn parse(text: &str) -> Result<AgentSpec> {
+        let whole = text;
+        let (text, precision) = match text.rsplit_once(':') {
+            Some((agent, "f32")) if !Path::new(text).exists() => (agent, Some(Precision::F32)),
+            Some((agent, "bf16")) if !Path::new(text).exists() => (agent, Some(Precision::Bf16)),
+            _ => (text, None),
+        };
         let (name, simulations) = match text.rsplit_once(':') {
             Some((name, number)) if !Path::new(text).exists() => {
                 (name, Some(parse_simulations(text, number)?))
             }
             _ => (text, None),
         };
+        if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
+            return Err(Error::Config(format!(
+                "agent `{whole}`: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`"
+            )));
+        }
         let needed = || {
             simulations
                 .ok_or_else(|| Error::Config(format!("agent `{text}` needs simulations: `{text}:400`")))
         };
         match name {
+            "random" | "perfect" | "rollout" | "uniform" if precision.is_some() => {
+                Err(Error::Config(format!("agent `{whole}`: {name} has no network, write just `{text}`")))
+            }
             "random" | "perfect" if simulations.is_some() => {
                 Err(Error::Config(format!("agent `{text}`: {name} does not search, write just `{name}`")))
             }
@@ -66,13 +81,13 @@ impl AgentSpec {
             "rollout" => Ok(AgentSpec::Rollout(needed()?)),
             "uniform" => Ok(AgentSpec::Uniform(needed()?)),
             _ if Path::new(name).exists() => {
-                Ok(AgentSpec::Trained(name.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS)))
+                Ok(AgentSpec::Trained(name.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
             }
             _ => {
                 let found =
                     Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
                 Err(Error::Config(format!(
-                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]"
+                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]"
                 )))
             }
         }
@@ -115,12 +130,14 @@ impl<G: Game> Contestant<G> {
             }
             AgentSpec::Rollout(simulations) => Kind::Rollout(*simulations),
             AgentSpec::Uniform(simulations) => Kind::Uniform(*simulations),
-            AgentSpec::Trained(path, simulations) => {
+            AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 search = checkpoint.config()?.search;
                 let network = checkpoint.network(&model::device())?;
-                let net = SharedNet::new(&network, identity.shape, &checkpoint.manifest.net);
+                let mut config = checkpoint.manifest.net.clone();
+                config.precision = precision.unwrap_or(config.precision);
+                let net = SharedNet::new(&network, identity.shape, &config);
                 Kind::Trained(net, *simulations)
             }
         };

@@ -22,7 +22,7 @@ pub struct Analyze {
     /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS]
+    /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
     #[arg(long)]
     agent: String,
     /// Seed of rollouts

@@ -16,7 +16,7 @@ const MAX_GAMES: usize = 1_000_000;
 /// Play paired games between two agents.
 #[derive(Args)]
 #[command(
-    after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS]\n\
+    after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]\n\
     (an exported file serves as well; without SIMS it searches 100 simulations)\n\
     Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.\n\
     A clean sweep has no upper bound: what is printed then is the largest difference that so many games can show.\n\

@@ -22,7 +22,7 @@ pub struct Play {
     /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// random, perfect, rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS]
+    /// random, perfect, rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
     #[arg(long, value_name = "AGENT")]
     opponent: String,
     /// Your side
