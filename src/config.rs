@@ -176,8 +176,8 @@ impl Default for SearchConfig {
 pub struct SelfplayConfig {
     /// Games a generation, 1..=10000000 (default 512).
     pub games: usize,
-    /// Games in flight together on one thread; their leaves form one batch and their records one shard,
-    /// 1..=65536 (default 128). `games / batch` is how many cores self-play can keep busy.
+    /// Games in flight together on one thread; their leaves form one batch (with `net.evaluator = "burn"` half of
+    /// them do, and all cores work on the other half meanwhile) and their records one shard, 1..=65536 (default 128). `games / batch` is how many cores self-play can keep busy.
     pub batch: usize,
     /// Temperature of the first `temperature_plies` plies, 0..=10 (default 1).
     pub temperature: f32,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, MatchResult, play_match};
 use crate::checkpoint;
-use crate::config::{Bootstrap, Config, RootKind};
+use crate::config::{Bootstrap, Config, EvaluatorKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Outcome};
 use crate::net::cpu::CpuNet;
@@ -253,6 +253,8 @@ impl<G: Game> Run<'_, G> {
             // these simulations are cheap, and their priors know nothing that could be surprised
             config.selfplay.fast_simulations = 0;
             config.selfplay.surprise_weight = 0.0;
+            // no network, so one evaluator for each core
+            config.net.evaluator = EvaluatorKind::Fused;
         }
         if bootstrap && settings.bootstrap == Bootstrap::Rollout {
             // with equal priors and noisy playouts, root noise would drown the targets, and the result of one

@@ -1,18 +1,20 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is `batch` games in flight together on one thread: [`episode`] is one of them, and the leaves of
-//! all form one batch for the evaluator. What a shard holds depends on (seed, generation, game index) and
-//! the evaluator alone, so any number of threads writes the same bytes. [`play_generation`] spreads shards
-//! over the cores and skips those that an interrupted run has finished already.
+//! A shard is `batch` games in flight together: [`episode`] is one of them, and their leaves form batches for the
+//! evaluator. What a shard holds depends on (seed, generation, game index) and the evaluator alone, so any number
+//! of threads writes the same bytes. [`play_generation`] skips the shards that an interrupted run has finished
+//! already, and lays the others out for the evaluator: one that computes on the CPU gets a shard for each core
+//! ([`play_shard`]), one that leaves the CPU free gets large batches, one after the other ([`play_halves`]).
 
 pub mod episode;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::config::Config;
+use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
 use crate::replay::record::Record;
@@ -79,6 +81,21 @@ impl Monitor {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
+
+    /// Fails when somebody asked to stop.
+    fn check(&self) -> Result<()> {
+        match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// Shows `tick` the counts; it says whether to go on.
+    fn show(&self, tick: &impl Fn(Progress) -> bool) {
+        if !tick(self.progress()) {
+            self.stop();
+        }
+    }
 }
 
 /// Plays and writes the shards of a generation that `run` lacks, and calls `tick` now and then from any
@@ -92,68 +109,155 @@ pub fn play_generation<G: Game, E: Evaluator<G>>(
 ) -> Result<()> {
     let batch = generation.config.selfplay.batch;
     let monitor = Monitor::default();
-    (0..generation.games.div_ceil(batch)).into_par_iter().try_for_each(|shard| {
+    let shards = 0..generation.games.div_ceil(batch);
+    let write = |shard: usize, play: &mut dyn FnMut(Range<usize>) -> Result<Vec<Record>>| {
         let path = store::shard_path(run, generation.number, shard);
         let games = shard * batch..((shard + 1) * batch).min(generation.games);
         if store::is_finished(&path) {
             monitor.games.fetch_add(games.len(), Ordering::Relaxed);
             return Ok(());
         }
-        let records = play_shard(game, generation, games, &mut evaluator(), &monitor, &tick)?;
-        store::write_shard(&path, &records)
-    })
+        store::write_shard(&path, &play(games)?)
+    };
+    match generation.config.net.evaluator {
+        EvaluatorKind::Fused => shards.into_par_iter().try_for_each(|shard| {
+            write(shard, &mut |games| play_shard(game, generation, games, &mut evaluator(), &monitor, &tick))
+        }),
+        EvaluatorKind::Burn => {
+            let mut evaluator = evaluator();
+            shards.into_iter().try_for_each(|shard| {
+                write(shard, &mut |games| {
+                    play_halves(game, generation, games, &mut evaluator, &monitor, &tick)
+                })
+            })
+        }
+    }
 }
 
-/// Plays the games `games` of a generation together.
+/// Plays the games `games` of a generation together on this thread: as fast as it gets where the evaluator
+/// computes on a CPU.
 pub fn play_shard<G: Game>(
     game: &G,
     generation: &Generation,
-    games: std::ops::Range<usize>,
+    games: Range<usize>,
     evaluator: &mut dyn Evaluator<G>,
     monitor: &Monitor,
     tick: &(impl Fn(Progress) -> bool + Sync),
 ) -> Result<Vec<Record>> {
-    let mut active: Vec<Episode<G>> = games.map(|index| Episode::new(game, generation, index)).collect();
-    let mut records = Vec::new();
-    let (mut seeds, mut requests, mut evaluations) = (Vec::new(), Vec::new(), Evaluations::new());
-    while !active.is_empty() {
-        if monitor.stopped.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        seeds.clear();
-        // counted here first: threads that share a counter wait for each other
-        let (mut positions, mut simulations) = (0, 0);
-        while let Some(episode) = active.get_mut(seeds.len()) {
-            let before = (episode.plies(), episode.simulations());
-            let step = episode.advance();
-            positions += episode.plies() - before.0;
-            simulations += episode.simulations() - before.1;
-            match step {
-                Step::Evaluate(seed) => seeds.push(seed),
-                Step::Finished => {
-                    monitor.games.fetch_add(1, Ordering::Relaxed);
-                    records.push(active.remove(seeds.len()).into_record(generation));
-                }
-            }
-        }
-        monitor.positions.fetch_add(positions, Ordering::Relaxed);
-        monitor.simulations.fetch_add(simulations, Ordering::Relaxed);
-        let mut waiting: Vec<Request<G>> = recycle(requests);
-        waiting.extend(active.iter().zip(&seeds).map(|(episode, seed)| episode.request(*seed)));
-        if !waiting.is_empty() {
-            let before = evaluator.hits();
-            evaluator.evaluate(&waiting, &mut evaluations);
-            monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
-            monitor.evaluations.fetch_add(waiting.len(), Ordering::Relaxed);
-        }
-        requests = recycle(waiting);
-        for (episode, evaluation) in active.iter_mut().zip(evaluations.rows()) {
-            episode.apply(evaluation);
-        }
-        if !tick(monitor.progress()) {
-            monitor.stop();
+    let mut flight = Flight::new(game, generation, games);
+    while !flight.active.is_empty() {
+        monitor.check()?;
+        flight.advance(generation, monitor, false);
+        flight.evaluate(evaluator, monitor);
+        flight.apply();
+        monitor.show(tick);
+    }
+    Ok(sorted(flight.records))
+}
+
+/// Plays the same games, and writes the same records, for an evaluator that wants large batches and leaves the
+/// CPU free meanwhile (a GPU): the leaves of one half of the games are evaluated while all cores advance the
+/// other half.
+pub fn play_halves<G: Game>(
+    game: &G,
+    generation: &Generation,
+    games: Range<usize>,
+    evaluator: &mut dyn Evaluator<G>,
+    monitor: &Monitor,
+    tick: &(impl Fn(Progress) -> bool + Sync),
+) -> Result<Vec<Record>> {
+    let middle = games.start + games.len() / 2;
+    let mut waiting = Flight::new(game, generation, games.start..middle);
+    let mut moving = Flight::new(game, generation, middle..games.end);
+    waiting.advance(generation, monitor, true);
+    while !(waiting.active.is_empty() && moving.active.is_empty()) {
+        monitor.check()?;
+        rayon::join(|| waiting.evaluate(evaluator, monitor), || moving.advance(generation, monitor, true));
+        waiting.apply();
+        std::mem::swap(&mut waiting, &mut moving);
+        monitor.show(tick);
+    }
+    waiting.records.extend(moving.records);
+    Ok(sorted(waiting.records))
+}
+
+fn sorted(mut records: Vec<Record>) -> Vec<Record> {
+    records.sort_by_key(|record| record.index);
+    records
+}
+
+/// Games in flight together, one leaf of each in a batch.
+struct Flight<G: Game> {
+    active: Vec<Episode<G>>,
+    /// What each of them did last.
+    steps: Vec<Step>,
+    records: Vec<Record>,
+    /// Memory for the requests of a batch.
+    requests: Vec<Request<'static, G>>,
+    evaluations: Evaluations,
+}
+
+impl<G: Game> Flight<G> {
+    fn new(game: &G, generation: &Generation, games: Range<usize>) -> Flight<G> {
+        Flight {
+            active: games.map(|index| Episode::new(game, generation, index)).collect(),
+            steps: Vec::new(),
+            records: Vec::new(),
+            requests: Vec::new(),
+            evaluations: Evaluations::new(),
         }
     }
-    records.sort_by_key(|record| record.index);
-    Ok(records)
+
+    /// Searches and acts in every game until it needs an evaluation; games that are over become records.
+    fn advance(&mut self, generation: &Generation, monitor: &Monitor, parallel: bool) {
+        let before = self.counts();
+        match parallel {
+            true => self.active.par_iter_mut().map(Episode::advance).collect_into_vec(&mut self.steps),
+            false => {
+                self.steps.clear();
+                self.steps.extend(self.active.iter_mut().map(Episode::advance));
+            }
+        }
+        // counted here first: threads that share a counter wait for each other
+        let after = self.counts();
+        monitor.positions.fetch_add(after[0] - before[0], Ordering::Relaxed);
+        monitor.simulations.fetch_add(after[1] - before[1], Ordering::Relaxed);
+        while let Some(over) = self.steps.iter().position(|step| matches!(step, Step::Finished)) {
+            self.steps.remove(over);
+            self.records.push(self.active.remove(over).into_record(generation));
+            monitor.games.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Plies and simulations of the games in flight.
+    fn counts(&self) -> [usize; 2] {
+        let add = |[plies, simulations]: [usize; 2], game: &Episode<G>| {
+            [plies + game.plies(), simulations + game.simulations()]
+        };
+        self.active.iter().fold([0; 2], add)
+    }
+
+    /// Evaluates the leaf of every game as one batch.
+    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) {
+        let mut batch: Vec<Request<G>> = recycle(std::mem::take(&mut self.requests));
+        batch.extend(self.active.iter().zip(&self.steps).map(|(episode, step)| match step {
+            Step::Evaluate(seed) => episode.request(*seed),
+            Step::Finished => unreachable!("games that are over have left"),
+        }));
+        if batch.is_empty() {
+            return;
+        }
+        let before = evaluator.hits();
+        evaluator.evaluate(&batch, &mut self.evaluations);
+        monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
+        monitor.evaluations.fetch_add(batch.len(), Ordering::Relaxed);
+        self.requests = recycle(batch);
+    }
+
+    /// Gives each leaf its evaluation.
+    fn apply(&mut self) {
+        for (episode, evaluation) in self.active.iter_mut().zip(self.evaluations.rows()) {
+            episode.apply(evaluation);
+        }
+    }
 }
