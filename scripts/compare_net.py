@@ -136,7 +136,7 @@ def rate(work, batch, seconds):
 
 def measure(args, game, net, batch, model, planes):
     """One case, in rounds."""
-    planes = planes[:1].repeat(batch, 1, 1, 1) if batch == 1 else planes
+    planes = planes[:batch]
     with torch.inference_mode():
         found = rivals(model, planes)
         rates = {name: [] for name in ["ours f32", "ours bf16", *found]}

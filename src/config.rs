@@ -67,7 +67,7 @@ pub struct NetConfig {
     pub value_hidden: usize,
     /// What evaluates positions outside training (default `fused`).
     pub evaluator: EvaluatorKind,
-    /// Products of the fused forward pass in `f32` (the default) or `bf16` (1.5 times as fast, where the CPU has
+    /// Products of the fused forward pass in `f32` (the default) or `bf16` (1.6 to 1.8 times as fast, where the CPU has
     /// the instructions; agents of a run that was trained in bf16 play in f32 elsewhere).
     pub precision: Precision,
 }
@@ -198,7 +198,7 @@ pub struct SelfplayConfig {
     /// KataGo: 0.5).
     pub surprise_weight: f32,
     /// Mebibytes of evaluations that each shard in flight remembers, 0..=65536 (default 0: none): games
-    /// that reach the same position ask the network once. Changes no game, only the time.
+    /// that reach the same position ask the network once. Changes no game (of the fused evaluator), only the time.
     pub cache: usize,
     /// Games of the first generation, played before any network exists, 0..=10000000 (default 512).
     pub bootstrap_games: usize,
@@ -356,7 +356,11 @@ impl Config {
         for set in sets {
             config = apply(&mut table, set)?;
         }
-        Ok(config)
+        // all together: one may be in range only beside another
+        let Err(problem) = config.check() else { return Ok(config) };
+        let about = |set: &&String| parse_set(set).is_ok_and(|(key, _)| key == problem.key);
+        let set = sets.iter().rfind(about).or(sets.last()).expect("the file alone was checked");
+        Err(wrong_set(set, &problem.says))
     }
 
     /// The resolved settings as TOML.
@@ -425,6 +429,13 @@ impl Config {
         range("arena.final_games", a.final_games as f64, 0.0, 1e6)?;
         range("arena.simulations", a.simulations as f64, 1.0, 1e6)?;
         range("arena.opening_plies", a.opening_plies as f64, 0.0, 1e3)?;
+        if p.fast_simulations >= s.simulations && p.fast_simulations > 0 {
+            let says = format!(
+                "selfplay.fast_simulations = {} is not below search.simulations = {}: fast searches are the shorter ones",
+                p.fast_simulations, s.simulations
+            );
+            return Err(RangeProblem { key: "selfplay.fast_simulations", says });
+        }
         if n.precision == Precision::Bf16 && n.evaluator == EvaluatorKind::Burn {
             let says =
                 "net.precision = \"bf16\" needs net.evaluator = \"fused\": burn computes in f32".into();
@@ -534,9 +545,7 @@ fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
             .ok_or_else(|| wrong(&format!("`{section}` is no section")))?;
     }
     target.insert(name.to_string(), value);
-    let config: Config = table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message()))?;
-    config.check().map_err(|problem| wrong(&problem.says))?;
-    Ok(config)
+    table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message()))
 }
 
 fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {

@@ -101,7 +101,7 @@ pub fn train<G: Game>(
     if !CpuNet::has(config.net.precision) {
         return Err(Error::Config(
             "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \
-             leave it at \"f32\""
+             begin a run with \"f32\" (one that was begun in bf16 can only be resumed where they are)"
                 .into(),
         ));
     }
@@ -253,14 +253,14 @@ impl<G: Game> Run<'_, G> {
             // these simulations are cheap, and their priors know nothing that could be surprised
             config.selfplay.fast_simulations = 0;
             config.selfplay.surprise_weight = 0.0;
-            // no network, so one evaluator for each core
+            // and without a network there is no value that a Gumbel root could rely on
+            config.search.root = RootKind::Puct;
+            // one evaluator for each core
             config.net.evaluator = EvaluatorKind::Fused;
         }
         if bootstrap && settings.bootstrap == Bootstrap::Rollout {
-            // with equal priors and noisy playouts, root noise would drown the targets, and the result of one
-            // playout is no value for a Gumbel root to rely on
+            // with equal priors and noisy playouts, root noise would drown the targets
             config.search.noise_fraction = 0.0;
-            config.search.root = RootKind::Puct;
         }
         let config = &config;
         let generation = Generation { config, identity, number, games, simulations, evaluator: name };

@@ -270,6 +270,15 @@ fn wrong_settings_are_explained() {
     train(good, &["search.simulatons=5"], &["--set search.simulatons=5", "unknown field"]);
     train(good, &["search.cpuct=nan"], &["--set search.cpuct=nan", "0.01 to 100"]);
     train(good, &["search.cpuct"], &["key=value"]);
+    train(good, &["selfplay.fast_simulations=64"], &["--set selfplay.fast_simulations=64", "not below"]);
+    // settings that need each other may come in either order
+    let both = ["net.precision=bf16", "net.evaluator=burn"];
+    train(good, &both, &["--set net.precision=bf16", "net.evaluator = \"fused\""]);
+    train(
+        good,
+        &[both[1], both[0], "net.precision=f32", "arena.opponent=nobody"],
+        &["unknown agent `nobody`"],
+    );
     train(good, &["arena.opponent=nobody"], &["arena.opponent", "unknown agent `nobody`"]);
     fails(&["train", "no/such.toml"], 2, &["no/such.toml"]);
 }

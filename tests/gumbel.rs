@@ -154,6 +154,22 @@ fn a_proven_root_teaches_only_what_reaches_its_result() {
 }
 
 fn records(sets: &[&str]) -> (TicTacToe, petteia::game::GameIdentity, Vec<Record>) {
+    records_of(sets, 12, 4)
+}
+
+/// A simulation evaluates the root and leaves none for the halving: then actions are drawn from the policy.
+#[test]
+fn one_simulation_draws_an_action() {
+    let (_, _, found) = records_of(&["search.root=gumbel"], 1, 40);
+    let first: std::collections::HashSet<&String> = found.iter().map(|record| &record.actions[0]).collect();
+    assert!(first.len() >= 6, "{first:?}");
+}
+
+fn records_of(
+    sets: &[&str],
+    simulations: usize,
+    games: usize,
+) -> (TicTacToe, petteia::game::GameIdentity, Vec<Record>) {
     let options = GameOptions::default();
     let game = TicTacToe::new(&options).unwrap();
     let identity = identity(&game, &options);
@@ -163,11 +179,12 @@ fn records(sets: &[&str]) -> (TicTacToe, petteia::game::GameIdentity, Vec<Record
         config: &config,
         identity: &identity,
         number: 1,
-        games: 4,
-        simulations: 12,
+        games,
+        simulations,
         evaluator: "test".into(),
     };
-    let records = play_shard(&game, &generation, 0..4, &mut Uniform, &Monitor::default(), &|_| true).unwrap();
+    let records =
+        play_shard(&game, &generation, 0..games, &mut Uniform, &Monitor::default(), &|_| true).unwrap();
     (game, identity, records)
 }
 

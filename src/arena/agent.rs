@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Precision, SearchConfig};
+use crate::config::{EvaluatorKind, Precision, SearchConfig};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity};
 use crate::net::cpu::CpuNet;
@@ -136,6 +136,12 @@ impl<G: Game> Contestant<G> {
                 search = checkpoint.config()?.search;
                 let network = checkpoint.network(&model::device())?;
                 let mut config = checkpoint.manifest.net.clone();
+                if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
+                    return Err(Error::Config(format!(
+                        "agent `{}:bf16`: this run has net.evaluator = \"burn\", which computes in f32",
+                        path.display()
+                    )));
+                }
                 config.precision = precision.unwrap_or(config.precision);
                 let net = SharedNet::new(&network, identity.shape, &config);
                 Kind::Trained(net, *simulations)

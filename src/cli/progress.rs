@@ -135,7 +135,7 @@ impl Observer for Screen {
                     progress.games,
                     state.games,
                     progress.positions as f64 / seconds,
-                    progress.evaluations as f64 / seconds
+                    (progress.evaluations - progress.hits) as f64 / seconds
                 );
                 self.show(state, "self-play", progress.games, state.games, &message);
             }

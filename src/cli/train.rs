@@ -89,6 +89,7 @@ impl Job for TrainGame<'_> {
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         let screen = Screen::new();
         let started = Instant::now();
+        crate::train::memory::keep_freed();
         let result = pipeline::train(&game, &identity(&game, &options), self.config, self.folder, &screen);
         screen.finish();
         match result {

@@ -1,4 +1,4 @@
-//! The transforms of Winograd's F(2x2, 3x3) (Lavin and Gray 2015, whose names of the matrices are used), and
+//! The transforms of Winograd's F(2x2, 3x3) (Lavin and Gray 2016, whose names of the matrices are used), and
 //! their transposes, which the gradients need.
 //!
 //! A board with a border is cut into 4x4 pieces, which overlap by two squares and belong to tiles of 2x2. A

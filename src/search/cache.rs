@@ -41,6 +41,8 @@ struct Place {
     key: u64,
     /// Where its priors begin, counted over all that was ever written.
     start: u64,
+    /// The number of them.
+    len: u32,
     /// The batch that wrote it, and its row among those not found there.
     batch: u64,
     row: u32,
@@ -56,13 +58,12 @@ enum Source {
 }
 
 impl<G: Game, E> Cached<G, E> {
-    /// A cache that fills at most `mebibytes`, which is at least 1; half of it or a little more holds priors.
+    /// A cache that fills at most `mebibytes`, which is at least 1; half of it holds priors.
     pub fn new(game: G, inner: E, mebibytes: usize) -> Cached<G, E> {
         let bytes = mebibytes * MEBIBYTE;
-        let fit = bytes / 2 / size_of::<Place>();
-        let places = 1 << fit.ilog2();
+        let places = bytes / 2 / size_of::<Place>();
         let wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
-        let empty = Place { key: 0, start: NOWHERE, batch: 0, row: 0, wdl };
+        let empty = Place { key: 0, start: NOWHERE, len: 0, batch: 0, row: 0, wdl };
         Cached {
             game,
             inner,
@@ -88,15 +89,18 @@ impl<G: Game, E> Cached<G, E> {
         let key = self.game.key(request.state);
         let at = (key % self.places.len() as u64) as usize;
         let place = &mut self.places[at];
-        if place.key == key && place.batch == self.batch {
+        // another length is another position with the same key
+        let fits = place.key == key && place.len as usize == request.legal.len();
+        if fits && place.batch == self.batch {
             return Source::Row(place.row);
         }
         let age = self.written.checked_sub(place.start);
-        if place.key == key && age.is_some_and(|age| age <= self.ring.len() as u64) {
+        if fits && age.is_some_and(|age| age <= self.ring.len() as u64) {
             return Source::Ring(place.start, place.wdl);
         }
         let row = self.missed.len() as u32;
-        *place = Place { key, start: NOWHERE, batch: self.batch, row, ..*place };
+        let len = request.legal.len() as u32;
+        *place = Place { key, start: NOWHERE, len, batch: self.batch, row, ..*place };
         self.missed.push(at);
         Source::Row(row)
     }

@@ -7,7 +7,7 @@
 //! asks for. Where this differs from mctx:
 //!
 //! - q is of this game's fixed range -1..1 and is taken to 0..1 by (1 + q) / 2; no minimum or maximum is sought.
-//! - Visits kept from an earlier tree count for q but not for the halving.
+//! - Visits kept from an earlier tree count for q, from the first choice of actions on, but not for the halving.
 //! - A proven loss is never considered and never taught; when it stood in the halving, its turns go to the best of
 //!   those with the most visits. Other proven results count exactly.
 //! - Below the root selection is PUCT, not the paper's deterministic one.

@@ -1,7 +1,7 @@
 //! One search tree; no thread, network or random number inside.
 //!
 //! A simulation is [`Tree::select`] (walk to a leaf), then, when the leaf needs one, an evaluation
-//! given to [`Tree::apply`]. Values are sums for [`Player::First`] everywhere in the tree, so nothing
+//! given to [`Tree::apply`]. Values are for [`Player::First`] everywhere in the tree, so nothing
 //! changes sign on the way up and a player may act twice in a row. The conversions are [`for_first`] and
 //! [`Edge::mean_for`]. Results of finished games are proven and spread by `solver`. A simulation allocates
 //! nothing but what the arrays of `nodes` grow by. What is done at the root alone is in `root`.

@@ -188,7 +188,8 @@ impl<G: Game> Episode<G> {
         let wdl = self.tree.root_wdl();
         self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
         let temperature = match self.actions.len() < self.settings.temperature_plies {
-            _ if self.root == RootKind::Gumbel => 0.0,
+            // the halving drew already; without a simulation for it the policy is drawn from as ever
+            _ if self.root == RootKind::Gumbel && self.begun => 0.0,
             true => self.settings.temperature,
             false => self.settings.temperature_final,
         };

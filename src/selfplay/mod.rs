@@ -3,8 +3,8 @@
 //! A shard is `batch` games in flight together: [`episode`] is one of them, and their leaves form batches for the
 //! evaluator. What a shard holds depends on (seed, generation, game index) and the evaluator alone, so any number
 //! of threads writes the same bytes. [`play_generation`] skips the shards that an interrupted run has finished
-//! already, and lays the others out for the evaluator: one that computes on the CPU gets a shard for each core
-//! ([`play_shard`]), one that leaves the CPU free gets large batches, one after the other ([`play_halves`]).
+//! already, and lays the others out for the evaluator: the fused one gets a shard for each core ([`play_shard`]),
+//! burn's, which may compute on another device, gets large batches, one after the other ([`play_halves`]).
 
 pub mod episode;
 
@@ -222,10 +222,14 @@ impl<G: Game> Flight<G> {
         let after = self.counts();
         monitor.positions.fetch_add(after[0] - before[0], Ordering::Relaxed);
         monitor.simulations.fetch_add(after[1] - before[1], Ordering::Relaxed);
-        while let Some(over) = self.steps.iter().position(|step| matches!(step, Step::Finished)) {
-            self.steps.remove(over);
-            self.records.push(self.active.remove(over).into_record(generation));
-            monitor.games.fetch_add(1, Ordering::Relaxed);
+        let is_over = |step: &Step| matches!(step, Step::Finished);
+        if self.steps.iter().any(is_over) {
+            let mut steps = self.steps.iter();
+            let over = self.active.extract_if(.., |_| steps.next().is_some_and(is_over));
+            let before = self.records.len();
+            self.records.extend(over.map(|episode| episode.into_record(generation)));
+            monitor.games.fetch_add(self.records.len() - before, Ordering::Relaxed);
+            self.steps.retain(|step| !is_over(step));
         }
     }
 

@@ -1,7 +1,7 @@
 //! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network that changes.
 
 pub mod loss;
-mod memory;
+pub mod memory;
 pub mod schedule;
 
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
@@ -28,7 +28,6 @@ pub struct Trainer {
 impl Trainer {
     /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {
-        memory::keep_freed();
         Trainer { config: config.clone(), network: Some(network), optimizer: optimizer(config), step: 0 }
     }
 

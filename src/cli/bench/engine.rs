@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::measure::{Measurement, Measuring};
 use crate::checkpoint::Checkpoint;
 use crate::cli::print;
-use crate::config::{NetConfig, Precision, game_settings};
+use crate::config::{EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, identity};
 use crate::games::{Job, with_game};
@@ -35,7 +35,7 @@ pub struct Engine {
     /// Run folder, checkpoint or exported file whose network to use instead
     #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "net")]
     checkpoint: Option<PathBuf>,
-    /// Simulations an action
+    /// Simulations an action (search, selfplay)
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub simulations: usize,
     /// Threads
@@ -45,7 +45,7 @@ pub struct Engine {
     /// [default: 1 and 64 for net, 128 for selfplay, 256 for train]
     #[arg(long, value_name = "N")]
     pub batch: Option<usize>,
-    /// Precision of the products in the network's tower
+    /// Precision of the products in the network's tower (training has its own: f32)
     #[arg(long, value_enum, default_value = "f32")]
     precision: PrecisionArg,
     #[command(flatten)]
@@ -137,6 +137,10 @@ impl<B: Benchmark> Job for Prepare<B> {
         if let (Some(checkpoint), Some(path)) = (&checkpoint, &engine.checkpoint) {
             checkpoint.manifest.game.expect(&identity, &path.display().to_string())?;
             config = checkpoint.manifest.net.clone();
+        }
+        if precision == Precision::Bf16 && config.evaluator == EvaluatorKind::Burn {
+            let what = "--precision bf16: this run has net.evaluator = \"burn\", which computes in f32";
+            return Err(Error::Config(what.into()));
         }
         config.precision = precision;
         benchmark.run(Bench { game, identity, config, checkpoint, engine })

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::clocked::Clocked;
 use super::engine::{Bench, Benchmark, Engine};
 use super::measure::Counters;
-use crate::config::Config;
+use crate::config::{Config, EvaluatorKind};
 use crate::error::Result;
 use crate::game::Game;
 use crate::net::evaluator::{NetEvaluator, SharedNet};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
-use crate::selfplay::{Generation, Monitor, Progress, play_shard};
+use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
 
 const BATCH: usize = 128;
 const COUNTED: [(&str, &str); 4] = [
@@ -116,8 +116,12 @@ fn play<G: Game, H: Game>(
         *seen = now;
         tick(new)
     };
+    let play = match config.net.evaluator {
+        EvaluatorKind::Fused => play_shard,
+        EvaluatorKind::Burn => play_halves,
+    };
     // an interruption is the only way to fail here
-    let _ = play_shard(game, &generation, 0..batch, evaluator, &Monitor::default(), &count);
+    let _ = play(game, &generation, 0..batch, evaluator, &Monitor::default(), &count);
 }
 
 /// The network's evaluator with a stopwatch.

@@ -39,6 +39,7 @@ struct Step;
 
 impl Benchmark for Step {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
+        crate::train::memory::keep_freed();
         let batch = bench.engine.batch.unwrap_or(BATCH);
         let config = TrainConfig { batch, ..TrainConfig::default() };
         let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));

@@ -82,6 +82,7 @@ impl CpuNet {
     }
 
     fn with_isa(weights: &Weights, isa: Isa, precision: Precision) -> CpuNet {
+        check(weights);
         let shape = weights.shape;
         let (cells, board) = (shape.cells(), Board { height: shape.height, width: shape.width });
         let (plain, tower) = (Packing::new(isa, Precision::F32), Packing::new(isa, precision));
@@ -167,6 +168,32 @@ impl CpuNet {
             (first, begin) = (next, end);
         }
     }
+}
+
+/// Asserts that the layers fit each other: the kernels ask no more.
+fn check(weights: &Weights) {
+    let (shape, filters, cells) = (weights.shape, weights.stem.outputs, weights.shape.cells());
+    let conv = |conv: &Conv, inputs: usize, outputs: usize| {
+        assert_eq!((conv.inputs, conv.outputs, conv.bias.len()), (inputs, outputs, outputs), "a convolution");
+    };
+    let linear = |linear: &Linear, inputs: usize, outputs: usize| {
+        let sizes = (linear.inputs, linear.outputs, linear.bias.len());
+        assert_eq!(sizes, (inputs, outputs, outputs), "a linear layer");
+    };
+    conv(&weights.stem, shape.planes, filters);
+    weights.blocks.iter().flatten().for_each(|block| conv(block, filters, filters));
+    conv(&weights.policy_hidden, filters, weights.policy_hidden.outputs);
+    let features = weights.policy_hidden.outputs;
+    if let Some(planes) = &weights.policy_planes {
+        conv(planes, features, shape.actions / cells);
+    }
+    if let Some((planes, extras)) = &weights.policy_extras {
+        conv(planes, features, planes.outputs);
+        linear(extras, planes.outputs * cells, shape.actions % cells);
+    }
+    conv(&weights.value_conv, filters, weights.value_conv.outputs);
+    linear(&weights.value_hidden, weights.value_conv.outputs * cells, weights.value_hidden.outputs);
+    linear(&weights.value_out, weights.value_hidden.outputs, 3);
 }
 
 /// A group of positions, and where its results go.
@@ -293,6 +320,9 @@ fn policy_head(net: &CpuNet, scratch: &mut Scratch, group: Group) {
 fn from_boards(net: &CpuNet, layer: &Dense, positions: usize, from: &Aligned, to: &mut Aligned) {
     let (from_stride, to_stride) = (net.stem.stride(), layer.stride());
     let Board { height, width } = net.board;
+    let (read, written) =
+        (positions * net.board.padded() * from_stride, positions * height * width * to_stride);
+    assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
     for (position, row) in (0..positions).flat_map(|position| (0..height).map(move |row| (position, row))) {
         let square = position * net.board.padded() + net.board.padded_square(row, 0);
         let rows = Rows {
@@ -303,7 +333,7 @@ fn from_boards(net: &CpuNet, layer: &Dense, positions: usize, from: &Aligned, to
             to: to.as_mut()[(position * height + row) * width * to_stride..].as_mut_ptr(),
             to_stride,
         };
-        // SAFETY: the row lies on a padded board, and `to` has room for the squares of a group.
+        // SAFETY: asserted above; the row lies on a padded board.
         unsafe { layer.matrix.multiply(0, rows, Finish::Relu) };
     }
 }

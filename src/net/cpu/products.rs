@@ -131,8 +131,11 @@ unsafe fn run_half(work: impl Work) {
     unsafe { work.run::<Half>() }
 }
 
-/// The bits of `number` as bf16, rounded to the nearest, ties to even; for weights, which are finite.
+/// The bits of `number` as bf16, rounded to the nearest, ties to even.
 pub(super) fn bf16(number: f32) -> u16 {
+    if number.is_nan() {
+        return 0x7fc0;
+    }
     let bits = number.to_bits();
     ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
 }
@@ -149,6 +152,7 @@ mod tests {
             (0x3f81_8000, 0x3f82),
             (0x3f80_8001, 0x3f81),
             (0xbf80_7fff, 0xbf80),
+            (0xffff_ffff, 0x7fc0),
         ] {
             assert_eq!(bf16(f32::from_bits(bits)), want, "{bits:x}");
         }

@@ -161,3 +161,27 @@ fn only_the_logits_asked_for_are_computed_in_their_order() {
     let [some, _] = forward(&cpu, scratch, &planes, wanted);
     assert_eq!(some, [all[42], all[0], all[86 + 7], all[86 + 41], all[86 + 20]]);
 }
+
+#[test]
+#[should_panic(expected = "a scratch of another network")]
+fn a_scratch_of_another_network_is_refused() {
+    let weights = |value_planes: usize| {
+        let random = &mut Random(3);
+        let mut weights = random.weights([2, 1, 4, 4, 16, 0]);
+        weights.value_conv = random.conv(16, value_planes, 1);
+        weights.value_hidden = random.linear(value_planes * 4, 70);
+        CpuNet::new(&weights, Precision::F32).expect("f32 is everywhere")
+    };
+    let ends: Vec<usize> = (1..=MAX_GROUP).collect();
+    let wanted = Wanted { actions: &[0; MAX_GROUP], ends: &ends };
+    forward(&weights(64), &mut weights(4).scratch(), &[0.0; 8 * MAX_GROUP], wanted);
+}
+
+#[test]
+#[should_panic(expected = "a linear layer")]
+fn layers_that_do_not_fit_are_refused() {
+    let random = &mut Random(4);
+    let mut weights = random.weights([2, 3, 3, 9, 16, 1]);
+    weights.value_hidden = random.linear(100, 70);
+    CpuNet::new(&weights, Precision::F32);
+}
