@@ -15,12 +15,16 @@ use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::random::{Random, choose};
 use crate::search;
+use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::search::tree::Tree;
 
 /// Simulations of a trained agent when the user names none.
 pub const DEFAULT_SIMULATIONS: usize = 100;
 const MAX_SIMULATIONS: usize = 1_000_000;
+/// Mebibytes of a trained agent's memory of what its network said: positions come back within a search and from
+/// one to the next, and are not computed again.
+const CACHE: usize = 4;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
@@ -170,7 +174,10 @@ impl<G: Game> Contestant<G> {
             Kind::Random | Kind::Perfect => return None,
             Kind::Rollout(simulations) => (Box::new(Rollout::new(self.game.clone())), *simulations),
             Kind::Uniform(simulations) => (Box::new(Uniform), *simulations),
-            Kind::Trained(net, simulations) => (Box::new(net.evaluator(&self.game)), *simulations),
+            Kind::Trained(net, simulations) => {
+                let evaluator = net.evaluator(&self.game);
+                (Box::new(Cached::new(self.game.clone(), evaluator, CACHE)), *simulations)
+            }
         };
         let (game, search) = (self.game.clone(), self.search.clone());
         Some(SearchAgent { game, search, evaluator, simulations, random, tree: None })
