@@ -3,7 +3,7 @@
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` appears whole or not
 //! at all. The manifest names game, options, encoding, shape, config, step and seed, and has the SHA-256 of
 //! the other files, which is checked whenever they are read. An exported safetensors file carries the same
-//! manifest in its header, so it can be used wherever a checkpoint can.
+//! manifest in its header, so it can be used wherever a checkpoint can, and so can a bot, which has such a file attached.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use crate::attachment;
 use crate::config::{Config, NetConfig};
 use crate::encode::MAX_CELLS;
 use crate::error::{Error, Result};
@@ -56,7 +57,7 @@ pub struct Manifest {
 /// A checkpoint found on disk.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Its folder, or an exported safetensors file.
+    /// Its folder, or an exported safetensors file or bot.
     pub path: PathBuf,
     /// What it is.
     pub manifest: Manifest,
@@ -151,7 +152,7 @@ impl Manifest {
 
 impl Checkpoint {
     /// Finds what a user means by `path`: a checkpoint folder, a run folder (its newest checkpoint), or an
-    /// exported safetensors file.
+    /// exported safetensors file or bot.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if path.is_file() {
             return Checkpoint::open_file(path);
@@ -179,7 +180,7 @@ impl Checkpoint {
     pub fn weights(&self) -> Result<Vec<u8>> {
         match self.path.is_file() {
             true => {
-                let bytes = storage::read(&self.path)?;
+                let bytes = exported(&self.path)?;
                 let found = tensors_of(&bytes).map(storage::sha256);
                 match found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
                     true => Ok(bytes),
@@ -212,9 +213,12 @@ impl Checkpoint {
     }
 
     fn open_file(path: &Path) -> Result<Checkpoint> {
-        let bytes = storage::read(path)?;
+        let bytes = exported(path)?;
         let about = header_entry(&bytes).ok_or_else(|| {
-            Error::Data(format!("{} is no safetensors file that `petteia export` wrote", path.display()))
+            Error::Data(format!(
+                "{} is no safetensors file or bot that `petteia export` wrote",
+                path.display()
+            ))
         })?;
         let manifest = Manifest::parse(about.as_bytes(), path)?;
         Ok(Checkpoint { path: path.to_path_buf(), manifest })
@@ -235,6 +239,14 @@ impl Checkpoint {
             )));
         }
         Ok((bytes, path))
+    }
+}
+
+/// The safetensors file at `path`, or that of the bot at `path`.
+fn exported(path: &Path) -> Result<Vec<u8>> {
+    match attachment::extract(path)? {
+        Some(bytes) => Ok(bytes),
+        None => storage::read(path),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod error;
 pub mod config;
 pub mod random;
 pub mod storage;
+pub mod attachment;
 
 pub mod game;
 pub mod board;
@@ -27,4 +28,5 @@ pub mod checkpoint;
 pub mod arena;
 pub mod pipeline;
 pub mod export;
+pub mod protocol;
 pub mod cli;

@@ -3,12 +3,11 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-use petteia::cli::Cli;
+use petteia::cli;
 use petteia::error::Error;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
+    match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         // whoever read our output has had enough
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,

@@ -12,10 +12,34 @@ const TEMPORARY: &str = ".tmp-";
 
 /// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder. On an error nothing stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_prepared(path, bytes, |_| Ok(()))
+}
+
+/// [`write_whole`] of a file that can be run as a program, by all who can read it.
+pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_prepared(path, bytes, |file| {
+        // elsewhere a file's name says whether it is a program
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = file.metadata()?.permissions().mode();
+            file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))?;
+        }
+        let _ = file;
+        Ok(())
+    })
+}
+
+fn write_prepared(
+    path: &Path,
+    bytes: &[u8],
+    prepare: impl FnOnce(&File) -> std::io::Result<()>,
+) -> Result<()> {
     let temporary = temporary_beside(path)?;
     let written = File::create(&temporary)
         .and_then(|mut file| {
             file.write_all(bytes)?;
+            prepare(&file)?;
             file.sync_all()
         })
         .and_then(|()| fs::rename(&temporary, path));

@@ -42,6 +42,7 @@ fn modules_import_only_from_lower_layers() {
         "config",
         "random",
         "storage",
+        "attachment",
         "board",
         "encode",
         "game",
@@ -56,6 +57,7 @@ fn modules_import_only_from_lower_layers() {
         "arena",
         "pipeline",
         "export",
+        "protocol",
         "cli",
         "main",
     ];

@@ -221,6 +221,17 @@ pub struct Analysis {
 impl<G: Game> SearchAgent<G> {
     /// Searches `state` with the agent's simulations, on top of what it kept from the position before.
     pub fn analyze(&mut self, state: &G::State) -> Analysis {
+        self.search(state, Some(self.simulations), |_, _| true)
+    }
+
+    /// Searches `state` on top of what was kept: `planned` simulations, or without end, as long as `more` says so of the
+    /// tree and the simulations done. Ends when the root is solved. A search without a plan has a PUCT root.
+    pub fn search(
+        &mut self,
+        state: &G::State,
+        planned: Option<usize>,
+        mut more: impl FnMut(&Tree<G>, usize) -> bool,
+    ) -> Analysis {
         let kept = self.tree.take().filter(|tree| tree.root() == state);
         let mut tree =
             kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
@@ -228,15 +239,40 @@ impl<G: Game> SearchAgent<G> {
         if !tree.has_root() {
             search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random);
         }
-        search::run(&mut tree, self.evaluator.as_mut(), self.simulations, &mut self.random);
-        let analysis = Analysis {
+        match planned {
+            Some(simulations) => tree.begin(simulations, None),
+            None => tree.begin_open(),
+        }
+        let mut done = 0;
+        while planned.is_none_or(|planned| done < planned) && !tree.is_solved() && more(&tree, done) {
+            search::simulate(&mut tree, self.evaluator.as_mut(), &mut self.random);
+            done += 1;
+        }
+        let analysis = Analysis::of(&tree);
+        self.tree = Some(tree);
+        analysis
+    }
+
+    /// The simulations that the agent searches when nobody says how many.
+    pub fn simulations(&self) -> usize {
+        self.simulations
+    }
+
+    /// Forgets the positions of the game.
+    pub fn forget(&mut self) {
+        self.tree = None;
+    }
+}
+
+impl Analysis {
+    /// What the tree says so far; its root was evaluated.
+    pub fn of<G: Game>(tree: &Tree<G>) -> Analysis {
+        Analysis {
             action: tree.best_action().expect("the root was evaluated"),
             value: tree.root_wdl().value(),
             visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
             principal_variation: tree.principal_variation(),
-        };
-        self.tree = Some(tree);
-        analysis
+        }
     }
 }
 

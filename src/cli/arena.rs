@@ -86,6 +86,11 @@ impl Job for Arena {
 }
 
 impl Arena {
+    /// The agents in the other order.
+    pub fn swapped(self) -> Arena {
+        Arena { first: self.second, second: self.first, ..self }
+    }
+
     fn show(&self, result: &MatchResult) -> Result<()> {
         if self.json {
             return print(serde_json::to_string(result).expect("results are valid JSON"));

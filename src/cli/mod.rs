@@ -4,7 +4,10 @@
 mod analyze;
 mod arena;
 mod bench;
+mod bot;
 mod check_game;
+mod converse;
+mod engine;
 mod export;
 mod games;
 mod perft;
@@ -18,9 +21,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::attachment;
 use crate::config::game_settings;
 use crate::error::{Error, Result};
 use crate::games::{Job, with_game};
+
+/// The program: a bot when a network is attached to it, else the commands.
+pub fn run() -> Result<()> {
+    match attachment::own()? {
+        Some(_) => bot::run(),
+        None => Cli::parse().run(),
+    }
+}
 
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
@@ -36,6 +48,7 @@ enum Command {
     Arena(arena::Arena),
     Play(play::Play),
     Analyze(analyze::Analyze),
+    Engine(engine::EngineCommand),
     Export(export::Export),
     Games(games::Games),
     Perft(perft::Perft),
@@ -52,6 +65,7 @@ impl Cli {
             Command::Arena(command) => on_game(&command.game.clone(), command),
             Command::Play(command) => on_game(&command.game.clone(), command),
             Command::Analyze(command) => on_game(&command.game.clone(), command),
+            Command::Engine(command) => on_game(&command.game.clone(), command),
             Command::Export(command) => command.run(),
             Command::Games(command) => command.run(),
             Command::Bench(command) => command.run(),

@@ -1,5 +1,6 @@
 //! A trained network as one file that others can use. Each format is a module of its own.
 
+pub mod bot;
 pub mod safetensors;
 
 use std::path::Path;
@@ -11,6 +12,8 @@ use crate::storage;
 /// The formats of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
+    /// A program that plays: runs alone, speaks UGI, GTP and the CodeCup jury's dialogue.
+    Bot,
     /// Weights with the manifest (game, encoding, network, training) in the header.
     Safetensors,
 }
@@ -18,8 +21,12 @@ pub enum Format {
 /// Writes `checkpoint` to `out` and returns the size in bytes.
 pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usize> {
     let bytes = match format {
+        Format::Bot => bot::file(checkpoint)?,
         Format::Safetensors => safetensors::file(checkpoint)?,
     };
-    storage::write_whole(out, &bytes)?;
+    match format {
+        Format::Bot => storage::write_program_whole(out, &bytes)?,
+        Format::Safetensors => storage::write_whole(out, &bytes)?,
+    }
     Ok(bytes.len())
 }

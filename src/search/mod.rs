@@ -27,8 +27,6 @@ pub fn run<G: Game>(
     simulations: usize,
     random: &mut Random,
 ) {
-    // the tree keeps the buffer, so that a search allocates nothing
-    let mut evaluations = std::mem::take(&mut tree.evaluations);
     let mut begun = false;
     for done in 0..simulations {
         if tree.is_solved() {
@@ -38,12 +36,19 @@ pub fn run<G: Game>(
             tree.begin(simulations - done, None);
             begun = true;
         }
-        if let Leaf::Needs = tree.select() {
-            let (state, legal) = tree.pending();
-            let request = Request { state, legal, seed: random.random() };
-            evaluator.evaluate(&[request], &mut evaluations);
-            tree.apply(evaluations.row(0));
-        }
+        simulate(tree, evaluator, random);
     }
+}
+
+/// Adds one simulation to a tree whose root is not solved.
+pub fn simulate<G: Game>(tree: &mut Tree<G>, evaluator: &mut dyn Evaluator<G>, random: &mut Random) {
+    if let Leaf::Terminal = tree.select() {
+        return;
+    }
+    // the tree keeps the buffer, so that a search allocates nothing
+    let mut evaluations = std::mem::take(&mut tree.evaluations);
+    let (state, legal) = tree.pending();
+    evaluator.evaluate(&[Request { state, legal, seed: random.random() }], &mut evaluations);
+    tree.apply(evaluations.row(0));
     tree.evaluations = evaluations;
 }

@@ -48,6 +48,11 @@ impl<G: Game> Tree<G> {
         }
     }
 
+    /// Begins a search of nobody knows how many simulations: the root is PUCT's, since sequential halving needs to know.
+    pub fn begin_open(&mut self) {
+        self.plan.halving.clear();
+    }
+
     /// Mixes Dirichlet noise into the root's priors (Silver et al. 2017), once a root.
     fn add_noise(&mut self, random: &mut Random) {
         let (fraction, concentration) = (self.config.noise_fraction, self.config.noise_concentration);

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Two UGI engines play games against each other; knows no game's rules, asks the engines.
+
+    python3 scripts/ugi_match.py ./a ./b --games 20 --go 'nodes 100'
+    python3 scripts/ugi_match.py ./a ./b --games 1000 --clock 200+2 --random 4
+
+Every position goes to both engines, and both are asked `query p1turn`, `gameover` and `result`: they must agree. What an engine
+does against the protocol is a fault: silence, an answer of another form, an action that the other one does not accept, a clock
+that has run out. Exit code 1 when there was any. Needs nothing but Python 3.8.
+"""
+import argparse, queue, random, shlex, subprocess, sys, threading, time
+
+
+class Fault(Exception):
+    pass
+
+
+class Engine:
+    def __init__(self, command, patience):
+        self.name, self.patience = command, patience
+        self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+        self.tell("ugi")
+        while self.ask_line() != "ugiok":
+            pass
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put((line.rstrip("\n"), time.perf_counter()))
+        self.lines.put((None, time.perf_counter()))
+
+    def tell(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise Fault(f"{self.name} does not listen: {error}")
+
+    def ask_line(self, patience=None):
+        try:
+            line, self.heard = self.lines.get(timeout=patience or self.patience)
+        except queue.Empty:
+            raise Fault(f"{self.name} is silent")
+        if line is None:
+            raise Fault(f"{self.name} has ended")
+        return line
+
+    def answer(self, question, first, patience=None):
+        """The words behind `first` in the answer; nothing but info may come before it."""
+        self.tell(question)
+        while True:
+            words = self.ask_line(patience).split()
+            if words[:1] == [first]:
+                return words[1:]
+            if words[:2] == ["info", "string"] or words[:1] != ["info"]:
+                raise Fault(f"{self.name} answers {question!r} with {' '.join(words)!r}")
+
+    def position(self, moves):
+        self.tell("position startpos" + (" moves " + " ".join(moves) if moves else ""))
+        self.answer("isready", "readyok")
+        return tuple(self.answer("query " + what, "response")[0] for what in ("p1turn", "gameover", "result"))
+
+
+def play(engines, first, options, seed):
+    """The result for engine 0: 1, 0.5 or 0, and the number of moves."""
+    moves, chance = [], random.Random(seed)
+    left = [options.clock[0] / 1000] * 2 if options.clock else None
+    for engine in engines:
+        engine.tell("uginewgame")
+    while True:
+        said = [engine.position(moves) for engine in engines]
+        if said[0] != said[1]:
+            raise Fault(f"after {' '.join(moves)}: {said[0]} or {said[1]}?")
+        p1turn, over, result = said[0]
+        if over == "true":
+            return {"p1win": 1 - first, "p2win": first, "draw": 0.5}[result], len(moves)
+        player = 0 if p1turn == "true" else 1
+        mover = engines[player ^ first]
+        go, patience = options.go, None
+        if len(moves) < options.random:  # an opening: one simulation of a seeded search is as good as chance
+            go = f"nodes {chance.randint(1, 3)}"
+        elif left:
+            increment = options.clock[1]
+            go = f"p1time {max(1, int(left[0] * 1000))} p2time {max(1, int(left[1] * 1000))} p1inc {increment} p2inc {increment}"
+            patience = left[player] + 10
+        asked = time.perf_counter()
+        best = mover.answer("go " + go, "bestmove", patience)
+        if left and len(moves) >= options.random:
+            left[player] -= mover.heard - asked
+            options.least = min(options.least, left[player])
+            if left[player] < 0:
+                raise Fault(f"{mover.name} lost on time after {len(moves)} moves, by {-left[player] * 1000:.0f} ms")
+            left[player] += options.clock[1] / 1000
+        if len(best) != 1 or best[0] == "none":
+            raise Fault(f"{mover.name} plays {' '.join(best)!r}")
+        moves.append(best[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("engines", nargs=2, metavar="COMMAND")
+    parser.add_argument("--games", type=int, default=20)
+    parser.add_argument("--go", default="nodes 100", help="text after `go` (default: nodes 100)")
+    parser.add_argument("--clock", type=lambda text: [int(part) for part in text.split("+")], help="milliseconds+increment")
+    parser.add_argument("--random", type=int, default=2, help="moves at the beginning that are hardly thought about")
+    parser.add_argument("--patience", type=float, default=60, help="seconds without an answer that are a fault")
+    options = parser.parse_args()
+    options.least = float("inf")
+    engines = [Engine(command, options.patience) for command in options.engines]
+    scores, faults, moves = {1: 0, 0.5: 0, 0: 0}, 0, 0
+    for game in range(options.games):
+        try:
+            score, length = play(engines, game % 2, options, game // 2)
+            scores[score] += 1
+            moves += length
+        except Fault as fault:
+            print(f"game {game + 1}: {fault}", file=sys.stderr)
+            faults += 1
+            for engine in engines:
+                engine.process.kill()
+            engines = [Engine(command, options.patience) for command in options.engines]
+    for engine in engines:
+        engine.tell("quit")
+        if engine.process.wait(timeout=10) != 0:
+            faults += 1
+    clock = f", least time left {options.least * 1000:.0f} ms" if options.clock else ""
+    print(f"{scores[1]} wins, {scores[0.5]} draws, {scores[0]} losses, {faults} faults, {moves} moves{clock}")
+    sys.exit(faults > 0)
+
+
+main()

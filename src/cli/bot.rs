@@ -1,0 +1,177 @@
+//! An exported bot: the program with a network attached. Started without arguments it speaks UGI; `play`, `analyze` and
+//! `arena` are the program's own, with this bot as the agent that is meant when none is named.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use clap::builder::OsStr;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use super::engine::{Language, speak};
+use super::{analyze, arena, on_game, play, print};
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
+use crate::checkpoint::{Checkpoint, Manifest};
+use crate::error::{Error, Result};
+use crate::game::{Game, GameOptions, identity};
+use crate::games::{Job, with_game};
+use crate::storage;
+
+/// A trained agent that plays. Without arguments it speaks UGI on standard input and output.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "Where an agent is asked for, this bot is meant unless another is named:\n  \
+    random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN, CHECKPOINT or BOT, each with [:SIMS][:f32|:bf16]"
+)]
+struct Bot {
+    #[command(flatten)]
+    talk: Talk,
+    #[command(subcommand)]
+    command: Option<BotCommand>,
+}
+
+#[derive(Args)]
+struct Talk {
+    /// Speak the dialogue of the CodeCup jury
+    #[arg(long, conflicts_with = "gtp")]
+    codecup: bool,
+    /// Speak GTP, the Go Text Protocol
+    #[arg(long)]
+    gtp: bool,
+    /// Simulations for an action when nobody limits the search
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS)]
+    simulations: usize,
+    /// Thinking time of a whole game before the CodeCup jury
+    #[arg(long, value_name = "SECONDS", requires = "codecup")]
+    time: Option<f64>,
+    /// Say what this bot is and how it was made
+    #[arg(long, conflicts_with_all = ["codecup", "gtp"])]
+    about: bool,
+}
+
+#[derive(Subcommand)]
+enum BotCommand {
+    Play(play::Play),
+    Analyze(analyze::Analyze),
+    Arena(arena::Arena),
+}
+
+/// Runs the bot that this program is.
+pub fn run() -> Result<()> {
+    let me = std::env::current_exe().map_err(Error::io("the program's own file"))?;
+    let checkpoint = Checkpoint::find(&me)?;
+    let manifest = &checkpoint.manifest;
+    let matches = command(&me, manifest).get_matches();
+    let bot = Bot::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match bot.command {
+        Some(BotCommand::Play(command)) => on_game(&command.game.clone(), command),
+        Some(BotCommand::Analyze(command)) => on_game(&command.game.clone(), command),
+        Some(BotCommand::Arena(command)) => {
+            // a single agent is the opponent, whichever place it was given
+            let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
+            on_game(&command.game.clone(), if alone { command.swapped() } else { command })
+        }
+        None if bot.talk.about => about(&me, &checkpoint),
+        None => {
+            let id = manifest.game.id.clone();
+            let settings = manifest.game.options.clone();
+            with_game(&id, &settings, Conversation { talk: bot.talk, me: &me, manifest })?
+        }
+    }
+}
+
+fn is_default(matches: &ArgMatches, argument: &str) -> bool {
+    matches.value_source(argument) == Some(ValueSource::DefaultValue)
+}
+
+/// The command line: in the commands that are the program's own, game and options are this bot's, and the agent is this
+/// bot unless one is named.
+fn command(me: &Path, manifest: &Manifest) -> Command {
+    let agent = os_str(me.display().to_string());
+    let own =
+        move |argument: Arg| argument.required(false).hide_default_value(true).default_value(agent.clone());
+    let id = os_str(manifest.game.id.clone());
+    let options = manifest.game.options.iter().map(|(name, value)| os_str(format!("game.{name}={value}")));
+    let options: Vec<OsStr> = options.collect();
+    let of_game = move |command: Command| {
+        // with a name it takes no place among the arguments
+        let game = |id: OsStr| {
+            move |argument: Arg| argument.long("game-id").hide(true).required(false).default_value(id)
+        };
+        let set = |options: Vec<OsStr>| {
+            move |argument: Arg| match options.is_empty() {
+                true => argument.hide(true),
+                false => argument.hide(true).default_values(options),
+            }
+        };
+        command.mut_arg("id", game(id.clone())).mut_arg("set", set(options.clone()))
+    };
+    Bot::command()
+        .about(format!("{}: plays {}. Without arguments it speaks UGI.", title(manifest), manifest.game.id))
+        .mut_subcommand("play", |play| of_game(play).mut_arg("opponent", own.clone()))
+        .mut_subcommand("analyze", |analyze| of_game(analyze).mut_arg("agent", own.clone()))
+        .mut_subcommand("arena", |arena| of_game(arena).mut_arg("second", own.clone()))
+}
+
+/// clap wants defaults that live as long as the program; a bot makes its own once.
+fn os_str(text: String) -> OsStr {
+    OsStr::from(&*text.leak())
+}
+
+fn title(manifest: &Manifest) -> String {
+    format!("Petteia {} generation {}", manifest.game.id, manifest.generation)
+}
+
+fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
+    let manifest = &checkpoint.manifest;
+    let payload = checkpoint.weights()?;
+    let game = &manifest.game;
+    let shape = game.shape;
+    print(title(manifest))?;
+    print(format_args!("file:        {}, {} bytes", me.display(), storage::read(me)?.len()))?;
+    print(format_args!("model:       {} bytes, SHA-256 {}", payload.len(), storage::sha256(&payload)))?;
+    print(format_args!("game:        {}", game.id))?;
+    let options: Vec<String> = game.options.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    print(format_args!(
+        "options:     {}",
+        if options.is_empty() { "none".into() } else { options.join(", ") }
+    ))?;
+    print(format_args!(
+        "encoding:    version {}, {} planes of {}x{}, {} actions",
+        game.encoding, shape.planes, shape.height, shape.width, shape.actions
+    ))?;
+    print(format_args!("network:     {} filters, {} blocks", manifest.net.filters, manifest.net.blocks))?;
+    print(format_args!(
+        "training:    {} generations, {} steps, seed {}",
+        manifest.generation, manifest.step, manifest.seed
+    ))?;
+    print(format_args!("made by:     {}, `petteia train` with these settings:", manifest.program))?;
+    print(format_args!("\n{}", manifest.config.trim_end()))
+}
+
+/// The bot as an engine.
+struct Conversation<'a> {
+    talk: Talk,
+    me: &'a Path,
+    manifest: &'a Manifest,
+}
+
+impl Job for Conversation<'_> {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let language = match &self.talk {
+            Talk { codecup: true, .. } => Language::Codecup,
+            Talk { gtp: true, .. } => Language::Gtp,
+            _ => Language::Ugi,
+        };
+        if std::io::stdin().is_terminal() {
+            let hint = "speaks a protocol for programs; for people: --help, --about, play";
+            let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
+        }
+        let identity = identity(&game, &options);
+        let spec = AgentSpec::parse(&format!("{}:{}", self.me.display(), self.talk.simulations))?;
+        speak(game, &identity, &spec, title(self.manifest), language, self.talk.time)
+    }
+}

@@ -1,0 +1,98 @@
+//! `petteia engine`: an agent that match runners and juries can talk to.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::GameArgs;
+use super::converse::converse;
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::error::{Error, Result};
+use crate::game::{Game, GameIdentity, GameOptions, identity};
+use crate::games::Job;
+use crate::protocol::codecup::Codecup;
+use crate::protocol::engine::Engine;
+use crate::protocol::gtp::Gtp;
+use crate::protocol::ugi::Ugi;
+use crate::random::{Purpose, stream};
+
+/// Speak a protocol on standard input and output.
+#[derive(Args)]
+#[command(after_help = "\
+    ugi      the Universal Game Interface of match runners for any game: ugi, isready, uginewgame, setoption,\n         \
+             position startpos|fen TEXT [moves ...], query p1turn|gameover|result, go, stop, quit\n\
+    codecup  the dialogue of the CodeCup 2003 jury: start, actions, end\n\
+    gtp      the Go Text Protocol; a vertex is an action in the game's own text")]
+pub struct EngineCommand {
+    /// The game
+    #[command(flatten)]
+    pub game: GameArgs,
+    /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
+    #[arg(long)]
+    agent: String,
+    /// The protocol
+    #[arg(long, value_enum, default_value_t = Language::Ugi)]
+    protocol: Language,
+    /// Thinking time of a whole game (codecup); the agent's simulations for each action otherwise
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f64>,
+}
+
+/// The protocols.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Language {
+    /// Universal Game Interface
+    Ugi,
+    /// The jury of CodeCup 2003
+    Codecup,
+    /// Go Text Protocol
+    Gtp,
+}
+
+impl Job for EngineCommand {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let identity = identity(&game, &options);
+        let spec = AgentSpec::parse(&self.agent)?;
+        if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
+            return Err(Error::Config(format!(
+                "agent `{}` does not search: it cannot be an engine",
+                self.agent
+            )));
+        }
+        let name = format!("Petteia {} {}", identity.id, self.agent);
+        speak(game, &identity, &spec, name, self.protocol, self.time)
+    }
+}
+
+/// Talks until the other side has enough.
+pub fn speak<G: Game>(
+    game: G,
+    identity: &GameIdentity,
+    spec: &AgentSpec,
+    name: String,
+    language: Language,
+    time: Option<f64>,
+) -> Result<()> {
+    let time = time
+        .map(Duration::try_from_secs_f64)
+        .transpose()
+        .map_err(|error| Error::Config(format!("--time: {error}; give the seconds of a whole game")))?;
+    if time.is_some() && language != Language::Codecup {
+        return Err(Error::Config(
+            "--time is for --protocol codecup: the others say their clocks themselves".into(),
+        ));
+    }
+    let rules = game.clone();
+    let engine = || {
+        let contestant = Contestant::new(&rules, identity, spec)?;
+        let agent = contestant.searcher(stream(1, Purpose::Agent, &[]));
+        Ok(Engine::new(rules, agent.expect("agents that do not search are refused")))
+    };
+    match language {
+        Language::Ugi => converse(Ugi::new(game, name), engine),
+        Language::Codecup => converse(Codecup::new(game, time), engine),
+        Language::Gtp => converse(Gtp::new(game, name), engine),
+    }
+}

@@ -1,0 +1,15 @@
+//! A bot: this program with a network attached, one file that needs nothing else.
+//!
+//! What is attached is the safetensors export; started without a network the program is `petteia`, with one it is a bot
+//! (`cli::bot`).
+
+use crate::attachment;
+use crate::checkpoint::Checkpoint;
+use crate::error::{Error, Result};
+use crate::storage;
+
+/// The file's bytes.
+pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+    let program = std::env::current_exe().map_err(Error::io("this program's own file"))?;
+    attachment::attach(&storage::read(&program)?, &super::safetensors::file(checkpoint)?)
+}

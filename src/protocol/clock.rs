@@ -1,0 +1,126 @@
+//! How long to think: a game's clock in, a budget for one action out.
+//!
+//! The share of an action is what is left over the actions that the player expects to take still, plus most of the
+//! increment. A search may go on to a multiple of the share when its result is in doubt, never to more than a part
+//! of what is left: so the clock shrinks but does not run out, however long the game.
+
+use std::time::Duration;
+
+/// Part of the increment that is spent at once; the rest refills the clock.
+const INCREMENT_SPENT: f64 = 0.8;
+/// A search in doubt may take this many shares.
+const DOUBT: f64 = 2.5;
+/// No action takes more than this part of what is left, and the last of a period no more than that.
+const MOST_OF_LEFT: f64 = 0.3;
+const MOST_OF_LAST: f64 = 0.9;
+/// However many actions are ahead, this part of what is left is shared out.
+const LEAST_FREE: f64 = 0.1;
+/// Fewer actions than this are never expected, for games can be longer than they look.
+const FEWEST_AHEAD: f64 = 6.0;
+
+/// The clock of the player who is to move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Time left.
+    pub left: Duration,
+    /// Time added after each action.
+    pub increment: Duration,
+    /// Actions until the clock is refilled, where it is.
+    pub to_go: Option<usize>,
+    /// What goes by outside the search for each action: pipes, scheduling, the runner itself.
+    pub overhead: Duration,
+}
+
+/// The time of one action.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// To spend ordinarily.
+    pub share: Duration,
+    /// To spend when the result is in doubt.
+    pub most: Duration,
+}
+
+impl Clock {
+    /// The budget of an action when the player expects `ahead` more of them, this one included. Zero when the clock has
+    /// nothing to spare: then the first thought is played.
+    pub fn budget(&self, ahead: f64) -> Budget {
+        let usable = self.left.saturating_sub(self.overhead).as_secs_f64();
+        let increment = (self.increment.as_secs_f64() - self.overhead.as_secs_f64()).max(0.0);
+        let overhead = self.overhead.as_secs_f64();
+        let ahead = ahead.max(FEWEST_AHEAD);
+        // the overhead of every action to come is taken off before the rest is shared out
+        let (ahead, free) = match self.to_go {
+            Some(to_go) => {
+                let to_go = to_go.max(1) as f64;
+                (ahead.min(to_go), (usable - overhead * (to_go - 1.0)).max(0.0))
+            }
+            None => (ahead, (usable - overhead * (ahead - 1.0)).max(usable * LEAST_FREE)),
+        };
+        let most_of_left = match self.to_go {
+            Some(0 | 1) => usable * MOST_OF_LAST,
+            _ => free.min(usable * MOST_OF_LEFT),
+        };
+        let share = (free / ahead + increment * INCREMENT_SPENT).min(most_of_left);
+        Budget {
+            share: Duration::from_secs_f64(share),
+            most: Duration::from_secs_f64((share * DOUBT).min(most_of_left)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    proptest! {
+        /// Whatever the clock, a player who always spends the most still has time after 500 actions.
+        #[test]
+        fn the_clock_never_runs_out(left in 1u64..600_000, increment in 0u64..5_000, ahead in 1.0f64..200.0) {
+            let overhead = ms(10);
+            let mut clock = Clock { left: ms(left), increment: ms(increment), to_go: None, overhead };
+            for _ in 0..500 {
+                let budget = clock.budget(ahead);
+                prop_assert!(budget.share <= budget.most && budget.most < clock.left);
+                clock.left = clock.left - budget.most + clock.increment;
+            }
+        }
+
+        /// A period of so many actions is got through with the overhead on top.
+        #[test]
+        fn a_period_is_enough(left in 1_000u64..600_000, to_go in 1usize..60, ahead in 1.0f64..200.0) {
+            let overhead = ms(1);
+            let mut clock = Clock { left: ms(left), increment: ms(0), to_go: Some(to_go), overhead };
+            for to_go in (1..=to_go).rev() {
+                clock.to_go = Some(to_go);
+                let spent = clock.budget(ahead).share + overhead;
+                prop_assert!(spent < clock.left, "{clock:?}");
+                clock.left -= spent;
+            }
+        }
+    }
+
+    /// A game as long as expected spends most of its clock.
+    #[test]
+    fn the_clock_is_spent() {
+        for actions in [10, 25, 60] {
+            let mut clock = Clock { left: ms(60_000), increment: ms(0), to_go: None, overhead: ms(10) };
+            for played in 0..actions {
+                clock.left -= clock.budget((actions - played) as f64).share;
+            }
+            assert!(clock.left < ms(60_000 / 3), "{actions} actions left {:?}", clock.left);
+        }
+    }
+
+    #[test]
+    fn an_increment_is_used() {
+        let clock = Clock { left: ms(1_000), increment: ms(500), to_go: None, overhead: ms(10) };
+        assert!(clock.budget(40.0).share > ms(200));
+        let empty = Clock { left: ms(0), increment: ms(500), to_go: None, overhead: ms(10) };
+        assert_eq!(empty.budget(40.0).most, ms(0));
+    }
+}

@@ -1,0 +1,75 @@
+//! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process a game, one action a line.
+//!
+//! `start` means: play first. Any other first line is the first player's action. `end` ends the program. The rules of
+//! other games fit as well: who is to move several times in a row prints, or is told, several lines. The jury's
+//! input is always valid; a line that is not changes nothing and is answered on no stream of the protocol.
+
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::engine::{Limits, Report};
+use super::{Course, Hearing, Order, Protocol, Reply};
+use crate::game::{Game, Player};
+
+/// What goes by outside the search for an action.
+const OVERHEAD: Duration = Duration::from_millis(50);
+
+/// A game before the jury.
+pub struct Codecup<G: Game> {
+    course: Course<G>,
+    /// Known from the first line on.
+    side: Option<Player>,
+    /// Thinking time left in the whole game.
+    left: Option<Duration>,
+}
+
+impl<G: Game> Codecup<G> {
+    /// A game with so much thinking time in all, or the agent's own simulations for each action.
+    pub fn new(game: G, time: Option<Duration>) -> Codecup<G> {
+        Codecup { course: Course::new(game), side: None, left: time }
+    }
+
+    /// Orders a search when it is our turn.
+    fn next(&self) -> Order<G> {
+        let (game, state) = (self.course.game(), self.course.state());
+        if game.outcome(state).is_some() || Some(game.to_move(state)) != self.side {
+            return Order::Nothing;
+        }
+        let clock =
+            self.left.map(|left| Clock { left, increment: Duration::ZERO, to_go: None, overhead: OVERHEAD });
+        Order::Search(self.course.task(Limits { clock, ..Limits::default() }))
+    }
+}
+
+impl<G: Game> Protocol<G> for Codecup<G> {
+    fn line(&mut self, line: &str) -> Reply<G> {
+        match line.trim() {
+            "" => return Reply::nothing(),
+            "end" => return Reply::order(Order::Quit(Duration::ZERO)),
+            "start" if self.side.is_none() => self.side = Some(Player::First),
+            text => {
+                if !self.course.play_text(text) {
+                    return Reply::nothing();
+                }
+                self.side = self.side.or(Some(Player::Second));
+            }
+        }
+        Reply::order(self.next())
+    }
+
+    fn hearing(&self, line: &str) -> Hearing {
+        if line.trim() == "end" { Hearing::Now } else { Hearing::AfterSearch }
+    }
+
+    fn found(&mut self, report: &Report) -> Reply<G> {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(report.elapsed + OVERHEAD);
+        }
+        self.course.play(report.action);
+        Reply { lines: report.line.first().cloned().into_iter().collect(), order: self.next() }
+    }
+
+    fn refuse(&self, _problem: &str) -> Vec<String> {
+        Vec::new()
+    }
+}

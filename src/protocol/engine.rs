@@ -1,0 +1,283 @@
+//! One search after another: a task in, a report out, the tree kept from one position of a game to the next.
+//!
+//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped; it
+//! has an action in every case. On a clock it also ends when more thought could not change the action, and goes on
+//! beyond its share while the most visited action is not the one with the best value.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::clock::{Budget, Clock};
+use crate::arena::agent::{Agent, Analysis, SearchAgent};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game};
+use crate::random::{Purpose, Random, choose, stream};
+use crate::search::tree::{Edge, Tree};
+
+/// Bytes that the tree may take when nobody says how many.
+pub const DEFAULT_MEMORY: usize = 1 << 30;
+/// A larger number of simulations is a limit like another and not planned.
+const MOST_PLANNED: usize = 1_000_000;
+/// `depth N` ends after so many thousand simulations even when no line is that long.
+const SIMULATIONS_PER_DEPTH: usize = 1_000;
+/// Simulations between two looks at what only changes slowly.
+const LOOK: usize = 16;
+/// Games played at random to see how many actions a player has ahead.
+const GAMES_AHEAD: usize = 16;
+/// An infinite search that has nothing more to do looks this often whether it was stopped.
+const IDLE: Duration = Duration::from_millis(2);
+/// Between two reports of one search at first; the pause doubles up to the longest.
+const FIRST_REPORT: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// When a search ends; the first of what is given. Nothing given: the agent's own simulations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// New simulations.
+    pub simulations: Option<usize>,
+    /// Actions of the expected line.
+    pub depth: Option<usize>,
+    /// Time.
+    pub time: Option<Duration>,
+    /// A game's clock.
+    pub clock: Option<Clock>,
+    /// Only when it is stopped.
+    pub infinite: bool,
+}
+
+/// A search to make.
+#[derive(Clone, Debug)]
+pub struct Task<G: Game> {
+    /// Where the game began.
+    pub start: G::State,
+    /// What was played; the position reached is not the end of the game.
+    pub actions: Vec<Action>,
+    /// When to end.
+    pub limits: Limits,
+    /// Bytes that the tree may take.
+    pub memory: usize,
+    /// Think on after the answer.
+    pub ponder: bool,
+    /// A new game: nothing is kept from the one before.
+    pub fresh: bool,
+}
+
+/// What a search found so far.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The action to play.
+    pub action: Action,
+    /// For the player to move, -1..1.
+    pub value: f32,
+    /// The expected line, `action` first, in words.
+    pub line: Vec<String>,
+    /// New simulations.
+    pub simulations: usize,
+    /// Time since the search began.
+    pub elapsed: Duration,
+}
+
+/// An agent that searches for a protocol.
+pub struct Engine<G: Game> {
+    game: G,
+    agent: SearchAgent<G>,
+    /// The game that the agent has followed.
+    start: G::State,
+    actions: Vec<Action>,
+    state: G::State,
+    random: Random,
+}
+
+impl<G: Game> Engine<G> {
+    /// An engine that has seen nothing yet.
+    pub fn new(game: G, agent: SearchAgent<G>) -> Engine<G> {
+        let start = game.initial();
+        let random = stream(0, Purpose::Agent, &[]);
+        Engine { game, agent, state: start.clone(), start, actions: Vec::new(), random }
+    }
+
+    /// Searches until a limit is reached or `stop` is set; `report` hears of it now and then.
+    pub fn search(
+        &mut self,
+        task: &Task<G>,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(&Report),
+    ) -> Result<Report> {
+        let begun = Instant::now();
+        self.follow(task);
+        if self.game.outcome(&self.state).is_some() {
+            return Err(Error::Position("the game is over: there is no action to search for".into()));
+        }
+        let ends = Ends::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
+        let (game, state) = (&self.game, &self.state);
+        let mut pause = FIRST_REPORT;
+        let mut next_report = begun + pause;
+        let mut simulations = 0;
+        let analysis = self.agent.search(state, ends.planned, |tree, done| {
+            simulations = done;
+            let now = Instant::now();
+            if now >= next_report {
+                pause = (2 * pause).min(LONGEST_PAUSE);
+                next_report = now + pause;
+                report(&told(game, state, &Analysis::of(tree), done, begun));
+            }
+            // the simulation that this permits
+            simulations += 1;
+            let more = !stop.load(Ordering::Relaxed) && ends.permit(game, tree, done, now - begun);
+            simulations -= !more as usize;
+            more
+        });
+        if task.limits.infinite {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(IDLE);
+            }
+        }
+        Ok(told(game, state, &analysis, simulations, begun))
+    }
+
+    /// Thinks about the answer to `action` until `more` says no.
+    pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) {
+        self.play(action);
+        if self.game.outcome(&self.state).is_none() {
+            self.agent.search(&self.state, None, |tree, _| tree.size().1 < memory && more());
+        }
+    }
+
+    /// Goes to the position of the task, with the tree if the game went on from the last one.
+    fn follow(&mut self, task: &Task<G>) {
+        let goes_on = !task.fresh && self.start == task.start && task.actions.starts_with(&self.actions);
+        if !goes_on {
+            self.agent.forget();
+            self.start = task.start.clone();
+            self.state = task.start.clone();
+            self.actions.clear();
+        }
+        for &action in &task.actions[self.actions.len()..] {
+            self.play(action);
+        }
+    }
+
+    fn play(&mut self, action: Action) {
+        self.agent.played(&self.state, action);
+        self.game.play(&mut self.state, action);
+        self.actions.push(action);
+    }
+
+    fn budget(&mut self, limits: &Limits) -> Option<Budget> {
+        let clock = limits.clock?;
+        Some(clock.budget(self.actions_ahead()))
+    }
+
+    /// The actions that the player to move takes until the end of a random game, on average.
+    fn actions_ahead(&mut self) -> f64 {
+        let player = self.game.to_move(&self.state);
+        let (mut legal, mut taken) = (Vec::new(), 0);
+        for _ in 0..GAMES_AHEAD {
+            let mut state = self.state.clone();
+            loop {
+                self.game.legal_actions(&state, &mut legal);
+                if legal.is_empty() {
+                    break;
+                }
+                taken += (self.game.to_move(&state) == player) as usize;
+                self.game.play(&mut state, choose(&mut self.random, &legal));
+            }
+        }
+        taken as f64 / GAMES_AHEAD as f64
+    }
+}
+
+fn told<G: Game>(
+    game: &G,
+    state: &G::State,
+    analysis: &Analysis,
+    simulations: usize,
+    begun: Instant,
+) -> Report {
+    let mut after = state.clone();
+    let line = analysis.principal_variation.iter().map(|&action| {
+        let text = game.action_text(&after, action);
+        game.play(&mut after, action);
+        text
+    });
+    let line = line.collect();
+    Report { action: analysis.action, value: analysis.value, line, simulations, elapsed: begun.elapsed() }
+}
+
+/// What ends a search.
+struct Ends {
+    /// For the agent, which plans its root by it.
+    planned: Option<usize>,
+    simulations: Option<usize>,
+    depth: Option<usize>,
+    time: Option<Duration>,
+    budget: Option<Budget>,
+    memory: usize,
+}
+
+impl Ends {
+    fn new(limits: &Limits, memory: usize, budget: Option<Budget>, default: usize) -> Ends {
+        let mut simulations = limits.simulations;
+        if let Some(depth) = limits.depth {
+            let most = depth.max(1).saturating_mul(SIMULATIONS_PER_DEPTH);
+            simulations = Some(simulations.map_or(most, |given| given.min(most)));
+        }
+        let timed = limits.time.is_some() || budget.is_some() || limits.infinite;
+        if simulations.is_none() && !timed {
+            simulations = Some(default);
+        }
+        let planned = simulations.filter(|simulations| *simulations <= MOST_PLANNED && !timed);
+        Ends { planned, simulations, depth: limits.depth, time: limits.time, budget, memory }
+    }
+
+    /// Whether the search may go on after `done` simulations and this time.
+    fn permit<G: Game>(&self, game: &G, tree: &Tree<G>, done: usize, elapsed: Duration) -> bool {
+        if self.simulations.is_some_and(|most| done >= most) || self.time.is_some_and(|most| elapsed >= most)
+        {
+            return false;
+        }
+        if let Some(budget) = &self.budget {
+            if elapsed >= budget.most {
+                return false;
+            }
+            if done.is_multiple_of(LOOK) && !worth_more(game, tree, budget, done, elapsed) {
+                return false;
+            }
+        }
+        if !done.is_multiple_of(LOOK) {
+            return true;
+        }
+        let deep = self.depth.is_some_and(|depth| tree.principal_variation().len() >= depth);
+        !deep && tree.size().1 < self.memory
+    }
+}
+
+/// Whether more thought on a clock could change the action.
+fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: &Budget, done: usize, elapsed: Duration) -> bool {
+    if tree.root_edges().len() == 1 {
+        return false;
+    }
+    let player = game.to_move(tree.root());
+    let value = |edge: &Edge| edge.mean_for(player).unwrap_or(-1.0);
+    let (mut first, mut second): (Option<Edge>, u32) = (None, 0);
+    let mut best_value = f32::NEG_INFINITY;
+    for edge in tree.root_edges() {
+        if edge.visits > 0 {
+            best_value = best_value.max(value(&edge));
+        }
+        match &first {
+            Some(top) if edge.visits <= top.visits => second = second.max(edge.visits),
+            _ => second = second.max(first.replace(edge).map_or(0, |old| old.visits)),
+        }
+    }
+    let Some(first) = first else { return true };
+    let in_doubt = value(&first) < best_value;
+    let until = if in_doubt { budget.most } else { budget.share };
+    if elapsed >= until {
+        return false;
+    }
+    // at this rate the second cannot catch up
+    let rate = done as f64 / elapsed.as_secs_f64().max(1e-6);
+    let coming = rate * (until - elapsed).as_secs_f64();
+    done == 0 || in_doubt || coming + second as f64 > first.visits as f64
+}

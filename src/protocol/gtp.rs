@@ -1,0 +1,279 @@
+//! GTP 2, the Go Text Protocol (G. Farneback, draft 2), for games other than Go.
+//!
+//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in any case of letters. The colours are the names
+//! of the game's players; `black` and `white` are the first and the second player, as in Go, where no player of
+//! the game has that name. What GTP says of handicaps, komi and stones does not apply; `boardsize` accepts the
+//! size of the game's board.
+
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::engine::{Limits, Report};
+use super::{Course, Hearing, Order, Protocol, Reply, quoted};
+use crate::game::{Game, Outcome, Player};
+
+const COMMANDS: [&str; 16] = [
+    "protocol_version",
+    "name",
+    "version",
+    "known_command",
+    "list_commands",
+    "quit",
+    "boardsize",
+    "clear_board",
+    "komi",
+    "play",
+    "genmove",
+    "undo",
+    "showboard",
+    "final_score",
+    "time_settings",
+    "time_left",
+];
+
+/// What goes by outside the search for an action.
+const OVERHEAD: Duration = Duration::from_millis(50);
+
+/// What a command came to: text, or what was wrong.
+type Answer = Result<String, String>;
+
+/// A conversation in GTP.
+pub struct Gtp<G: Game> {
+    name: String,
+    course: Course<G>,
+    /// Main time of the game and of an extra period with its stones, once set.
+    settings: Option<(Duration, Duration, usize)>,
+    /// For each player: time left, and actions to play in it (0: all).
+    clocks: [(Duration, usize); 2],
+    /// The number of the command that a search answers.
+    asked: String,
+    fresh: bool,
+}
+
+impl<G: Game> Gtp<G> {
+    /// A conversation with an engine of this name.
+    pub fn new(game: G, name: impl Into<String>) -> Gtp<G> {
+        let clocks = [(Duration::ZERO, 0); 2];
+        let course = Course::new(game);
+        Gtp { name: name.into(), course, settings: None, clocks, asked: String::new(), fresh: true }
+    }
+
+    fn answer(&mut self, command: &str, words: &[&str]) -> Answer {
+        match (command, words) {
+            ("protocol_version", []) => Ok("2".into()),
+            ("name", []) => Ok(self.name.clone()),
+            ("version", []) => Ok(env!("CARGO_PKG_VERSION").into()),
+            ("known_command", [name]) => Ok(COMMANDS.contains(name).to_string()),
+            ("list_commands", []) => Ok(COMMANDS.join("\n")),
+            ("boardsize", [size]) => self.board_size(size),
+            ("clear_board", []) => {
+                self.course = Course::new(self.course.game().clone());
+                self.fresh = true;
+                self.refill();
+                Ok(String::new())
+            }
+            ("komi", [number]) => {
+                number.parse::<f64>().map(|_| String::new()).map_err(|_| "syntax error".into())
+            }
+            ("play", [colour, rest @ ..]) if !rest.is_empty() => self.play(colour, &rest.join(" ")),
+            ("undo", []) => match self.course.undo() {
+                true => Ok(String::new()),
+                false => Err("cannot undo".into()),
+            },
+            ("showboard", []) => Ok(format!("\n{}", self.board())),
+            ("final_score", []) => self.final_score(),
+            ("time_settings", [main, extra, stones]) => self.time_settings(main, extra, stones),
+            ("time_left", [colour, time, stones]) => self.time_left(colour, time, stones),
+            (known, _) if COMMANDS.contains(&known) => Err("syntax error".into()),
+            _ => Err("unknown command".into()),
+        }
+    }
+
+    fn board_size(&self, size: &str) -> Answer {
+        let shape = self.course.game().shape();
+        match size.parse::<usize>() {
+            Err(_) => Err("syntax error".into()),
+            Ok(size) if size == shape.height && size == shape.width => Ok(String::new()),
+            Ok(_) => Err("unacceptable size".into()),
+        }
+    }
+
+    fn player(&self, colour: &str) -> Result<Player, String> {
+        let names = self.course.game().players();
+        let is = |name: &str| colour.eq_ignore_ascii_case(name);
+        let begins =
+            |name: &str| colour.len() == 1 && name.to_lowercase().starts_with(&colour.to_lowercase());
+        let by = |test: &dyn Fn(&str) -> bool| match (test(names[0]), test(names[1])) {
+            (true, false) => Some(Player::First),
+            (false, true) => Some(Player::Second),
+            _ => None,
+        };
+        let as_in_go = || match colour.to_ascii_lowercase().as_str() {
+            "black" | "b" => Some(Player::First),
+            "white" | "w" => Some(Player::Second),
+            _ => None,
+        };
+        by(&is)
+            .or_else(|| by(&begins))
+            .or_else(as_in_go)
+            .ok_or_else(|| format!("unknown colour {}: {} or {}", quoted(colour), names[0], names[1]))
+    }
+
+    /// The player of this colour if it is to move.
+    fn to_move(&self, colour: &str) -> Result<Player, String> {
+        let (game, state) = (self.course.game(), self.course.state());
+        let player = self.player(colour)?;
+        if game.outcome(state).is_some() {
+            return Err("the game is over".into());
+        }
+        match game.to_move(state) {
+            now if now == player => Ok(player),
+            now => Err(format!("it is {}'s turn", game.players()[now.index()])),
+        }
+    }
+
+    fn play(&mut self, colour: &str, text: &str) -> Answer {
+        self.to_move(colour)?;
+        match self.course.play_text(text) || self.course.play_text(&text.to_lowercase()) {
+            true => Ok(String::new()),
+            false => Err("illegal move".into()),
+        }
+    }
+
+    fn board(&self) -> String {
+        let view = self.course.game().view(self.course.state());
+        let rows = view.rows.iter().zip(&view.cells).map(|(label, cells)| {
+            let cells: String = cells.iter().map(|cell| format!(" {cell:<2}")).collect();
+            format!("{label:>3}{}", cells.trim_end())
+        });
+        let columns: String = view.columns.iter().map(|label| format!(" {label:<2}")).collect();
+        let note = (!view.note.is_empty()).then_some(view.note);
+        rows.chain([format!("   {}", columns.trim_end())]).chain(note).collect::<Vec<_>>().join("\n")
+    }
+
+    /// As in Go the score names the winner by the letter of its colour.
+    fn final_score(&self) -> Answer {
+        match self.course.game().outcome(self.course.state()) {
+            None => Err("cannot score: the game goes on".into()),
+            Some(Outcome::Draw) => Ok("0".into()),
+            Some(Outcome::Win(winner)) => Ok(format!("{}+1", self.course.game().players()[winner.index()])),
+        }
+    }
+
+    fn time_settings(&mut self, main: &str, extra: &str, stones: &str) -> Answer {
+        let (main, extra) = (seconds(main)?, seconds(extra)?);
+        let stones = stones.parse().map_err(|_| "syntax error")?;
+        // the protocol's way to say that there is no limit
+        let unlimited = !extra.is_zero() && stones == 0;
+        self.settings = (!unlimited).then_some((main, extra, stones));
+        self.refill();
+        Ok(String::new())
+    }
+
+    fn time_left(&mut self, colour: &str, time: &str, stones: &str) -> Answer {
+        let player = self.player(colour)?;
+        let (time, stones) = (seconds(time)?, stones.parse().map_err(|_| "syntax error")?);
+        self.settings.get_or_insert((time, Duration::ZERO, 0));
+        self.clocks[player.index()] = (time, stones);
+        Ok(String::new())
+    }
+
+    fn refill(&mut self) {
+        let start = match self.settings {
+            Some((main, extra, stones)) if main.is_zero() => (extra, stones),
+            Some((main, ..)) => (main, 0),
+            None => (Duration::ZERO, 0),
+        };
+        self.clocks = [start; 2];
+    }
+
+    fn generate(&mut self, number: &str, colour: &str) -> Reply<G> {
+        let player = match self.to_move(colour) {
+            Ok(player) => player,
+            Err(what) => return reply(number, Err(what)),
+        };
+        let (left, stones) = self.clocks[player.index()];
+        let to_go = Some(stones).filter(|stones| *stones > 0);
+        let clock =
+            self.settings.map(|_| Clock { left, increment: Duration::ZERO, to_go, overhead: OVERHEAD });
+        let mut task = self.course.task(Limits { clock, ..Limits::default() });
+        task.fresh = std::mem::take(&mut self.fresh);
+        self.asked = number.into();
+        Reply::order(Order::Search(task))
+    }
+
+    /// Takes the time of an action off its player's clock.
+    fn spend(&mut self, player: Player, time: Duration) {
+        let Some((_, extra, stones)) = self.settings else { return };
+        let (left, to_go) = &mut self.clocks[player.index()];
+        *left = left.saturating_sub(time);
+        let period_over = match to_go {
+            0 => left.is_zero(),
+            _ => {
+                *to_go -= 1;
+                *to_go == 0
+            }
+        };
+        if period_over {
+            (*left, *to_go) = (extra, stones);
+        }
+    }
+}
+
+impl<G: Game> Protocol<G> for Gtp<G> {
+    fn line(&mut self, line: &str) -> Reply<G> {
+        let line: String = line.split('#').next().unwrap_or_default().replace('\t', " ");
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        let number = match words.first() {
+            Some(first) if first.bytes().all(|c| c.is_ascii_digit()) => words.remove(0).to_string(),
+            _ => String::new(),
+        };
+        let Some((&command, words)) = words.split_first() else {
+            return if number.is_empty() {
+                Reply::nothing()
+            } else {
+                reply(&number, Err("unknown command".into()))
+            };
+        };
+        match (command, words) {
+            ("quit", []) => Reply { order: Order::Quit(Duration::ZERO), ..reply(&number, Ok(String::new())) },
+            ("genmove", [colour]) => self.generate(&number, colour),
+            _ => {
+                let answer = self.answer(command, words);
+                reply(&number, answer)
+            }
+        }
+    }
+
+    fn hearing(&self, _line: &str) -> Hearing {
+        Hearing::AfterSearch
+    }
+
+    fn found(&mut self, report: &Report) -> Reply<G> {
+        let number = std::mem::take(&mut self.asked);
+        self.spend(self.course.game().to_move(self.course.state()), report.elapsed);
+        self.course.play(report.action);
+        reply(&number, Ok(report.line.first().cloned().unwrap_or_default()))
+    }
+
+    fn refuse(&self, problem: &str) -> Vec<String> {
+        vec![format!("? {problem}"), String::new()]
+    }
+}
+
+/// An answer ends with an empty line.
+fn reply<G: Game>(number: &str, answer: Answer) -> Reply<G> {
+    let (sign, text) = match answer {
+        Ok(text) => ('=', text),
+        Err(text) => ('?', text),
+    };
+    let gap = if text.is_empty() || text.starts_with('\n') { "" } else { " " };
+    let whole = format!("{sign}{number}{gap}{text}");
+    Reply { lines: whole.lines().map(String::from).chain([String::new()]).collect(), order: Order::Nothing }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "syntax error")?;
+    Duration::try_from_secs_f64(seconds.max(0.0)).map_err(|_| "syntax error".into())
+}

@@ -1,0 +1,271 @@
+//! UGI, the Universal Game Interface: what match runners for any game speak (K. Pearce's `ugi.md` in cutegames; UCI with
+//! `query`).
+//!
+//! Player 1 is [`Player::First`]. An action is one action of ours, whoever is to move afterwards: of a jump chain each
+//! jump is a move, and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
+//! player to move in hundredths of a win, -100 to 100. What cannot be understood is answered by `info string` and changes
+//! nothing; `go` always gets its `bestmove`.
+
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::engine::{DEFAULT_MEMORY, Limits, Report};
+use super::{Course, Hearing, Order, Protocol, Reply, quoted};
+use crate::game::{Game, Outcome, Player};
+
+const MEBIBYTE: usize = 1 << 20;
+
+/// What goes by outside the search for an action when nobody says.
+const DEFAULT_OVERHEAD: i64 = 20;
+
+/// After `quit` searches "finish normally" and the program ends "as soon as possible": within this.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// The numbers that `setoption` may set: name, default, least, most.
+const SPINS: [(&str, i64, i64, i64); 3] = [
+    ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 20),
+    ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
+    ("Simulations", 0, 0, 1_000_000),
+];
+const PONDER: &str = "Ponder";
+
+/// A conversation in UGI.
+pub struct Ugi<G: Game> {
+    name: String,
+    course: Course<G>,
+    /// The values of [`SPINS`].
+    spins: [i64; 3],
+    ponder: bool,
+    /// `uginewgame` was heard and no search begun since.
+    fresh: bool,
+}
+
+impl<G: Game> Ugi<G> {
+    /// A conversation with an engine of this name.
+    pub fn new(game: G, name: impl Into<String>) -> Ugi<G> {
+        let spins = SPINS.map(|(_, default, ..)| default);
+        Ugi { name: name.into(), course: Course::new(game), spins, ponder: false, fresh: true }
+    }
+
+    fn introduce(&self) -> Reply<G> {
+        let mut lines = vec![format!("id name {}", self.name), "id author the Petteia developers".into()];
+        for (name, default, least, most) in SPINS {
+            lines.push(format!("option name {name} type spin default {default} min {least} max {most}"));
+        }
+        lines.push(format!("option name {PONDER} type check default false"));
+        lines.push("ugiok".into());
+        Reply { lines, order: Order::Nothing }
+    }
+
+    fn set_option(&mut self, words: &[&str]) -> Reply<G> {
+        let (name, value) = match words.iter().position(|word| *word == "value") {
+            Some(at) => (&words[..at], words[at + 1..].join(" ")),
+            None => (words, String::new()),
+        };
+        let name = match name {
+            ["name", rest @ ..] if !rest.is_empty() => rest.join(" "),
+            _ => return told("say: setoption name NAME value VALUE"),
+        };
+        if name.eq_ignore_ascii_case(PONDER) {
+            match value.to_ascii_lowercase().as_str() {
+                "true" => self.ponder = true,
+                "false" => self.ponder = false,
+                _ => return told(&format!("option {PONDER}: {} is neither true nor false", quoted(&value))),
+            }
+            return Reply::nothing();
+        }
+        let Some(at) = SPINS.iter().position(|(known, ..)| name.eq_ignore_ascii_case(known)) else {
+            return told(&format!("unknown option {}: see the list after ugi", quoted(&name)));
+        };
+        let (known, _, least, most) = SPINS[at];
+        match value.parse() {
+            Ok(number) if (least..=most).contains(&number) => self.spins[at] = number,
+            _ => return told(&format!("option {known}: {} is not in {least} to {most}", quoted(&value))),
+        }
+        Reply::nothing()
+    }
+
+    /// `startpos|fen TEXT [moves ...]`; the position stays as it was when anything is wrong.
+    fn position(&mut self, words: &[&str]) -> Reply<G> {
+        let (place, moves) = match words.iter().position(|word| *word == "moves") {
+            Some(at) => (&words[..at], &words[at + 1..]),
+            None => (words, &words[..0]),
+        };
+        let mut course = Course::new(self.course.game().clone());
+        match place {
+            ["startpos"] => {}
+            ["fen", text @ ..] => match course.game().parse_state(&text.join(" ")) {
+                Ok(state) => course.restart(state),
+                Err(error) => return told(&format!("no position: {error}; the position stays as it was")),
+            },
+            _ => return told("say: position startpos [moves ...] or position fen TEXT [moves ...]"),
+        }
+        for (ply, text) in moves.iter().enumerate() {
+            if !course.play_text(text) {
+                return told(&format!(
+                    "move {} ({}) is not legal; the position stays as it was",
+                    ply + 1,
+                    quoted(text)
+                ));
+            }
+        }
+        self.course = course;
+        Reply::nothing()
+    }
+
+    fn query(&self, what: &[&str]) -> Reply<G> {
+        let (game, state) = (self.course.game(), self.course.state());
+        let outcome = game.outcome(state);
+        let response = match what {
+            ["p1turn"] => (game.to_move(state) == Player::First).to_string(),
+            ["gameover"] => outcome.is_some().to_string(),
+            ["result"] => match outcome {
+                None => "none",
+                Some(Outcome::Draw) => "draw",
+                Some(Outcome::Win(Player::First)) => "p1win",
+                Some(Outcome::Win(Player::Second)) => "p2win",
+            }
+            .into(),
+            _ => {
+                return told(&format!("unknown query {}: p1turn, gameover, result", quoted(&what.join(" "))));
+            }
+        };
+        Reply::line(format!("response {response}"))
+    }
+
+    fn go(&mut self, words: &[&str]) -> Reply<G> {
+        if self.course.game().outcome(self.course.state()).is_some() {
+            return Reply::line("bestmove none");
+        }
+        let (limits, lines) = self.limits(words);
+        let mut task = self.course.task(limits);
+        task.memory = self.spins[0] as usize * MEBIBYTE;
+        task.ponder = self.ponder;
+        task.fresh = std::mem::take(&mut self.fresh);
+        Reply { lines, order: Order::Search(task) }
+    }
+
+    /// What the words after `go` say, and complaints about those that say nothing.
+    fn limits(&self, words: &[&str]) -> (Limits, Vec<String>) {
+        let mut limits = Limits::default();
+        let mut complaints = Vec::new();
+        // for each player: time left and increment; then actions to go
+        let mut clocks = [(None, 0u64); 2];
+        let mut to_go = None;
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            if word == "infinite" {
+                limits.infinite = true;
+                continue;
+            }
+            let known = [
+                "nodes",
+                "depth",
+                "movetime",
+                "movestogo",
+                "p1time",
+                "wtime",
+                "p2time",
+                "btime",
+                "p1inc",
+                "winc",
+                "p2inc",
+                "binc",
+            ];
+            if !known.contains(&word) {
+                complaints.extend(told::<G>(&format!("go: {} is ignored", quoted(word))).lines);
+                continue;
+            }
+            let value = words.next().copied().unwrap_or_default();
+            // a clock that ran over is at zero
+            let Some(number) = value.parse::<i64>().ok().map(|number| number.max(0) as u64) else {
+                let what = format!("go: {word} {} is no number and ignored", quoted(value));
+                complaints.extend(told::<G>(&what).lines);
+                continue;
+            };
+            match word {
+                "nodes" => limits.simulations = Some(number as usize),
+                "depth" => limits.depth = Some(number as usize),
+                "movetime" => limits.time = Some(Duration::from_millis(number)),
+                "movestogo" => to_go = Some(number as usize).filter(|to_go| *to_go > 0),
+                "p1time" | "wtime" => clocks[0].0 = Some(number),
+                "p2time" | "btime" => clocks[1].0 = Some(number),
+                "p1inc" | "winc" => clocks[0].1 = number,
+                _ => clocks[1].1 = number,
+            }
+        }
+        let to_move = self.course.game().to_move(self.course.state());
+        let (left, increment) = clocks[to_move.index()];
+        limits.clock = left.map(|left| Clock {
+            left: Duration::from_millis(left),
+            increment: Duration::from_millis(increment),
+            to_go,
+            overhead: Duration::from_millis(self.spins[1] as u64),
+        });
+        let unlimited = limits == Limits::default();
+        if unlimited && self.spins[2] > 0 {
+            limits.simulations = Some(self.spins[2] as usize);
+        }
+        (limits, complaints)
+    }
+}
+
+impl<G: Game> Protocol<G> for Ugi<G> {
+    fn line(&mut self, line: &str) -> Reply<G> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [] => Reply::nothing(),
+            ["ugi"] => self.introduce(),
+            ["isready"] => Reply::line("readyok"),
+            ["uginewgame"] => {
+                self.course = Course::new(self.course.game().clone());
+                self.fresh = true;
+                Reply::nothing()
+            }
+            ["setoption", rest @ ..] => self.set_option(rest),
+            ["position", rest @ ..] => self.position(rest),
+            ["query", rest @ ..] => self.query(rest),
+            ["go", rest @ ..] => self.go(rest),
+            ["stop"] => Reply::order(Order::Stop),
+            ["quit"] => Reply::order(Order::Quit(FAREWELL)),
+            [unknown, ..] => told(&format!("unknown command {}", quoted(unknown))),
+        }
+    }
+
+    fn hearing(&self, line: &str) -> Hearing {
+        match line.split_whitespace().next() {
+            Some("isready" | "stop" | "quit") => Hearing::Now,
+            Some("go" | "position" | "uginewgame" | "setoption") => Hearing::AfterSearch,
+            _ => Hearing::InTurn,
+        }
+    }
+
+    fn progress(&self, report: &Report) -> Option<String> {
+        let milliseconds = report.elapsed.as_millis();
+        let rate = report.simulations as f64 / report.elapsed.as_secs_f64().max(1e-6);
+        Some(format!(
+            "info depth {} nodes {} time {milliseconds} nps {:.0} score cp {:.0} pv {}",
+            report.line.len(),
+            report.simulations,
+            rate,
+            // + 0.0 turns a negative zero into zero
+            (100.0 * report.value).round() + 0.0,
+            report.line.join(" ")
+        ))
+    }
+
+    fn found(&mut self, report: &Report) -> Reply<G> {
+        let best = report.line.first().expect("a line begins with its action");
+        let lines = self.progress(report).into_iter().chain([format!("bestmove {best}")]);
+        Reply { lines: lines.collect(), order: Order::Nothing }
+    }
+
+    fn refuse(&self, problem: &str) -> Vec<String> {
+        vec![format!("info string {problem}")]
+    }
+}
+
+fn told<G: Game>(what: &str) -> Reply<G> {
+    // a message of several lines would not be one of the protocol's
+    Reply::line(format!("info string {}", what.replace(['\n', '\r'], " ")))
+}

@@ -1,0 +1,340 @@
+//! Exported bots, driven as a match runner would: one file, no arguments, lines in and lines out.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use petteia::attachment;
+use petteia::checkpoint;
+use petteia::config::{Config, game_settings};
+use petteia::game::{Game, GameOptions, Player, identity};
+use petteia::games::{Job, ids, with_game};
+use petteia::net::model::{Network, training_device};
+use petteia::random::{Purpose, choose, stream};
+use petteia::train::Trainer;
+
+/// Makes a bot of the game with a small network that knows nothing.
+struct Make<'a> {
+    id: &'a str,
+    folder: &'a Path,
+}
+
+impl Job for Make<'_> {
+    type Output = PathBuf;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> PathBuf {
+        let settings: String =
+            options.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let text =
+            format!("[game]\nid = '{}'\n{settings}[net]\nfilters = 8\nblocks = 1\nvalue_hidden = 8", self.id);
+        let config = Config::parse("test", &text, &[]).unwrap();
+        let network = Network::new(&config.net, game.shape(), 1, &training_device());
+        let trainer = Trainer::new(&config.train, network);
+        let run = self.folder.join(format!("run-{}", self.id));
+        fs::create_dir(&run).unwrap();
+        checkpoint::save(&run, &config, &identity(&game, &options), 1, &trainer).unwrap();
+        let bot = self.folder.join(format!("{} bot", self.id));
+        let exported = Command::new(env!("CARGO_BIN_EXE_petteia"))
+            .args(["export".as_ref(), run.as_os_str()])
+            .args(["--format".as_ref(), "bot".as_ref(), "--out".as_ref(), bot.as_os_str()])
+            .output()
+            .unwrap();
+        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        bot
+    }
+}
+
+fn make(id: &str, folder: &Path) -> PathBuf {
+    with_game(id, &Default::default(), Make { id, folder }).unwrap()
+}
+
+/// A bot that runs.
+struct Bot {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Bot {
+    fn start(file: &Path, arguments: &[&str]) -> Bot {
+        let mut child = Command::new(file)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Bot { child, input, output: BufReader::new(output) }
+    }
+
+    fn tell(&mut self, line: impl AsRef<[u8]>) {
+        self.input.write_all(line.as_ref()).unwrap();
+        self.input.write_all(b"\n").unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.output.read_line(&mut line).unwrap() > 0, "the bot has ended");
+        line.trim_end_matches('\n').to_string()
+    }
+
+    /// The lines up to one that begins with `first`.
+    fn until(&mut self, first: &str) -> Vec<String> {
+        let mut lines = vec![self.line()];
+        while !lines.last().unwrap().starts_with(first) {
+            lines.push(self.line());
+        }
+        lines
+    }
+
+    fn ask(&mut self, question: &str, first: &str) -> String {
+        self.tell(question);
+        let mut lines = self.until(first);
+        let last = lines.pop().unwrap();
+        assert!(lines.iter().all(|line| line.starts_with("info ")), "{question}: {lines:?}");
+        last[first.len()..].trim().to_string()
+    }
+
+    /// Ends the input; what is still said, and that it ends in good order and in silence on standard error.
+    fn end(mut self) -> Vec<String> {
+        drop(self.input);
+        let said = self.output.lines().map(|line| line.unwrap()).collect();
+        assert!(self.child.wait().unwrap().success());
+        let mut complaint = String::new();
+        std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut complaint).unwrap();
+        assert_eq!(complaint, "");
+        said
+    }
+}
+
+/// Plays a game against the rules: both colours by the bot, the position given as text and as actions in turn.
+struct Match {
+    file: PathBuf,
+}
+
+impl Job for Match {
+    type Output = ();
+
+    fn run<G: Game>(self, game: G, _options: GameOptions) {
+        let mut bot = Bot::start(&self.file, &[]);
+        bot.tell("ugi");
+        let hello = bot.until("ugiok");
+        assert!(hello[0].starts_with("id name Petteia ") && hello[1].starts_with("id author "), "{hello:?}");
+        assert_eq!(bot.ask("isready", "readyok"), "");
+        bot.tell("uginewgame");
+        assert_eq!(bot.ask("isready", "readyok"), "");
+        let (mut state, mut start, mut moves) = (game.initial(), "startpos".to_string(), Vec::new());
+        let mut random = stream(5, Purpose::Agent, &[]);
+        while game.outcome(&state).is_none() {
+            let list = if moves.is_empty() { String::new() } else { format!(" moves {}", moves.join(" ")) };
+            bot.tell(format!("position {start}{list}"));
+            let first = game.to_move(&state) == Player::First;
+            assert_eq!(bot.ask("query p1turn", "response"), first.to_string());
+            assert_eq!(bot.ask("query gameover", "response"), "false");
+            assert_eq!(bot.ask("query result", "response"), "none");
+            let go = [
+                "go nodes 4",
+                "go depth 1",
+                "go movetime 1",
+                "go p1time 20 p2time 20 p1inc 1 p2inc 1",
+                "go wtime 1 btime 1",
+                "go infinite\nstop",
+            ];
+            let best = bot.ask(choose(&mut random, &go), "bestmove");
+            let action = game.parse_action(&state, &best).unwrap_or_else(|| panic!("{best} is no action"));
+            game.try_play(&mut state, action).unwrap();
+            moves.push(best);
+            // a position text forgets what came before, as far as a rule remembers it
+            if moves.len() == 7 {
+                start = format!("fen {}", game.state_text(&state));
+                state = game.parse_state(&game.state_text(&state)).unwrap();
+                moves.clear();
+            }
+        }
+        bot.tell(format!("position {start} moves {}", moves.join(" ")));
+        assert_eq!(bot.ask("query gameover", "response"), "true");
+        let result = match game.outcome(&state).unwrap().id() {
+            "first" => "p1win",
+            "second" => "p2win",
+            other => other,
+        };
+        assert_eq!(bot.ask("query result", "response"), result);
+        assert_eq!(bot.ask("go movetime 10", "bestmove"), "none");
+        bot.tell("quit");
+        assert!(bot.end().is_empty());
+    }
+}
+
+#[test]
+fn a_bot_of_every_id_plays_for_a_match_runner() {
+    let folder = tempfile::tempdir().unwrap();
+    for id in ids() {
+        let file = make(&id, folder.path());
+        with_game(&id, &Default::default(), Match { file: file.clone() }).unwrap();
+        // one is 20 MB
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn a_bot_survives_what_it_hears() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("connect-four", folder.path());
+    let mut bot = Bot::start(&file, &[]);
+    bot.tell("ugi\r");
+    bot.until("ugiok");
+    let long = vec![b'x'; 1 << 20];
+    let longer = vec![b'x'; (1 << 20) + 1];
+    for bad in [b"\0\0".as_slice(), b"\xff\xfe go", &long, &longer, b"go\0", b"position startpos moves \xff"]
+    {
+        bot.tell(bad);
+        assert!(bot.line().starts_with("info string "));
+        assert_eq!(bot.ask("isready\r", "readyok"), "");
+    }
+    // during a search
+    bot.tell("go infinite");
+    for line in [b"isready".as_slice(), b"query p1turn", b"nonsense", &longer, b"isready", b"stop"] {
+        bot.tell(line);
+    }
+    let said: Vec<String> =
+        bot.until("bestmove").into_iter().filter(|line| !line.starts_with("info depth")).collect();
+    assert_eq!(said[0], "readyok");
+    assert_eq!(said[1], "response true");
+    assert!(said[2].starts_with("info string unknown") && said[3].starts_with("info string a line of over"));
+    assert_eq!((said[4].as_str(), said.len()), ("readyok", 6));
+    // an endless search ends for a command that needs it to
+    bot.tell("go infinite\nposition startpos moves 1 1 1 1 1 1\ngo nodes 5\nposition startpos moves 1 1");
+    bot.until("bestmove");
+    let best = bot.until("bestmove").pop().unwrap();
+    assert_ne!(best, "bestmove 1", "the column is full");
+    // many lines at once: some may be too many, none breaks anything
+    bot.tell("go movetime 50");
+    for _ in 0..1_000 {
+        bot.tell("position startpos");
+    }
+    bot.until("bestmove");
+    bot.tell("isready");
+    bot.until("readyok");
+    // the input ends during a search: it is finished
+    bot.tell("go nodes 2000");
+    assert!(bot.end().last().unwrap().starts_with("bestmove "));
+    let mut endless = Bot::start(&file, &[]);
+    endless.tell("go infinite");
+    assert!(endless.end().last().unwrap().starts_with("bestmove "));
+}
+
+#[test]
+fn a_bot_speaks_to_juries_and_in_gtp() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("caissa", folder.path());
+    let mut white = Bot::start(&file, &["--codecup", "--simulations", "4"]);
+    let mut black = Bot::start(&file, &["--codecup", "--time", "1"]);
+    let mut gtp = Bot::start(&file, &["--gtp", "--simulations", "1"]);
+    white.tell("start");
+    for _ in 0..4 {
+        let action = white.line();
+        black.tell(&action);
+        gtp.tell(format!("play white {action}"));
+        let reply = black.line();
+        white.tell(&reply);
+        gtp.tell(format!("play black {reply}"));
+        for _ in 0..2 {
+            assert_eq!((gtp.line(), gtp.line()), ("=".into(), String::new()));
+        }
+    }
+    white.tell("end");
+    assert!(white.end().len() <= 1, "the answer to the last line at most");
+    black.tell("end");
+    assert!(black.end().is_empty());
+    gtp.tell("1 genmove white\n2 quit");
+    let said = gtp.end();
+    assert!(said[0].starts_with("=1 ") && said[2] == "=2", "{said:?}");
+}
+
+#[test]
+fn the_programs_own_commands_work_in_a_bot() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let run = |arguments: &[&str], input: &str| {
+        let mut child = Command::new(&file)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let about = run(&["--about"], "");
+    for part in ["tic-tac-toe", "SHA-256 ", "encoding:    version 1", "1 generations, 0 steps", "filters = 8"]
+    {
+        assert!(about.contains(part), "{part}: {about}");
+    }
+    assert!(run(&["play", "--side", "second"], "quit\n").contains("X plays"));
+    assert!(run(&["analyze"], ".../.../... X\n").contains("\"action\":"));
+    let against = run(&["arena", "random", "--games", "2", "--json"], "");
+    assert!(against.contains("\"games\":2"), "{against}");
+    let text = run(&["arena", "random", "--games", "2"], "");
+    assert!(text.contains("bot against random: "), "the bot's own results are counted: {text}");
+    let both = run(&["arena", "random", "rollout:5", "--games", "2"], "");
+    assert!(both.contains("random against rollout:5: "), "{both}");
+    // it is an agent like any other file of ours
+    let file = file.display().to_string();
+    let arena = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(["arena", "tic-tac-toe", &file, &format!("{file}:5"), "--games", "2"])
+        .output()
+        .unwrap();
+    assert!(arena.status.success());
+}
+
+#[test]
+fn options_of_the_game_travel_with_a_bot() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = game_settings(&["game.queen_exchange=true".into()]).unwrap();
+    let make = Make { id: "caissa", folder: folder.path() };
+    let file = with_game("caissa", &settings, make).unwrap();
+    let about = Command::new(&file).arg("--about").output().unwrap();
+    assert!(String::from_utf8_lossy(&about.stdout).contains("options:     queen_exchange = true"));
+    let mut bot = Bot::start(&file, &[]);
+    assert!(!bot.ask("go nodes 2", "bestmove").is_empty());
+    bot.end();
+}
+
+#[test]
+fn a_damaged_bot_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let whole = fs::read(&file).unwrap();
+    let model = attachment::extract(&file).unwrap().unwrap();
+    let begin = whole.len() - model.len() - 56;
+    assert_eq!(whole[begin..begin + model.len()], model);
+    let damaged = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x20;
+        bytes
+    };
+    for (what, bytes) in [
+        ("changed", damaged(begin + model.len() / 2)),
+        ("its length", damaged(whole.len() - 50)),
+        ("its checksum", damaged(whole.len() - 1)),
+        ("cut", whole[..whole.len() - 100].to_vec()),
+        ("cut off", whole[..begin].to_vec()),
+        ("longer", [&whole[..], b"\n"].concat()),
+    ] {
+        let copy = folder.path().join("damaged");
+        // a file that was run cannot be written, but removed
+        let _ = fs::remove_file(&copy);
+        fs::copy(&file, &copy).unwrap();
+        fs::write(&copy, &bytes).unwrap();
+        let output = Command::new(&copy).arg("--about").output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{what}: {error}");
+        assert!(error.contains("checksum of the model") && error.contains("differs"), "{what}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}

@@ -1,0 +1,389 @@
+//! The protocols as state machines: what they answer, what they order, and that nothing breaks them.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::game::{Game, GameOptions, identity};
+use petteia::games::cage::Cage;
+use petteia::games::caissa::Caissa;
+use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::games::{Job, ids, with_game};
+use petteia::protocol::codecup::Codecup;
+use petteia::protocol::engine::{Engine, Limits, Report, Task};
+use petteia::protocol::gtp::Gtp;
+use petteia::protocol::ugi::Ugi;
+use petteia::protocol::{Order, Protocol};
+use petteia::random::{Purpose, stream};
+use proptest::prelude::*;
+
+fn game<G: Game>(variant: &str) -> G {
+    G::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap()
+}
+
+fn engine<G: Game>(game: &G) -> Engine<G> {
+    let identity = identity(game, &GameOptions::default());
+    let contestant = Contestant::new(game, &identity, &AgentSpec::Rollout(50)).unwrap();
+    Engine::new(game.clone(), contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap())
+}
+
+/// A protocol with an engine that answers at once.
+struct Talk<G: Game, P> {
+    protocol: P,
+    engine: Engine<G>,
+    searches: Vec<Task<G>>,
+}
+
+impl<G: Game, P: Protocol<G>> Talk<G, P> {
+    fn new(game: &G, protocol: P) -> Talk<G, P> {
+        Talk { protocol, engine: engine(game), searches: Vec::new() }
+    }
+
+    /// Everything that is said until the next line is awaited.
+    fn say(&mut self, line: &str) -> Vec<String> {
+        let mut reply = self.protocol.line(line);
+        let mut said = std::mem::take(&mut reply.lines);
+        while let Order::Search(mut task) = reply.order {
+            self.searches.push(task.clone());
+            // nobody is there to stop it
+            task.limits.infinite = false;
+            let report = self.engine.search(&task, &AtomicBool::new(false), &mut |_| {}).unwrap();
+            reply = self.protocol.found(&report);
+            said.append(&mut reply.lines);
+        }
+        said
+    }
+
+    fn all(&mut self, lines: &[&str]) -> Vec<String> {
+        lines.iter().flat_map(|line| self.say(line)).collect()
+    }
+
+    fn limits(&mut self, line: &str) -> Limits {
+        self.say(line);
+        self.searches.last().unwrap().limits.clone()
+    }
+}
+
+fn ugi<G: Game>(game: &G) -> Talk<G, Ugi<G>> {
+    Talk::new(game, Ugi::new(game.clone(), "test"))
+}
+
+#[test]
+fn ugi_introduces_itself_and_answers_queries() {
+    let game: TicTacToe = game("");
+    let mut talk = ugi(&game);
+    let said = talk.say("ugi");
+    assert_eq!((said[0].as_str(), said.last().unwrap().as_str()), ("id name test", "ugiok"));
+    assert!(said[1].starts_with("id author "));
+    assert!(said[2..said.len() - 1].iter().all(|line| line.starts_with("option name ")), "{said:?}");
+    assert_eq!(talk.say("isready"), ["readyok"]);
+    let queries = ["query p1turn", "query gameover", "query result"];
+    assert_eq!(talk.all(&queries), ["response true", "response false", "response none"]);
+    talk.say("position startpos moves b2");
+    assert_eq!(talk.all(&queries), ["response false", "response false", "response none"]);
+    talk.say("position startpos moves a1 b1 a2 b2 a3");
+    assert_eq!(talk.all(&queries), ["response false", "response true", "response p1win"]);
+    talk.say("position startpos moves a1 b1 a2 b2 c3 b3");
+    assert_eq!(talk.all(&queries), ["response true", "response true", "response p2win"]);
+    talk.say("position startpos moves a1 b1 c1 b2 a2 a3 c3 c2 b3");
+    assert_eq!(talk.say("query result"), ["response draw"]);
+    assert_eq!(talk.say("go nodes 10"), ["bestmove none"]);
+    talk.say("uginewgame");
+    assert_eq!(talk.say("query p1turn"), ["response true"]);
+}
+
+#[test]
+fn ugi_finds_the_winning_action_from_a_position_text() {
+    let game: TicTacToe = game("");
+    let mut talk = ugi(&game);
+    let text = {
+        let mut state = game.initial();
+        for action in ["a1", "b1", "a2", "b2"] {
+            let action = game.parse_action(&state, action).unwrap();
+            game.play(&mut state, action);
+        }
+        game.state_text(&state)
+    };
+    let said = talk.all(&[&format!("position fen {text}"), "go nodes 200"]);
+    assert_eq!(said.last().unwrap(), "bestmove a3");
+    let info = &said[said.len() - 2];
+    assert!(info.starts_with("info depth 1 nodes ") && info.ends_with("score cp 100 pv a3"), "{info}");
+    // the value is for the player to move, whoever that is
+    let said = talk.all(&["position startpos moves a1 b1 a2 b2 c3", "go nodes 200"]);
+    assert_eq!(said.last().unwrap(), "bestmove b3");
+    assert!(said[said.len() - 2].contains("score cp 100 "), "{said:?}");
+}
+
+#[test]
+fn ugi_hears_every_limit() {
+    let game: TicTacToe = game("");
+    let mut talk = ugi(&game);
+    let ms = Duration::from_millis;
+    assert_eq!(talk.limits("go nodes 7").simulations, Some(7));
+    assert_eq!(talk.limits("go depth 3").depth, Some(3));
+    assert_eq!(talk.limits("go movetime 5").time, Some(ms(5)));
+    assert!(talk.limits("go infinite").infinite);
+    assert_eq!(talk.limits("go"), Limits::default());
+    let clock = talk.limits("go p1time 900 p2time 800 p1inc 7 p2inc 6").clock.unwrap();
+    assert_eq!((clock.left, clock.increment, clock.to_go), (ms(900), ms(7), None));
+    talk.say("position startpos moves a1");
+    let clock = talk.limits("go wtime 90 btime -5 winc 7 binc 6 movestogo 4").clock.unwrap();
+    assert_eq!((clock.left, clock.increment, clock.to_go), (ms(0), ms(6), Some(4)));
+    talk.all(&["setoption name Simulations value 33", "setoption name hash value 2"]);
+    assert_eq!(talk.limits("go").simulations, Some(33));
+    assert_eq!(talk.searches.last().unwrap().memory, 2 << 20);
+    talk.say("setoption name Ponder value true");
+    talk.say("go nodes 1");
+    assert!(talk.searches.last().unwrap().ponder);
+}
+
+#[test]
+fn ugi_says_what_it_does_not_understand_and_goes_on() {
+    let game: TicTacToe = game("");
+    let mut talk = ugi(&game);
+    talk.say("position startpos moves a1");
+    for (line, part) in [
+        ("foo", "unknown command `foo`"),
+        ("position", "say: position"),
+        ("position fen nonsense", "no position"),
+        ("position startpos moves b1 b1", "move 2 (`b1`) is not legal"),
+        ("query moves", "unknown query `moves`"),
+        ("setoption name Nothing value 1", "unknown option `Nothing`"),
+        ("setoption name Hash value x", "option Hash: `x` is not in 1 to"),
+        ("setoption name Ponder value 1", "neither true nor false"),
+        ("setoption", "say: setoption"),
+        ("\u{0}\u{1b}[31m", "unknown command `\\u{0}"),
+        (&"x".repeat(100_000), "xxx...`"),
+    ] {
+        let said = talk.say(line);
+        assert!(said.len() == 1 && said[0].starts_with("info string "), "{said:?}");
+        assert!(said[0].contains(part) && said[0].len() < 300, "{said:?}");
+        // nothing has changed
+        assert_eq!(talk.say("query p1turn"), ["response false"]);
+    }
+    for line in ["go nodes many", "go nodes", "go sideways nodes 5"] {
+        let said = talk.say(line);
+        assert!(said[0].starts_with("info string go: ") && said.last().unwrap().starts_with("bestmove "));
+    }
+}
+
+/// Each jump of a chain is a move, and so is a pass; who is to move is asked.
+#[test]
+fn ugi_plays_whole_games_of_every_id() {
+    struct Play;
+    impl Job for Play {
+        type Output = usize;
+        fn run<G: Game>(self, game: G, _options: GameOptions) -> usize {
+            let mut talk = ugi(&game);
+            let (mut state, mut moves, mut repeated) = (game.initial(), String::new(), 0);
+            let mut last = None;
+            while game.outcome(&state).is_none() {
+                talk.say(&format!(
+                    "position startpos{}{moves}",
+                    if moves.is_empty() { "" } else { " moves" }
+                ));
+                let mover = game.to_move(&state);
+                repeated += (last.replace(mover) == Some(mover)) as usize;
+                assert_eq!(talk.say("query p1turn"), [format!("response {}", mover.index() == 0)]);
+                let said = talk.say("go nodes 1");
+                let best = said.last().unwrap().strip_prefix("bestmove ").unwrap();
+                let action = game.parse_action(&state, best).unwrap();
+                game.try_play(&mut state, action).unwrap();
+                moves += &format!(" {best}");
+            }
+            talk.say(&format!("position startpos moves{moves}"));
+            assert_eq!(talk.say("query gameover"), ["response true"]);
+            assert_eq!(talk.say("go nodes 1"), ["bestmove none"]);
+            repeated
+        }
+    }
+    let mut repeated = 0;
+    for id in ids() {
+        repeated += with_game(&id, &Default::default(), Play).unwrap();
+    }
+    assert!(repeated > 0, "no player was ever to move twice");
+}
+
+/// The tree of one position serves the next one of the same game, and no other.
+#[test]
+fn the_tree_is_kept_within_a_game() {
+    let game: Caissa = game("");
+    let mut engine = engine(&game);
+    let mut task = |actions: &[petteia::game::Action], fresh: bool| {
+        let limits = Limits { simulations: Some(400), ..Limits::default() };
+        let task = Task {
+            start: game.initial(),
+            actions: actions.to_vec(),
+            limits,
+            memory: 1 << 30,
+            ponder: false,
+            fresh,
+        };
+        engine.search(&task, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    };
+    let line = |report: &Report| -> Vec<petteia::game::Action> {
+        let mut state = game.initial();
+        let play = |text: &String| {
+            let action = game.parse_action(&state, text).unwrap();
+            game.play(&mut state, action);
+            action
+        };
+        report.line.iter().take(2).map(play).collect()
+    };
+    let first = task(&[], true);
+    let kept = task(&line(&first), false);
+    let anew = task(&line(&first), true);
+    assert_eq!((kept.simulations, anew.simulations), (400, 400));
+    assert!(kept.value != anew.value, "more simulations say something else: {} {}", kept.value, anew.value);
+}
+
+#[test]
+fn a_stopped_search_and_one_without_time_have_an_action() {
+    let game: Cage = game("");
+    let mut engine = engine(&game);
+    let clock = petteia::protocol::clock::Clock {
+        left: Duration::ZERO,
+        increment: Duration::ZERO,
+        to_go: None,
+        overhead: Duration::ZERO,
+    };
+    let endless = Limits { infinite: true, ..Limits::default() };
+    let broke = Limits { clock: Some(clock), ..Limits::default() };
+    for (limits, stopped) in [(endless, true), (broke, false)] {
+        let task = Task {
+            start: game.initial(),
+            actions: Vec::new(),
+            limits,
+            memory: 1,
+            ponder: false,
+            fresh: true,
+        };
+        let report = engine.search(&task, &AtomicBool::new(stopped), &mut |_| {}).unwrap();
+        assert!(game.legal(&game.initial()).contains(&report.action));
+        assert_eq!(report.simulations, 0);
+    }
+}
+
+#[test]
+fn depth_and_memory_end_a_search() {
+    let game: Caissa = game("");
+    let mut engine = engine(&game);
+    let mut search = |limits: Limits, memory: usize| {
+        let task =
+            Task { start: game.initial(), actions: Vec::new(), limits, memory, ponder: false, fresh: true };
+        engine.search(&task, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    };
+    let deep = search(Limits { depth: Some(3), ..Limits::default() }, 1 << 30);
+    assert!(deep.line.len() >= 3 || deep.simulations == 3_000, "{deep:?}");
+    let small = search(Limits { simulations: Some(100_000), ..Limits::default() }, 100_000);
+    assert!((100..5_000).contains(&small.simulations), "{small:?}");
+}
+
+#[test]
+fn the_jury_hears_one_action_a_line() {
+    let game: Caissa = game("");
+    let mut white = Talk::new(&game, Codecup::new(game, None));
+    let mut black = Talk::new(&game, Codecup::new(game, Some(Duration::from_millis(300))));
+    let (mut state, mut line) = (game.initial(), "start".to_string());
+    while game.outcome(&state).is_none() {
+        let said = if state == game.initial() || game.to_move(&state) == petteia::game::Player::First {
+            white.say(&line)
+        } else {
+            black.say(&line)
+        };
+        assert_eq!(said.len(), 1, "{said:?}");
+        let action = game.parse_action(&state, &said[0]).unwrap();
+        game.try_play(&mut state, action).unwrap();
+        line.clone_from(&said[0]);
+    }
+    let mut other = Talk::new(&game, Codecup::new(game, None));
+    assert!(other.say("nonsense").is_empty() && other.say("\u{0}").is_empty());
+    assert_eq!(other.say("c3-c6\r").len(), 1);
+    assert!(matches!(other.protocol.line("end").order, Order::Quit(_)));
+}
+
+#[test]
+fn gtp_plays_and_keeps_to_its_form() {
+    let game: Caissa = game("");
+    let mut talk = Talk::new(&game, Gtp::new(game, "test"));
+    assert_eq!(talk.say("1 protocol_version"), ["=1 2", ""]);
+    assert_eq!(talk.say("name # a comment"), ["= test", ""]);
+    assert_eq!(talk.say("known_command genmove"), ["= true", ""]);
+    assert_eq!(talk.say("known_command fly"), ["= false", ""]);
+    let commands = talk.say("list_commands");
+    for command in ["boardsize", "clear_board", "komi", "play", "genmove", "quit", "undo", "showboard"] {
+        assert!(commands.iter().any(|line| line.trim_start_matches("= ") == command), "{command}");
+    }
+    assert_eq!(talk.say("boardsize 7"), ["=", ""]);
+    assert_eq!(talk.say("boardsize 19"), ["? unacceptable size", ""]);
+    assert_eq!(talk.say("7 play black d6-c7"), ["?7 it is White's turn", ""]);
+    assert_eq!(talk.say("play white C3-C6"), ["=", ""]);
+    assert_eq!(talk.say("play w b2-a4"), ["? it is Black's turn", ""]);
+    let generated = talk.say("8 genmove b");
+    let text = generated[0].strip_prefix("=8 ").unwrap();
+    let mut state = game.initial();
+    for text in ["c3-c6", text] {
+        let action = game.parse_action(&state, text).unwrap();
+        game.try_play(&mut state, action).unwrap();
+    }
+    assert_eq!(talk.all(&["undo", "undo", "undo"]), ["=", "", "=", "", "? cannot undo", ""]);
+    assert!(talk.say("showboard").len() > 8);
+    assert_eq!(talk.say("final_score"), ["? cannot score: the game goes on", ""]);
+    assert_eq!(talk.say("play white z9"), ["? illegal move", ""]);
+    assert_eq!(talk.say("play green b2-a4"), ["? unknown colour `green`: White or Black", ""]);
+    assert_eq!(talk.say("play white"), ["? syntax error", ""]);
+    assert_eq!(talk.say("fly"), ["? unknown command", ""]);
+    assert!(talk.say("").is_empty() && talk.say("# only a comment").is_empty());
+    assert!(matches!(talk.protocol.line("quit").order, Order::Quit(_)));
+}
+
+#[test]
+fn gtp_keeps_a_clock() {
+    let game: TicTacToe = game("");
+    let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
+    // the first player is black where none is called so
+    assert!(talk.limits("genmove black").clock.is_none());
+    talk.all(&["clear_board", "time_settings 60 0 0"]);
+    assert_eq!(talk.limits("genmove x").clock.unwrap().left, Duration::from_secs(60));
+    talk.say("time_left o 30 5");
+    let clock = talk.limits("genmove o").clock.unwrap();
+    assert_eq!((clock.left, clock.to_go), (Duration::from_secs(30), Some(5)));
+    talk.all(&["clear_board", "time_settings 0 10 4"]);
+    for to_go in [4, 3] {
+        let clock = talk.limits("genmove x").clock.unwrap();
+        assert_eq!(clock.to_go, Some(to_go));
+        talk.say("genmove o");
+    }
+    talk.all(&["clear_board", "time_settings 0 1 0"]);
+    assert!(talk.limits("genmove x").clock.is_none(), "no limit, as GTP says it");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever is said, nothing breaks, and the next command is understood.
+    #[test]
+    fn nothing_breaks_a_conversation(
+        lines in prop::collection::vec(
+            prop_oneof![
+                any::<String>(),
+                "(position|go|query|setoption|play|genmove|time_settings|time_left)( (startpos|fen|moves|name|value|a1|b2|nodes|movetime|[0-9]{1,3}|-1|p1time|x|o|\\PC{0,6})){0,6}",
+            ],
+            0..12,
+        )
+    ) {
+        let game: TicTacToe = game("");
+        // searches are not made: only what the machines say of them
+        let mut ugi = Ugi::new(game.clone(), "test");
+        let mut gtp = Gtp::new(game.clone(), "test");
+        let mut codecup = Codecup::new(game.clone(), None);
+        for line in &lines {
+            let one_line = |said: &[String]| said.iter().all(|line| !line.contains(['\n', '\r', '\0']));
+            prop_assert!(one_line(&ugi.line(line).lines));
+            prop_assert!(one_line(&gtp.line(line).lines));
+            prop_assert!(codecup.line(line).lines.is_empty());
+        }
+        prop_assert_eq!(ugi.line("isready").lines, vec!["readyok".to_string()]);
+        prop_assert_eq!(gtp.line("9 protocol_version").lines, vec!["=9 2".to_string(), String::new()]);
+    }
+}
