@@ -27,7 +27,7 @@ use tract_onnx::pb::{ModelProto, tensor_shape_proto::dimension::Value as Dim, ty
 use tract_onnx::prelude::{Framework, InferenceModelExt, IntoRunnable, Tensor, tvec};
 
 const TOLERANCE: f32 = 1e-4;
-/// Positions of each game, at least.
+/// Positions of each game, at least; of all phases of random games.
 const POSITIONS: usize = 20;
 
 /// A trained network of a game as a checkpoint, and what our forward pass says of positions.
@@ -75,6 +75,8 @@ impl Job for MakeCase {
         let folder = tempfile::tempdir().unwrap();
         let checkpoint = checkpoint::save(folder.path(), &config, &identity, 2, &trainer).unwrap();
         let states = training::positions(&game, POSITIONS);
+        let phases = states.len() / POSITIONS;
+        let states: Vec<_> = states.into_iter().step_by(phases).collect();
         let mut planes = vec![0.0; states.len() * shape.input_len()];
         for (state, row) in states.iter().zip(planes.chunks_exact_mut(shape.input_len())) {
             let mut encoded = Planes::new(shape);
@@ -255,7 +257,7 @@ fn python(test: &str) -> Option<PathBuf> {
         // not eprintln!, which nobody sees when a test passes
         let what =
             "PETTEIA_PYTHON names no Python with scripts/requirements.txt (scripts/check.sh makes one)";
-        writeln!(std::io::stderr(), "SKIPPED {test}: {what}").unwrap();
+        std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();
     }
     python.map(PathBuf::from)
 }
