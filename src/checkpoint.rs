@@ -29,7 +29,7 @@ const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.bin";
 /// The part of the weights file behind its header, which an export carries unchanged.
-const TENSORS: &str = "tensors";
+pub(crate) const TENSORS: &str = "tensors";
 
 /// What a checkpoint is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,7 +118,8 @@ pub fn clean(run: &Path) -> Result<()> {
 }
 
 impl Manifest {
-    fn text(&self) -> String {
+    /// As JSON.
+    pub(crate) fn text(&self) -> String {
         serde_json::to_string_pretty(self).expect("manifests are valid JSON")
     }
 
@@ -251,7 +252,7 @@ fn exported(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Header and tensors of a safetensors file: 8 bytes of length, JSON, numbers.
-fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
     bytes.get(8..)?.split_at_checked(usize::try_from(length).ok()?)
 }

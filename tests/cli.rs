@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn petteia(arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
@@ -163,6 +163,26 @@ fn analyze_answers_each_line() {
 }
 
 #[test]
+fn analyze_shows_what_an_exported_network_is_asked_with() {
+    let input = "X.X/.O./O.. X\nXXX/OO./... O\n";
+    let arguments = ["analyze", "tic-tac-toe", "--agent", "rollout:20"];
+    let lines = json_lines(&succeeds(&[&arguments[..], &["--planes"]].concat(), input));
+    let (open, over) = (&lines[0], &lines[1]);
+    // own marks, then the opponent's, from the lowest rank up
+    assert_eq!(open["planes"][0], json!([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]));
+    assert_eq!(open["planes"][1], json!([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]));
+    assert_eq!(open["legal_actions"], json!([1, 2, 3, 5, 7]));
+    assert_eq!(open["legal_action_texts"], json!(["b1", "c1", "a2", "c2", "b3"]));
+    for action in open["legal_action_texts"].as_array().unwrap() {
+        assert_eq!(open["priors"][action.as_str().unwrap()].as_f64().map(|p| p as f32), Some(0.2), "{open}");
+    }
+    assert_eq!((&over["planes"], &over["priors"]), (&Value::Null, &json!({})));
+    assert_eq!((&over["legal_actions"], &over["legal_action_texts"]), (&json!([]), &json!([])));
+    let without = json_lines(&succeeds(&arguments, input));
+    assert!(without.iter().all(|line| line.get("planes").is_none() && line.get("legal_actions").is_none()));
+}
+
+#[test]
 fn play_is_a_conversation() {
     let output = succeeds(
         &["play", "tic-tac-toe", "--opponent", "rollout:200"],
@@ -227,7 +247,7 @@ fn wrong_names_are_explained() {
     fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
     fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
     fails(&["arena", "phage", "rollout:400:bf16", "random"], 2, &["rollout has no network", "`rollout:400`"]);
-    fails(&["export", "src", "--format", "bot", "--out", "x"], 2, &["safetensors"]);
+    fails(&["export", "src", "--format", "bot", "--out", "x"], 2, &["safetensors, onnx"]);
     assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("x").exists());
 }
 

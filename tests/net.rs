@@ -1,5 +1,9 @@
 //! The traps of the network library, each with a test, and the fused forward against burn's.
 
+mod support {
+    pub mod training;
+}
+
 use petteia::checkpoint::{self, Checkpoint};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
 use petteia::game::{Game, GameIdentity, GameOptions, Shape};
@@ -7,33 +11,14 @@ use petteia::games::{Job, ids, with_game};
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device, training_device};
-use petteia::random::{Purpose, Random, choose, stream};
-use petteia::replay::window::Batch;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
-use rand::RngExt;
+use support::training::{self, batch, random};
 
 const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
 
 fn small() -> NetConfig {
     NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 8, ..NetConfig::default() }
-}
-
-fn random(name: u64) -> Random {
-    stream(3, Purpose::Sampling, &[name])
-}
-
-fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
-    let mut batch = Batch::empty(len, shape);
-    batch.planes.mapv_inplace(|_| random.random());
-    batch.illegal.mapv_inplace(|_| random.random::<f32>() < 0.5);
-    for row in 0..len {
-        let action = random.random_range(0..shape.actions);
-        batch.illegal[[row, action]] = false;
-        batch.policy[[row, action]] = 1.0;
-        batch.wdl[[row, random.random_range(0..3)]] = 1.0;
-    }
-    batch
 }
 
 fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
@@ -46,12 +31,7 @@ fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
 }
 
 fn trained(steps: u64) -> Trainer {
-    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
-    let mut trainer = Trainer::new(&config.train, Network::new(&small(), SHAPE, 1, &training_device()));
-    for step in 0..steps {
-        trainer.train(&batch(SHAPE, 16, &mut random(step)), 0.01);
-    }
-    trainer
+    training::trained(&small(), SHAPE, steps)
 }
 
 fn save(run: &std::path::Path, trainer: &Trainer) -> (Checkpoint, Config) {
@@ -154,21 +134,8 @@ impl Job for FusedAgainstBurn {
     fn run<G: Game>(self, game: G, _options: GameOptions) -> f32 {
         let shape = game.shape();
         let config = NetConfig { filters: 24, blocks: 2, ..NetConfig::default() };
-        let train = Config::parse("test", "game.id = 'phage'", &[]).unwrap().train;
-        let mut trainer = Trainer::new(&train, Network::new(&config, shape, 1, &training_device()));
-        for step in 0..3 {
-            trainer.train(&batch(shape, 16, &mut random(step)), 0.01);
-        }
-        let snapshot = trainer.snapshot();
-        let (mut states, mut chance) = (Vec::new(), random(4));
-        while states.len() < 40 {
-            let mut state = game.initial();
-            while game.outcome(&state).is_none() {
-                states.push(state.clone());
-                let action = choose(&mut chance, &game.legal(&state));
-                game.play(&mut state, action);
-            }
-        }
+        let snapshot = training::trained(&config, shape, 3).snapshot();
+        let states = training::positions(&game, 40);
         let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
         let requests: Vec<_> =
             states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();

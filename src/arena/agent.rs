@@ -214,6 +214,8 @@ pub struct Analysis {
     pub value: f32,
     /// Visits of every legal action, ascending by action.
     pub visits: Vec<(Action, u32)>,
+    /// The evaluator's probability of every legal action, likewise.
+    pub priors: Vec<(Action, f32)>,
     /// The expected continuation, `action` first.
     pub principal_variation: Vec<Action>,
 }
@@ -271,6 +273,7 @@ impl Analysis {
             action: tree.best_action().expect("the root was evaluated"),
             value: tree.root_wdl().value(),
             visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
+            priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),
             principal_variation: tree.principal_variation(),
         }
     }

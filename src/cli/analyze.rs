@@ -3,10 +3,11 @@
 use std::io::BufRead;
 
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::{GameArgs, print};
 use crate::arena::agent::{AgentSpec, Analysis, Contestant};
+use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameOptions, identity};
 use crate::games::Job;
@@ -15,7 +16,10 @@ use crate::random::{Purpose, stream};
 /// Read one position a line from standard input; print one JSON object a line.
 #[derive(Args)]
 #[command(
-    after_help = "value is the expected result for the player to move, -1 to 1; visits are by action.\n\
+    after_help = "value is the expected result for the player to move, -1 to 1; visits and priors (the network's\n\
+    probabilities) are by action. --planes adds `planes`, nested [planes][height][width] and seen by the player\n\
+    to move, `legal_actions`, ascending policy indices, and `legal_action_texts` in the same order: what an\n\
+    exported network is asked with. When the game is over, planes is null and the lists are empty.\n\
     Blank lines are skipped; a line that is no position ends the command with an error that names it."
 )]
 pub struct Analyze {
@@ -28,6 +32,9 @@ pub struct Analyze {
     /// Seed of rollouts
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Also print each position as a network's input, and its legal actions
+    #[arg(long)]
+    planes: bool,
 }
 
 impl Job for Analyze {
@@ -50,27 +57,55 @@ impl Job for Analyze {
             }
             let at_line = |what: String| Error::Position(format!("line {}: {what}", number + 1));
             let state = game.parse_state(text).map_err(|e| at_line(e.to_string()))?;
-            if let Some(outcome) = game.outcome(&state) {
-                let value = outcome.value_for(game.to_move(&state));
-                print(
-                    json!({"position": text, "outcome": outcome.id(), "action": null, "value": value, "visits": {}, "principal_variation": []}),
-                )?;
-                continue;
+            let mut shown = match game.outcome(&state) {
+                Some(outcome) => json!({
+                    "position": text, "outcome": outcome.id(), "action": null,
+                    "value": outcome.value_for(game.to_move(&state)), "visits": {}, "priors": {},
+                    "principal_variation": [],
+                }),
+                None => shown(&game, text, &state, &searcher(number)?.analyze(&state)),
+            };
+            if self.planes {
+                add_planes(&game, &state, &mut shown);
             }
-            print(shown(&game, text, &state, &searcher(number)?.analyze(&state)))?;
+            print(shown)?;
         }
         Ok(())
     }
 }
 
-fn shown<G: Game>(game: &G, text: &str, state: &G::State, analysis: &Analysis) -> serde_json::Value {
+fn shown<G: Game>(game: &G, text: &str, state: &G::State, analysis: &Analysis) -> Value {
     let action_text = |action: Action| game.action_text(state, action);
-    let visits: Map<String, _> =
+    let visits: Map<String, Value> =
         analysis.visits.iter().map(|&(action, visits)| (action_text(action), visits.into())).collect();
+    let priors: Map<String, Value> =
+        analysis.priors.iter().map(|&(action, prior)| (action_text(action), prior.into())).collect();
     json!({
         "position": text, "outcome": null, "action": action_text(analysis.action), "value": analysis.value,
-        "visits": visits, "principal_variation": line_text(game, state, &analysis.principal_variation),
+        "visits": visits, "priors": priors,
+        "principal_variation": line_text(game, state, &analysis.principal_variation),
     })
+}
+
+fn add_planes<G: Game>(game: &G, state: &G::State, shown: &mut Value) {
+    let legal = game.legal(state);
+    shown["planes"] = match legal.is_empty() {
+        true => Value::Null,
+        false => nested_planes(game, state),
+    };
+    shown["legal_actions"] = legal.iter().map(|action| action.0).collect();
+    shown["legal_action_texts"] = legal.iter().map(|&action| game.action_text(state, action)).collect();
+}
+
+/// `[planes][height][width]`
+fn nested_planes<G: Game>(game: &G, state: &G::State) -> Value {
+    let shape = game.shape();
+    let mut planes = Planes::new(shape);
+    game.encode(state, &mut planes);
+    let mut numbers = vec![0.0; shape.input_len()];
+    planes.expand(&mut numbers);
+    let rows = |plane: &[f32]| plane.chunks_exact(shape.width).map(Value::from).collect::<Value>();
+    numbers.chunks_exact(shape.cells()).map(rows).collect()
 }
 
 /// A line of actions in words.

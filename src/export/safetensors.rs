@@ -1,13 +1,44 @@
 //! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, batch norms with
-//! their running statistics. The header's entry `petteia` holds the checkpoint's manifest, so the file
-//! can be used as an agent by itself.
+//! their running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is
+//! the checkpoint's manifest, so the file can be used as an agent by itself.
+//!
+//! The format: 8 bytes of length, little endian, a JSON header padded with spaces to a multiple of 8, and the
+//! tensors, which are those of the checkpoint byte for byte
+//! (<https://github.com/huggingface/safetensors#format>).
 
-use crate::checkpoint::Checkpoint;
-use crate::error::Result;
+use serde_json::{Map, Value, json};
+
+use super::metadata::{self, Entries};
+use crate::checkpoint::{Checkpoint, parts};
+use crate::error::{Error, Result};
 use crate::net::model;
 
 /// The file's bytes. The network is loaded first, so that what is exported is known to be whole.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     checkpoint.network(&model::device())?;
-    checkpoint.weights()
+    let weights = checkpoint.weights()?;
+    let (header, tensors) = split(checkpoint, &weights)?;
+    Ok(with_header(header, &metadata::entries(checkpoint, tensors), tensors))
+}
+
+/// Header and tensors of the checkpoint's weights file.
+pub(super) fn split<'a>(
+    checkpoint: &Checkpoint,
+    weights: &'a [u8],
+) -> Result<(Map<String, Value>, &'a [u8])> {
+    let (header, tensors) = parts(weights).unwrap_or_default();
+    match serde_json::from_slice(header) {
+        Ok(header) => Ok((header, tensors)),
+        Err(error) => {
+            Err(Error::Data(format!("{}: no safetensors header: {error}", checkpoint.path.display())))
+        }
+    }
+}
+
+fn with_header(mut header: Map<String, Value>, entries: &Entries, tensors: &[u8]) -> Vec<u8> {
+    header.insert("__metadata__".into(), json!(entries));
+    let mut header = Value::Object(header).to_string().into_bytes();
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let length = header.len() as u64;
+    [&length.to_le_bytes(), header.as_slice(), tensors].concat()
 }

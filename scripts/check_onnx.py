@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""ONNX Runtime's outputs of an exported network beside Petteia's own, at real positions.
+
+    petteia export RUN --format onnx --out net.onnx
+    petteia bench net --game GAME --checkpoint RUN --seconds 0.01 --save outputs
+    python3 scripts/check_onnx.py net.onnx outputs/outputs.json
+
+Each line of the second file is an object with a batch of positions and our outputs: `shape` of `planes`, `planes`,
+`policy` (logits of all actions) and `wdl` (logits of win, draw and loss), each as a flat list. Every batch is run
+whole, and its first position alone. Printed are the largest differences; above the tolerance the exit code is 1.
+Needs onnxruntime and numpy (scripts/requirements.txt).
+"""
+
+import argparse
+import json
+import sys
+
+import numpy as np
+import onnxruntime
+
+
+def probabilities(logits):
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="an exported ONNX file")
+    parser.add_argument("outputs", help="a file with one JSON object a line")
+    parser.add_argument("--tolerance", type=float, default=1e-4)
+    args = parser.parse_args()
+    session = onnxruntime.InferenceSession(args.model, providers=["CPUExecutionProvider"])
+    about = session.get_modelmeta().custom_metadata_map
+    positions, most = 0, {"policy": 0.0, "wdl": 0.0}
+    with open(args.outputs, encoding="utf-8") as lines:
+        for told in map(json.loads, lines):
+            planes = np.array(told["planes"], np.float32).reshape(told["shape"])
+            ours = {"policy": np.array(told["policy"], np.float32).reshape(len(planes), -1)}
+            ours["wdl"] = probabilities(np.array(told["wdl"], np.float32).reshape(len(planes), 3))
+            for count in (len(planes), 1):
+                theirs = session.run(list(ours), {"planes": planes[:count]})
+                for (name, expected), found in zip(ours.items(), theirs):
+                    if found.shape != expected[:count].shape:
+                        sys.exit(f"{name} has shape {found.shape}, not {expected[:count].shape}")
+                    most[name] = float(np.maximum(most[name], np.abs(found - expected[:count]).max()))
+            positions += len(planes)
+    largest = {name: float(f"{difference:.2g}") for name, difference in most.items()}
+    print(json.dumps({"game": about["game"], "positions": positions, "largest differences": largest}))
+    if positions == 0 or not all(difference <= args.tolerance for difference in most.values()):
+        sys.exit(f"{args.model}: not the same within {args.tolerance} at {positions} positions")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+//! What an export says of itself: names and texts that stand in the metadata of every format.
+//!
+//! `petteia` is the checkpoint's manifest, which is all that this program reads; the other entries say the same and
+//! the meaning of input and outputs to people and to other programs. The same checkpoint gives the same entries in
+//! every format.
+
+use std::collections::BTreeMap;
+
+use crate::checkpoint::{Checkpoint, TENSORS};
+use crate::game::Shape;
+use crate::storage;
+
+/// Names and texts, in the order of the names.
+pub type Entries = BTreeMap<&'static str, String>;
+
+/// The entries of an export of `checkpoint`, whose weights file has these `tensors` behind its header.
+pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
+    let sha256 = storage::sha256(tensors);
+    let mut manifest = checkpoint.manifest.clone();
+    // an export has no files beside it
+    manifest.files = BTreeMap::from([(TENSORS.into(), sha256.clone())]);
+    let game = &manifest.game;
+    let Shape { planes, height, width, actions } = game.shape;
+    let json = |value: serde_json::Result<String>| value.expect("settings and sizes are valid JSON");
+    BTreeMap::from([
+        ("petteia", manifest.text()),
+        ("game", game.id.clone()),
+        ("game_options", json(serde_json::to_string(&game.options))),
+        ("encoding_version", game.encoding.to_string()),
+        ("shape", json(serde_json::to_string(&game.shape))),
+        ("generation", manifest.generation.to_string()),
+        ("step", manifest.step.to_string()),
+        ("seed", manifest.seed.to_string()),
+        ("trained_by", manifest.program.clone()),
+        ("exported_by", concat!("petteia ", env!("CARGO_PKG_VERSION")).into()),
+        ("tensors_sha256", sha256),
+        (
+            "planes",
+            format!(
+                "input, float32 [batch, {planes}, {height}, {width}]: a position in encoding version {} of {}, seen \
+                 by the player to move; `petteia analyze {} --agent AGENT --planes` prints it",
+                game.encoding, game.id, game.id
+            ),
+        ),
+        (
+            "policy",
+            format!(
+                "output, float32 [batch, {actions}]: a logit for each action; keep those of the legal actions, \
+                 then the softmax gives their probabilities"
+            ),
+        ),
+        (
+            "wdl",
+            "output, float32 [batch, 3]: probabilities of win, draw and loss for the player to move (the softmax of \
+             the value head); win minus loss is the value"
+                .into(),
+        ),
+        ("action_order", action_order(game.shape)),
+    ])
+}
+
+/// How the index of an action is made.
+fn action_order(shape: Shape) -> String {
+    let Shape { height, width, actions, .. } = shape;
+    let (whole, extras) = (actions / shape.cells(), actions % shape.cells());
+    let squares = format!(
+        "index = (kind * {height} + row) * {width} + column, kinds 0 to {}, rows and columns as in the planes",
+        whole.saturating_sub(1)
+    );
+    let first = match (whole, extras) {
+        (0, _) => format!("{extras} actions without a square"),
+        (_, 0) => squares,
+        _ => format!("{squares}; then {extras} actions without a square"),
+    };
+    format!("{first}; `legal_actions` of `petteia analyze --planes` are such indices, with their texts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_actions_is_that_of_the_shape() {
+        let order = |actions| action_order(Shape { planes: 1, height: 6, width: 7, actions });
+        assert!(order(7).starts_with("7 actions without a square; `legal_actions`"), "{}", order(7));
+        let squares =
+            "index = (kind * 6 + row) * 7 + column, kinds 0 to 1, rows and columns as in the planes";
+        assert!(order(84).starts_with(&format!("{squares}; `legal_actions`")), "{}", order(84));
+        let both = format!("{squares}; then 3 actions without a square; `legal_actions`");
+        assert!(order(87).starts_with(&both), "{}", order(87));
+    }
+}

@@ -1,0 +1,183 @@
+//! The network as an ONNX file (opset 17, IR version 8): the function that [`Weights`] documents, in f32.
+//!
+//! Input `planes` `[batch, planes, height, width]`; outputs `policy` `[batch, actions]`, the logits of all actions, to
+//! be masked to the legal ones before a softmax, and `wdl` `[batch, 3]`, the probabilities of win, draw and loss for
+//! the player to move. The batch is free. Batch norm is folded into the convolutions. Tensors are named after the layer
+//! (`blocks.0.first.weight`), a node has the name of its output. The entries of `metadata` are the model's metadata.
+//! Operators: <https://onnx.ai/onnx/operators/>.
+
+mod proto;
+
+use prost::Message;
+
+use self::proto::{
+    AttributeProto, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, TensorShapeProto, TensorType, TypeProto, ValueInfoProto,
+};
+use super::metadata::{self, Entries};
+use super::safetensors::split;
+use crate::checkpoint::Checkpoint;
+use crate::error::Result;
+use crate::game::Shape;
+use crate::net::model;
+use crate::net::weights::{Conv, Linear, Weights};
+
+const IR_VERSION: i64 = 8;
+const OPSET: i64 = 17;
+const INPUT: &str = "planes";
+const OUTPUTS: [&str; 2] = ["policy", "wdl"];
+/// The name of the free dimension.
+const BATCH: &str = "batch";
+
+/// The file's bytes.
+pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+    let manifest = &checkpoint.manifest;
+    let network = checkpoint.network(&model::device())?;
+    let entries = metadata::entries(checkpoint, split(checkpoint, &checkpoint.weights()?)?.1);
+    let model = ModelProto {
+        ir_version: IR_VERSION,
+        producer_name: env!("CARGO_PKG_NAME").into(),
+        producer_version: env!("CARGO_PKG_VERSION").into(),
+        model_version: manifest.generation as i64,
+        doc_string: format!(
+            "Policy and value of positions of {}, learned from self-play. The metadata says the meaning of input and \
+             outputs and where the network comes from.",
+            manifest.game.id
+        ),
+        graph: Some(graph(&network.weights(manifest.game.shape), &manifest.game.id, &entries)),
+        opset_import: vec![OperatorSetIdProto { version: OPSET }],
+        metadata_props: entries
+            .iter()
+            .map(|(key, value)| StringStringEntryProto { key: key.to_string(), value: value.clone() })
+            .collect(),
+    };
+    Ok(model.encode_to_vec())
+}
+
+fn graph(weights: &Weights, name: &str, entries: &Entries) -> GraphProto {
+    let Shape { planes, height, width, actions } = weights.shape;
+    let mut graph = Builder::default();
+    graph.network(weights);
+    let value = |name: &str, dims: &[usize]| {
+        let batch = Dimension { dim_value: None, dim_param: Some(BATCH.into()) };
+        let fixed = dims.iter().map(|&dim| Dimension { dim_value: Some(dim as i64), dim_param: None });
+        let shape = TensorShapeProto { dim: [batch].into_iter().chain(fixed).collect() };
+        ValueInfoProto {
+            name: name.into(),
+            r#type: Some(TypeProto {
+                tensor_type: Some(TensorType { elem_type: proto::FLOAT, shape: Some(shape) }),
+            }),
+            doc_string: entries[name].clone(),
+        }
+    };
+    GraphProto {
+        node: graph.nodes,
+        name: name.into(),
+        initializer: graph.initializers,
+        input: vec![value(INPUT, &[planes, height, width])],
+        output: vec![value(OUTPUTS[0], &[actions]), value(OUTPUTS[1], &[3])],
+    }
+}
+
+/// A graph under construction. Each method adds to it and returns the name of the value that it computes.
+#[derive(Default)]
+struct Builder {
+    nodes: Vec<NodeProto>,
+    initializers: Vec<TensorProto>,
+}
+
+impl Builder {
+    fn network(&mut self, weights: &Weights) {
+        let mut x = self.relu_conv("stem", INPUT, &weights.stem);
+        for (block, [first, second]) in weights.blocks.iter().enumerate() {
+            let name = format!("blocks.{block}");
+            let y = self.relu_conv(&format!("{name}.first"), &x, first);
+            let y = self.conv(&format!("{name}.second"), &y, second);
+            let sum = self.node("Add", &format!("{name}.add"), &[&y, &x], vec![]);
+            x = self.relu(&name, &sum);
+        }
+        self.policy(&x, weights);
+        let v = self.relu_conv("value_conv", &x, &weights.value_conv);
+        let v = self.flatten("value_conv", &v);
+        let v = self.linear("value_hidden", &v, &weights.value_hidden);
+        let v = self.relu("value_hidden", &v);
+        let v = self.linear("value_out", &v, &weights.value_out);
+        self.node("Softmax", OUTPUTS[1], &[&v], vec![int("axis", 1)]);
+    }
+
+    fn policy(&mut self, x: &str, weights: &Weights) {
+        let p = self.relu_conv("policy_hidden", x, &weights.policy_hidden);
+        let mut logits = Vec::new();
+        if let Some(conv) = &weights.policy_planes {
+            let planes = self.conv("policy_planes", &p, conv);
+            logits.push(self.flatten("policy_planes", &planes));
+        }
+        if let Some((conv, linear)) = &weights.policy_extras {
+            let extras = self.relu_conv("policy_extras.conv", &p, conv);
+            let extras = self.flatten("policy_extras.conv", &extras);
+            logits.push(self.linear("policy_extras.linear", &extras, linear));
+        }
+        // of one part too, so that the output has its name
+        let logits: Vec<&str> = logits.iter().map(String::as_str).collect();
+        self.node("Concat", OUTPUTS[0], &logits, vec![int("axis", 1)]);
+    }
+
+    fn relu_conv(&mut self, name: &str, input: &str, conv: &Conv) -> String {
+        let y = self.conv(name, input, conv);
+        self.relu(name, &y)
+    }
+
+    fn conv(&mut self, name: &str, input: &str, conv: &Conv) -> String {
+        let &Conv { inputs, outputs, kernel, ref weight, ref bias } = conv;
+        let weight = self.tensor(format!("{name}.weight"), &[outputs, inputs, kernel, kernel], weight);
+        let bias = self.tensor(format!("{name}.bias"), &[outputs], bias);
+        let attributes = vec![ints("kernel_shape", &[kernel; 2]), ints("pads", &[kernel / 2; 4])];
+        self.node("Conv", &format!("{name}.conv"), &[input, &weight, &bias], attributes)
+    }
+
+    fn linear(&mut self, name: &str, input: &str, linear: &Linear) -> String {
+        let &Linear { inputs, outputs, ref weight, ref bias } = linear;
+        let weight = self.tensor(format!("{name}.weight"), &[inputs, outputs], weight);
+        let bias = self.tensor(format!("{name}.bias"), &[outputs], bias);
+        self.node("Gemm", &format!("{name}.gemm"), &[input, &weight, &bias], vec![])
+    }
+
+    fn relu(&mut self, name: &str, input: &str) -> String {
+        self.node("Relu", &format!("{name}.relu"), &[input], vec![])
+    }
+
+    /// `[batch, channels, height, width]` to `[batch, channels * height * width]`.
+    fn flatten(&mut self, name: &str, input: &str) -> String {
+        self.node("Flatten", &format!("{name}.flatten"), &[input], vec![int("axis", 1)])
+    }
+
+    fn node(&mut self, op: &str, name: &str, inputs: &[&str], attribute: Vec<AttributeProto>) -> String {
+        self.nodes.push(NodeProto {
+            input: inputs.iter().map(|input| input.to_string()).collect(),
+            output: vec![name.into()],
+            name: name.into(),
+            op_type: op.into(),
+            attribute,
+        });
+        name.into()
+    }
+
+    fn tensor(&mut self, name: String, dims: &[usize], values: &[f32]) -> String {
+        self.initializers.push(TensorProto {
+            dims: dims.iter().map(|&dim| dim as i64).collect(),
+            data_type: proto::FLOAT,
+            name: name.clone(),
+            raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        });
+        name
+    }
+}
+
+fn int(name: &str, value: i64) -> AttributeProto {
+    AttributeProto { name: name.into(), i: value, ints: vec![], kind: proto::INT }
+}
+
+fn ints(name: &str, values: &[usize]) -> AttributeProto {
+    let ints = values.iter().map(|&value| value as i64).collect();
+    AttributeProto { name: name.into(), i: 0, ints, kind: proto::INTS }
+}
