@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::print;
+use super::{print, refuse_existing};
 use crate::checkpoint::Checkpoint;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::export::{Format, export};
 
 /// Write a trained network as one file.
@@ -26,12 +26,7 @@ pub struct Export {
 impl Export {
     /// Writes the file.
     pub fn run(self) -> Result<()> {
-        if self.out.exists() {
-            return Err(Error::Config(format!(
-                "{} exists: give another file with --out",
-                self.out.display()
-            )));
-        }
+        refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source)?;
         let size = export(&checkpoint, self.format, &self.out)?;
         let manifest = &checkpoint.manifest;

@@ -4,6 +4,7 @@
 mod analyze;
 mod arena;
 mod bench;
+mod board;
 mod check_game;
 mod export;
 mod games;
@@ -14,20 +15,45 @@ mod replay;
 mod train;
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Args, Parser, Subcommand};
+use anstream::ColorChoice;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::game_settings;
 use crate::error::{Error, Result};
 use crate::games::{Job, with_game};
 
+/// What an agent can be, for the help of the commands that ask for one.
+const AGENTS: &str = "\
+Agents:
+  random         any action
+  rollout:SIMS   tree search with random playouts, e.g. rollout:400
+  uniform:SIMS   tree search that knows only the rules
+  perfect        never errs; small games such as tic-tac-toe only
+  RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
+                 what a run trained: a run folder (its newest checkpoint), a
+                 checkpoint or an exported file; searches 100 simulations an
+                 action unless SIMS says otherwise, in the run's own precision
+                 unless f32 or bf16 is named";
+
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
-#[command(version, after_help = "Start with: petteia train configs/tic-tac-toe.toml")]
+#[command(version, max_term_width = 80, after_help = "Start with: petteia train configs/tic-tac-toe.toml")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Colours: where a terminal shows them (and NO_COLOR is not set), always or never
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_possible_values = true)]
+    color: When,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Subcommand)]
@@ -47,6 +73,12 @@ enum Command {
 impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<()> {
+        let color = match self.color {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        };
+        color.write_global();
         match self.command {
             Command::Train(command) => command.run(),
             Command::Arena(command) => on_game(&command.game.clone(), command),
@@ -77,10 +109,18 @@ fn on_game(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
     with_game(&game.id, &game_settings(&game.set)?, job)?
 }
 
-/// Prints one line on standard output; a closed pipe is an error that `main` takes for success.
+/// Prints one line on standard output, with colours where they will be seen; a closed pipe is an error that `main` takes for success.
 fn print(line: impl std::fmt::Display) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = anstream::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
+}
+
+/// Refuses to write over what exists.
+fn refuse_existing(path: &Path) -> Result<()> {
+    match path.exists() {
+        true => Err(Error::Config(format!("{} exists: give another file with --out", path.display()))),
+        false => Ok(()),
+    }
 }
 
 /// burn asks the environment for its default device when it loads an optimizer, and panics at a backend
