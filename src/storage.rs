@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all, and their checksums.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -12,16 +12,19 @@ const TEMPORARY: &str = ".tmp-";
 
 /// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder. On an error nothing stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
+}
+
+/// [`write_whole`] of what `fill` writes, for contents that are better not held in memory.
+pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let temporary = temporary_beside(path)?;
-    let written = File::create(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path));
-    if let Err(error) = written {
+    let mut file = BufWriter::new(File::create(&temporary).map_err(Error::io(path))?);
+    let finish =
+        |file: BufWriter<File>| file.into_inner()?.sync_all().and_then(|()| fs::rename(&temporary, path));
+    let written = fill(&mut file).and_then(|()| finish(file).map_err(Error::io(path)));
+    if written.is_err() {
         let _ = fs::remove_file(&temporary);
-        return Err(Error::io(path)(error));
+        return written;
     }
     sync_folder(parent(path))
 }
@@ -97,6 +100,11 @@ mod tests {
         write_whole(&path, b"one").unwrap();
         write_whole(&path, b"two").unwrap();
         assert_eq!(read(&path).unwrap(), b"two");
+        let failed = stream_whole(&path, |file| {
+            file.write_all(b"half").unwrap();
+            Err(Error::Interrupted)
+        });
+        assert!(failed.is_err() && read(&path).unwrap() == b"two");
         let whole = folder.path().join("whole");
         let failed = write_folder_whole(&whole, |_| Err(Error::Interrupted));
         assert!(failed.is_err() && !whole.exists());

@@ -11,6 +11,7 @@ mod games;
 mod perft;
 mod play;
 mod progress;
+mod records;
 mod replay;
 mod train;
 
@@ -63,6 +64,7 @@ enum Command {
     Play(play::Play),
     Analyze(analyze::Analyze),
     Export(export::Export),
+    Records(records::Records),
     Games(games::Games),
     Perft(perft::Perft),
     Replay(replay::Replay),
@@ -85,6 +87,7 @@ impl Cli {
             Command::Play(command) => on_game(&command.game.clone(), command),
             Command::Analyze(command) => on_game(&command.game.clone(), command),
             Command::Export(command) => command.run(),
+            Command::Records(command) => command.run(),
             Command::Games(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Perft(command) => on_game(&command.game.clone(), command),
