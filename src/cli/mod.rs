@@ -8,6 +8,7 @@ mod board;
 mod check_game;
 mod export;
 mod games;
+mod inspect;
 mod perft;
 mod play;
 mod progress;
@@ -65,6 +66,7 @@ enum Command {
     Analyze(analyze::Analyze),
     Export(export::Export),
     Records(records::Records),
+    Inspect(inspect::Inspect),
     Games(games::Games),
     Perft(perft::Perft),
     Replay(replay::Replay),
@@ -88,6 +90,7 @@ impl Cli {
             Command::Analyze(command) => on_game(&command.game.clone(), command),
             Command::Export(command) => command.run(),
             Command::Records(command) => command.run(),
+            Command::Inspect(command) => command.run(),
             Command::Games(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Perft(command) => on_game(&command.game.clone(), command),
