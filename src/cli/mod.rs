@@ -6,9 +6,11 @@ mod arena;
 mod bench;
 mod board;
 mod check_game;
+mod completions;
 mod export;
 mod games;
 mod inspect;
+mod man;
 mod perft;
 mod play;
 mod progress;
@@ -72,6 +74,8 @@ enum Command {
     Replay(replay::Replay),
     CheckGame(check_game::CheckGame),
     Bench(bench::Bench),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Cli {
@@ -93,6 +97,8 @@ impl Cli {
             Command::Inspect(command) => command.run(),
             Command::Games(command) => command.run(),
             Command::Bench(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
             Command::Perft(command) => on_game(&command.game.clone(), command),
             Command::Replay(command) => on_game(&command.game.clone(), command),
             Command::CheckGame(command) => on_game(&command.game.clone(), command),
