@@ -11,6 +11,9 @@ use crate::export::{Format, export};
 
 /// Write a trained network as one file.
 #[derive(Args)]
+#[command(after_help = "\
+Example:
+  petteia export runs/phage --format safetensors --out phage.safetensors")]
 pub struct Export {
     /// Run folder (its newest checkpoint), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
@@ -18,7 +21,7 @@ pub struct Export {
     /// What to write
     #[arg(long, value_enum)]
     format: Format,
-    /// The file to write; it must not exist
+    /// The file to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }

@@ -44,11 +44,22 @@ Agents:
 
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
-#[command(version, max_term_width = 80, after_help = "Start with: petteia train configs/tic-tac-toe.toml")]
+#[command(
+    version,
+    max_term_width = 80,
+    after_help = "\
+First steps:
+  petteia games                                    what can be played
+  petteia play tic-tac-toe --opponent rollout:400  a game in the terminal
+  petteia train configs/tic-tac-toe.toml           an agent of your own, in seconds
+
+`petteia COMMAND --help` explains a command, with examples.
+Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Colours: where a terminal shows them (and NO_COLOR is not set), always or never
+    /// Colours: auto (on a terminal), always, never
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_possible_values = true)]
     color: When,
 }
@@ -63,15 +74,15 @@ enum When {
 #[derive(Subcommand)]
 enum Command {
     Train(train::Train),
-    Arena(arena::Arena),
     Play(play::Play),
+    Arena(arena::Arena),
     Analyze(analyze::Analyze),
     Export(export::Export),
     Records(records::Records),
     Inspect(inspect::Inspect),
     Games(games::Games),
-    Perft(perft::Perft),
     Replay(replay::Replay),
+    Perft(perft::Perft),
     CheckGame(check_game::CheckGame),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -112,8 +123,8 @@ struct GameArgs {
     /// Game id (see `petteia games`)
     #[arg(value_name = "GAME")]
     id: String,
-    /// One of the game's own options, may be repeated
-    #[arg(long = "set", value_name = "game.OPTION=VALUE")]
+    /// An option of the game, e.g. game.start=blocks; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
 

@@ -46,11 +46,11 @@ pub struct Play {
     /// Your side
     #[arg(long, value_enum, default_value_t = Side::First)]
     side: Side,
-    /// Start here instead of the initial position
+    /// Position to start from, instead of the game's own
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Seed of the opponent
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 

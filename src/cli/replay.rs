@@ -15,12 +15,20 @@ use crate::games::Job;
 /// Legal actions that an error names.
 const SHOWN_ACTIONS: usize = 8;
 
-/// Play actions from standard input; print one JSON object a position.
+/// Play actions from standard input and print every position.
 #[derive(Args)]
+#[command(after_help = "\
+Actions are separated by spaces or lines. Each position is one JSON object: ply,
+to_move, position, legal actions and outcome. An action that is not legal ends the
+command with an error that names it.
+
+Examples:
+  echo 'b2 a1 c3' | petteia replay tic-tac-toe --board
+  echo '4 4 3' | petteia replay connect-four")]
 pub struct Replay {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Start here instead of the initial position
+    /// Position to start from, instead of the game's own
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Draw each position instead of printing JSON

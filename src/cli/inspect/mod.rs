@@ -27,12 +27,13 @@ use crate::pipeline::SETTINGS;
 use crate::replay::store;
 
 /// Say what a file or folder is, and check that it is whole.
-///
-/// It knows run folders, generations of records in them, shards of records (also those set aside as damaged),
-/// checkpoints, exported networks, optimizer states, configs and metrics. Hashes are compared, games are played again
-/// by the rules, and networks are loaded. The exit code is 1 when something is wrong.
 #[derive(Args)]
 #[command(after_help = "\
+It knows run folders, generations of records in them, shards of records (also
+those set aside as damaged), checkpoints, exported networks, optimizer states,
+configs and metrics. Hashes are compared, games are played again by the rules, and
+networks are loaded. The exit code is 1 when something is wrong.
+
 Examples:
   petteia inspect runs/phage
   petteia inspect phage.safetensors --json")]
@@ -40,7 +41,7 @@ pub struct Inspect {
     /// Any file or folder that petteia wrote, or a config
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -18,10 +18,10 @@ use crate::replay::store::{self, Shards};
 use crate::storage;
 
 /// Look at the games that a run has recorded.
-///
-/// Without a command behind RUN the shards are listed.
 #[derive(Args)]
 #[command(after_help = "\
+Without a command behind RUN the shards are listed.
+
 Examples:
   petteia records runs/phage
   petteia records runs/phage show --generation 3 --game 17

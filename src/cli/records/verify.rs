@@ -10,9 +10,8 @@ use crate::games::Job;
 use crate::replay::store;
 
 /// Compare every checksum and play every game again by the rules.
-///
-/// Each damaged shard is named with the reason; the exit code is 1 if there is one.
 #[derive(Args)]
+#[command(after_help = "Each damaged shard is named with the reason; then the exit code is 1.")]
 pub struct Verify {}
 
 /// What was found.
