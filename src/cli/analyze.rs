@@ -15,9 +15,9 @@ use crate::random::{Purpose, stream};
 /// Say what an agent thinks of positions.
 #[derive(Args)]
 #[command(after_help = format!("\
-Reads one position a line from standard input and prints one JSON object a line:
-action, value (the expected result for the player to move, -1 to 1), visits by
-action, and the expected line of play. Blank lines are skipped; a line that is no
+Reads one position a line from standard input and prints one JSON object a line: \
+action, value (the expected result for the player to move, -1 to 1), visits by \
+action, and the expected line of play. Blank lines are skipped; a line that is no \
 position ends the command with an error that names it.
 
 {AGENTS}

@@ -18,9 +18,9 @@ const MAX_GAMES: usize = 1_000_000;
 #[command(after_help = format!("\
 {AGENTS}
 
-Each opening is played twice, with both colours; Elo and its bounds come from the
-scores of the pairs. A clean sweep has no upper bound: what is printed then is the
-largest difference that so many games can show. Random openings can decide a short
+Each opening is played twice, with both colours; Elo and its bounds come from the \
+scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
+largest difference that so many games can show. Random openings can decide a short \
 game: give --opening-plies 0 for tic-tac-toe.
 
 Examples:

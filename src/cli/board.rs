@@ -128,3 +128,69 @@ fn style_of(players: [&str; 2], player: Player) -> Style {
     };
     Style::new().bold().fg_color(Some(color.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::game::GameOptions;
+    use crate::games::{Job, ids, with_game};
+    use crate::random::{Purpose, choose, stream};
+
+    /// Text without its escape sequences.
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    /// Plays a random game to its end and shows `see` each position with the squares of the last action.
+    struct Random<F>(F);
+
+    impl<F: FnMut(Vec<String>, usize)> Job for Random<F> {
+        type Output = Result<()>;
+        fn run<G: Game>(mut self, game: G, _options: GameOptions) -> Result<()> {
+            let (mut state, mut marks) = (game.initial(), Marks::default());
+            let mut random = stream(1, Purpose::Agent, &[]);
+            for _ in 0..60 {
+                let drawings = [None, Some(20), Some(80)].map(|width| drawn(&game, &state, &marks, width));
+                (self.0)(drawings.to_vec(), marks.last.len());
+                let legal = game.legal(&state);
+                if legal.is_empty() {
+                    break;
+                }
+                let action = choose(&mut random, &legal);
+                marks.last = game.touched(&state, action);
+                game.play(&mut state, action);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn every_game_is_drawn_wide_and_narrow_in_two_colours() {
+        for id in ids() {
+            let mut styles = Vec::new();
+            let see = |drawings: Vec<String>, marked: usize| {
+                let [free, narrow, wide] = &drawings[..] else { panic!("three drawings") };
+                assert_eq!(plain(free).matches('[').count(), marked, "{free}");
+                let longest =
+                    |text: &str| plain(text).lines().map(|line| line.chars().count()).max().unwrap();
+                assert!(longest(narrow) <= 20 && longest(wide) <= 80, "{id}:\n{narrow}\n{wide}");
+                let bold = free.split("\u{1b}[1m\u{1b}[").skip(1).map(|rest| rest[..2].to_string());
+                styles.extend(bold.filter(|code| code != "7m"));
+            };
+            with_game(&id, &Default::default(), Random(see)).unwrap().unwrap();
+            styles.sort();
+            styles.dedup();
+            assert_eq!(styles.len(), 2, "{id}: {styles:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_wrapped_between_actions() {
+        assert_eq!(wrapped("your actions: a1-b2 c3-d4", Some(20)), "your actions: a1-b2\n  c3-d4");
+        assert_eq!(wrapped("your actions: a1-b2 c3-d4", None), "your actions: a1-b2 c3-d4");
+        // colours take no room
+        let painted = painted("b2-b3", ACCENT);
+        assert_eq!(plain(&wrapped(&format!("hint {painted} (+0.5)"), Some(17))), "hint b2-b3 (+0.5)");
+    }
+}

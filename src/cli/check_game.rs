@@ -11,7 +11,7 @@ use crate::games::Job;
 /// Check the rules of a game in random games.
 #[derive(Args)]
 #[command(after_help = "\
-Checked are the order and range of actions, texts both ways, planes, symmetries,
+Checked are the order and range of actions, texts both ways, planes, symmetries, \
 keys, and that every game ends: what the rest of the program relies on.
 
 Example:

@@ -6,7 +6,7 @@ use clap_complete::{Shell, generate};
 use super::Cli;
 use crate::error::{Error, Result};
 
-/// Print the completions of a shell, to be put where it looks for them.
+/// Print completions for a shell.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -51,7 +51,7 @@ Agents:
 First steps:
   petteia games                                    what can be played
   petteia play tic-tac-toe --opponent rollout:400  a game in the terminal
-  petteia train configs/tic-tac-toe.toml           an agent of your own, in seconds
+  petteia train configs/tic-tac-toe.toml           an agent of your own
 
 `petteia COMMAND --help` explains a command, with examples.
 Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
@@ -59,8 +59,9 @@ Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Colours: auto (on a terminal), always, never
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_possible_values = true)]
+    /// Colours: auto (the default), always, never
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     color: When,
 }
 

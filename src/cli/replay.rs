@@ -18,8 +18,8 @@ const SHOWN_ACTIONS: usize = 8;
 /// Play actions from standard input and print every position.
 #[derive(Args)]
 #[command(after_help = "\
-Actions are separated by spaces or lines. Each position is one JSON object: ply,
-to_move, position, legal actions and outcome. An action that is not legal ends the
+Actions are separated by spaces or lines. Each position is one JSON object: ply, \
+to_move, position, legal actions and outcome. An action that is not legal ends the \
 command with an error that names it.
 
 Examples:

@@ -17,8 +17,8 @@ use crate::storage;
 /// Train an agent by self-play, or go on with a run.
 #[derive(Args)]
 #[command(after_help = "\
-Settings that the config does not name have defaults; the resolved ones stand in
-the run's config.toml. Ctrl-C saves and exits 0; the same command goes on, and
+Settings that the config does not name have defaults; the resolved ones stand in \
+the run's config.toml. Ctrl-C saves and exits 0; the same command goes on, and \
 ends with the same games and weights as a run that was left alone.
 
 Examples:

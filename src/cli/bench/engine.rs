@@ -24,7 +24,7 @@ const SEED: u64 = 1;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "What is measured")]
 pub struct Engine {
-    /// Game id (see `petteia games`)
+    /// Game id
     #[arg(long, value_name = "ID", default_value = "connect-four")]
     game: String,
     /// An option of the game, e.g. game.start=blocks; may be repeated

@@ -22,7 +22,7 @@ const SAVED: usize = 64;
 /// Measure the network's forward pass.
 #[derive(Args)]
 #[command(after_help = "\
-Measured are the forward pass alone, and together with encoding and the softmax
+Measured are the forward pass alone, and together with encoding and the softmax \
 over legal actions. Each thread has an evaluator of its own.")]
 pub struct Net {
     #[command(flatten)]

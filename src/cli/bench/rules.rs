@@ -22,11 +22,11 @@ const POSITIONS: usize = 1000;
 /// Measure the rules of games, on one thread.
 #[derive(Args)]
 #[command(after_help = "\
-Measured are random playouts, perft with the last ply counted and with every leaf
-played (both from the initial position), and the encoding of positions of random
-games. perft goes to the first depth with two million leaves, or to that with the
-most. Shown are the median, minimum and maximum of the repetitions by the clock,
-and the median by CPU time; with --json, wall and cpu are [minimum, median,
+Measured are random playouts, perft with the last ply counted and with every leaf \
+played (both from the initial position), and the encoding of positions of random \
+games. perft goes to the first depth with two million leaves, or to that with the \
+most. Shown are the median, minimum and maximum of the repetitions by the clock, \
+and the median by CPU time; with --json, wall and cpu are [minimum, median, \
 maximum] in units a second.")]
 pub struct Rules {
     /// Game id (see `petteia games`) [default: all of them]

@@ -23,7 +23,7 @@ const POSITIONS: usize = 4096;
 /// Measure training steps.
 #[derive(Args)]
 #[command(after_help = "\
-A step is a batch drawn from the window, forward, backward and optimizer. The
+A step is a batch drawn from the window, forward, backward and optimizer. The \
 positions are of random games, with random targets.")]
 pub struct Train {
     #[command(flatten)]

@@ -29,9 +29,9 @@ use crate::replay::store;
 /// Say what a file or folder is, and check that it is whole.
 #[derive(Args)]
 #[command(after_help = "\
-It knows run folders, generations of records in them, shards of records (also
-those set aside as damaged), checkpoints, exported networks, optimizer states,
-configs and metrics. Hashes are compared, games are played again by the rules, and
+It knows run folders, generations of records in them, shards of records (also \
+those set aside as damaged), checkpoints, exported networks, optimizer states, \
+configs and metrics. Hashes are compared, games are played again by the rules, and \
 networks are loaded. The exit code is 1 when something is wrong.
 
 Examples:

@@ -32,14 +32,14 @@ Formats:
          generation, game, ply   numbers; plies and games count from 0
          to_move                 first or second
          position, action        in the game's notation
-         value, win, draw, loss  what the search thought, for the player to move
-         visits                  ACTION:COUNT, the most visited first, with spaces
-                                 between; empty when the ply is not trained on
+         value, win, draw, loss  the search's result for the player to move
+         visits                  ACTION:COUNT, spaces between, most visited first;
+                                 empty when the ply is not trained on
          weight                  how often training draws it, 1 for the usual
          outcome                 first, second or draw
          evaluator               what evaluated the positions of the game
 
-For text and csv every game is played again by the rules. A damaged shard ends the
+For text and csv every game is played again by the rules. A damaged shard ends the \
 command with its name; `verify` names all of them.")]
 pub struct Convert {
     /// What to write, see below

@@ -16,7 +16,7 @@ use crate::replay::store;
 /// List the shards (the default).
 #[derive(Args, Default)]
 #[command(after_help = "\
-Each shard's checksum is compared; `verify` also plays the games again. Plies are
+Each shard's checksum is compared; `verify` also plays the games again. Plies are \
 all actions, positions those of them that are trained on.")]
 pub struct List {
     /// One JSON object a shard
