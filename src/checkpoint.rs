@@ -25,9 +25,11 @@ use crate::train::Trainer;
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 const FOLDER: &str = "checkpoints";
-const MANIFEST: &str = "manifest.json";
+/// What a checkpoint is, in its folder.
+pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
-const OPTIMIZER: &str = "optimizer.bin";
+/// The optimizer's state, in a checkpoint's folder.
+pub const OPTIMIZER: &str = "optimizer.bin";
 /// The part of the weights file behind its header, which an export carries unchanged.
 pub(crate) const TENSORS: &str = "tensors";
 
@@ -99,17 +101,24 @@ pub fn save(
     Ok(Checkpoint { path, manifest })
 }
 
-/// The newest checkpoint of a run, if it has any.
-pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
+/// The folders of a run's checkpoints, oldest first.
+pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     let folder = run.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(&folder)(error)),
     };
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix("generation-")?.parse::<usize>().ok();
     let numbered = entries.flatten().filter_map(|entry| Some((number(&entry.path())?, entry.path())));
-    numbered.max().map(|(_, path)| Checkpoint::open_folder(&path)).transpose()
+    let mut numbered: Vec<(usize, PathBuf)> = numbered.collect();
+    numbered.sort();
+    Ok(numbered.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The newest checkpoint of a run, if it has any.
+pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
+    list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
 }
 
 /// Removes what an interrupted [`save`] left.

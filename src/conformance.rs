@@ -286,6 +286,10 @@ impl<G: Game> Checker<'_, G> {
             let cells: Vec<usize> = view.cells.iter().map(Vec::len).collect();
             format!("the view has {rows} row labels and {columns} column labels, but rows of {cells:?} cells")
         })?;
+        let [first, second] = view.pieces;
+        require(!first.chars().any(|letter| second.contains(letter)), || {
+            format!("the view has a letter for pieces of both players: `{first}`, `{second}`")
+        })?;
         for &action in &position.legal {
             for (row, column) in self.game.touched(&position.state, action) {
                 require(row < rows && column < columns, || {

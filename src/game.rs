@@ -183,6 +183,9 @@ pub struct BoardView {
     pub rows: Vec<String>,
     /// One short text a square, `[rows][columns]`.
     pub cells: Vec<Vec<String>>,
+    /// Which of these texts, all of one letter, are pieces: the first player's and the second's. Where players
+    /// take their colours later, the pieces of the two colours.
+    pub pieces: [&'static str; 2],
     /// What the board does not show (reserves, moves left), or empty.
     pub note: String,
 }
@@ -193,6 +196,7 @@ impl BoardView {
     pub fn of_squares(
         height: usize,
         width: usize,
+        pieces: [&'static str; 2],
         cell: impl Fn(usize) -> String,
         note: String,
     ) -> BoardView {
@@ -201,8 +205,16 @@ impl BoardView {
             columns: file_labels(width),
             rows: rank_labels(height),
             cells: (0..height).rev().map(row).collect(),
+            pieces,
             note,
         }
+    }
+
+    /// Whose piece stands at (`row`, `column`), if any does.
+    pub fn owner(&self, row: usize, column: usize) -> Option<Player> {
+        let cell = self.cells[row][column].as_str();
+        let has = |player: &Player| !cell.is_empty() && self.pieces[player.index()].contains(cell);
+        [Player::First, Player::Second].into_iter().find(has)
     }
 
     /// Row and column of a square of such a board.
@@ -222,6 +234,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     const TITLE: &'static str;
     /// Who made the game.
     const AUTHOR: &'static str;
+    /// The rules in a few sentences and how actions are written, for whoever sits down to play.
+    const SUMMARY: &'static str = "";
     /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
     /// The switches that [`Game::new`] knows: name, and what it does with its default.

@@ -12,8 +12,9 @@ fn main() -> ExitCode {
         // whoever read our output has had enough
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
+            let style = anstyle::AnsiColor::Red.on_default().bold();
             // nobody may be left to read it
-            let _ = writeln!(std::io::stderr(), "error: {error}");
+            let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {error}");
             ExitCode::from(error.exit_code())
         }
     }

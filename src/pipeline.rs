@@ -33,6 +33,10 @@ use crate::train::Trainer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
 
+/// The resolved settings, in the run folder.
+pub const SETTINGS: &str = "config.toml";
+/// One JSON object a line, in the run folder.
+pub const METRICS: &str = "metrics.jsonl";
 /// Training lines in `metrics.jsonl` a generation, about.
 const LOSS_LINES: usize = 20;
 
@@ -148,7 +152,7 @@ pub fn train<G: Game>(
 
 /// Makes or checks the run folder and takes its lock, which lasts as long as the file returned.
 fn open_folder(config: &Config, folder: &Path) -> Result<File> {
-    let settings = folder.join("config.toml");
+    let settings = folder.join(SETTINGS);
     check_settings(config, folder, &settings)?;
     fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let path = folder.join("lock");
@@ -428,7 +432,7 @@ struct Metrics {
 impl Metrics {
     /// Opens the file and drops what belongs to generations after `done`, which will be done again.
     fn open(folder: &Path, done: usize) -> Result<Metrics> {
-        let path = folder.join("metrics.jsonl");
+        let path = folder.join(METRICS);
         let mut lines = Vec::new();
         if path.exists() {
             let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all, and their checksums.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -12,40 +12,30 @@ const TEMPORARY: &str = ".tmp-";
 
 /// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder. On an error nothing stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_prepared(path, bytes, |_| Ok(()))
+    stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
 }
 
 /// [`write_whole`] of a file that can be run as a program, by all who can read it.
 pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_prepared(path, bytes, |file| {
-        // elsewhere a file's name says whether it is a program
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = file.metadata()?.permissions().mode();
-            file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))?;
-        }
-        let _ = file;
-        Ok(())
+    fill_whole(path, |file| {
+        file.write_all(bytes).and_then(|()| permit_to_run(file.get_ref())).map_err(Error::io(path))
     })
 }
 
-fn write_prepared(
-    path: &Path,
-    bytes: &[u8],
-    prepare: impl FnOnce(&File) -> std::io::Result<()>,
-) -> Result<()> {
+/// [`write_whole`] of what `fill` writes, for contents that are better not held in memory.
+pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    fill_whole(path, |file| fill(file))
+}
+
+fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     let temporary = temporary_beside(path)?;
-    let written = File::create(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            prepare(&file)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path));
-    if let Err(error) = written {
+    let mut file = BufWriter::new(File::create(&temporary).map_err(Error::io(path))?);
+    let finish =
+        |file: BufWriter<File>| file.into_inner()?.sync_all().and_then(|()| fs::rename(&temporary, path));
+    let written = fill(&mut file).and_then(|()| finish(file).map_err(Error::io(path)));
+    if written.is_err() {
         let _ = fs::remove_file(&temporary);
-        return Err(Error::io(path)(error));
+        return written;
     }
     sync_folder(parent(path))
 }
@@ -92,6 +82,19 @@ pub fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY)
 }
 
+#[cfg(unix)]
+fn permit_to_run(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = file.metadata()?.permissions().mode();
+    file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
+}
+
+/// Elsewhere a file's name says whether it is a program.
+#[cfg(not(unix))]
+fn permit_to_run(_file: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
 fn temporary_beside(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.ok_or_else(|| Error::Config(format!("`{}` is no name of a file", path.display())))?;
@@ -121,6 +124,11 @@ mod tests {
         write_whole(&path, b"one").unwrap();
         write_whole(&path, b"two").unwrap();
         assert_eq!(read(&path).unwrap(), b"two");
+        let failed = stream_whole(&path, |file| {
+            file.write_all(b"half").unwrap();
+            Err(Error::Interrupted)
+        });
+        assert!(failed.is_err() && read(&path).unwrap() == b"two");
         let whole = folder.path().join("whole");
         let failed = write_folder_whole(&whole, |_| Err(Error::Interrupted));
         assert!(failed.is_err() && !whole.exists());

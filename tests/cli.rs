@@ -1,53 +1,15 @@
 //! The commands as a user runs them: output, errors, exit codes, and what a killed run leaves.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-fn petteia(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // the program may end without reading all of it
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
+#[path = "support/command.rs"]
+mod command;
 
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn json_lines(output: &Output) -> Vec<Value> {
-    out(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn succeeds(arguments: &[&str], input: &str) -> Output {
-    let output = petteia(arguments, input);
-    assert!(output.status.success(), "{arguments:?}: {}", err(&output));
-    output
-}
-
-/// Fails with this exit code and an error that has all these parts.
-fn fails(arguments: &[&str], code: i32, parts: &[&str]) {
-    let output = petteia(arguments, "");
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));
-    for part in parts {
-        assert!(err(&output).contains(part), "{arguments:?}: no `{part}` in: {}", err(&output));
-    }
-    assert!(!err(&output).contains("panicked"));
-}
+use command::{err, fails, json_lines, out, petteia, succeeds};
 
 #[test]
 fn games_lists_the_registry() {

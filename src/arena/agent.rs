@@ -168,6 +168,11 @@ impl<G: Game> Contestant<G> {
         }
     }
 
+    /// What knows the truth of a position; `None` for agents that do not.
+    pub fn solver(&self) -> Option<Solver<G>> {
+        matches!(self.kind, Kind::Perfect).then(|| Solver::new(self.game.clone()))
+    }
+
     /// The searching agent for one game; `None` for agents that do not search.
     pub fn searcher(&self, random: Random) -> Option<SearchAgent<G>> {
         let (evaluator, simulations): (Box<dyn Evaluator<G>>, usize) = match &self.kind {

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{GameArgs, print};
+use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Analysis, Contestant};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
@@ -13,24 +13,34 @@ use crate::game::{Action, Game, GameOptions, identity};
 use crate::games::Job;
 use crate::random::{Purpose, stream};
 
-/// Read one position a line from standard input; print one JSON object a line.
+/// Say what an agent thinks of positions.
 #[derive(Args)]
-#[command(
-    after_help = "value is the expected result for the player to move, -1 to 1; visits and priors (the network's\n\
-    probabilities) are by action. --planes adds `planes`, nested [planes][height][width] and seen by the player\n\
-    to move, `legal_actions`, ascending policy indices, and `legal_action_texts` in the same order: what an\n\
-    exported network is asked with. When the game is over, planes is null and the lists are empty.\n\
-    Blank lines are skipped; a line that is no position ends the command with an error that names it."
-)]
+#[command(after_help = format!("\
+Reads one position a line from standard input and prints one JSON object a line: \
+action, value (the expected result for the player to move, -1 to 1), visits and \
+priors (the network's probabilities) by action, and the expected line of play. \
+Blank lines are skipped; a line that is no position ends the command with an \
+error that names it.
+
+--planes adds planes, nested [planes][height][width] and seen by the player to \
+move, legal_actions, ascending policy indices, and legal_action_texts in the same \
+order: what an exported network is asked with. When the game is over, planes is \
+null and the lists are empty.
+
+{AGENTS}
+(random and perfect do not search, so they have nothing to say here)
+
+Examples:
+  echo 'X.X/.O./O.. X' | petteia analyze tic-tac-toe --agent rollout:400
+  petteia analyze phage --agent runs/phage:800 < positions.txt"))]
 pub struct Analyze {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
-    #[arg(long)]
+    /// The agent, see below
+    #[arg(long, value_name = "AGENT")]
     agent: String,
     /// Seed of rollouts
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Also print each position as a network's input, and its legal actions
     #[arg(long)]

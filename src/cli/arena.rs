@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::progress::verdict;
-use super::{GameArgs, catch_interrupts, interrupted, print, use_threads};
+use super::{AGENTS, GameArgs, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, MatchResult, play_match};
 use crate::error::{Error, Result};
@@ -13,38 +13,41 @@ use crate::games::Job;
 
 const MAX_GAMES: usize = 1_000_000;
 
-/// Play paired games between two agents.
+/// Play a match between two agents: which is stronger?
 #[derive(Args)]
-#[command(
-    after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]\n\
-    (an exported file serves as well; without SIMS it searches 100 simulations)\n\
-    Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.\n\
-    A clean sweep has no upper bound: what is printed then is the largest difference that so many games can show.\n\
-    Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe."
-)]
+#[command(after_help = format!("\
+{AGENTS}
+
+Each opening is played twice, with both colours; Elo and its bounds come from the \
+scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
+largest difference that so many games can show. Random openings can decide a short \
+game: give --opening-plies 0 for tic-tac-toe.
+
+Examples:
+  petteia arena phage runs/phage:100 rollout:400 --games 200
+  petteia arena tic-tac-toe runs/tic-tac-toe perfect --opening-plies 0"))]
 pub struct Arena {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent whose results are counted
+    /// The agent whose results are counted, see below
     #[arg(value_name = "AGENT")]
     first: String,
     /// Its opponent
     #[arg(value_name = "AGENT")]
     second: String,
     /// Games, an even number
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
     /// Seed of openings and agents
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Random actions that begin each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     opening_plies: usize,
-    /// Worker threads [default: all cores]; the result does not depend on it
+    /// Worker threads, which change no result [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -8,17 +8,22 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions};
 use crate::games::Job;
 
-/// Check a game against the contract of games, over random games.
+/// Check the rules of a game in random games.
 #[derive(Args)]
+#[command(after_help = "\
+Checked are the order and range of actions, texts both ways, planes, symmetries, \
+keys, and that every game ends: what the rest of the program relies on.
+
+Example:
+  petteia check-game phage --games 1000")]
 pub struct CheckGame {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// Random games
-    #[arg(long, default_value_t = 200)]
+    /// Random games to play
+    #[arg(long, value_name = "N", default_value_t = 200)]
     games: usize,
     /// Seed of the random games
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 

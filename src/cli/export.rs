@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::print;
+use super::{print, refuse_existing};
 use crate::checkpoint::Checkpoint;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::export::{Format, export};
 
 /// Write a trained network as one file.
 #[derive(Args)]
+#[command(after_help = "\
+Example:
+  petteia export runs/phage --format safetensors --out phage.safetensors")]
 pub struct Export {
     /// Run folder (its newest checkpoint), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
@@ -18,7 +21,7 @@ pub struct Export {
     /// What to write
     #[arg(long, value_enum)]
     format: Format,
-    /// The file to write; it must not exist
+    /// The file to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -26,12 +29,7 @@ pub struct Export {
 impl Export {
     /// Writes the file.
     pub fn run(self) -> Result<()> {
-        if self.out.exists() {
-            return Err(Error::Config(format!(
-                "{} exists: give another file with --out",
-                self.out.display()
-            )));
-        }
+        refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source)?;
         let size = export(&checkpoint, self.format, &self.out)?;
         let manifest = &checkpoint.manifest;

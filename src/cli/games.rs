@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::game::{Game, GameOptions};
 use crate::games::{Job, ids, with_game};
 
-/// List the games.
+/// List the games, their sizes and their options.
 #[derive(Args)]
 pub struct Games {
-    /// One JSON array of objects instead of a table
+    /// Print one JSON array of objects instead of a table
     #[arg(long)]
     json: bool,
 }

@@ -4,22 +4,29 @@
 mod analyze;
 mod arena;
 mod bench;
+mod board;
 mod bot;
 mod check_game;
+mod completions;
 mod converse;
 mod engine;
 mod export;
 mod games;
+mod inspect;
+mod man;
 mod perft;
 mod play;
 mod progress;
+mod records;
 mod replay;
 mod train;
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Args, Parser, Subcommand};
+use anstream::ColorChoice;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::attachment;
 use crate::config::game_settings;
@@ -34,32 +41,77 @@ pub fn run() -> Result<()> {
     }
 }
 
+/// What an agent can be, for the help of the commands that ask for one.
+const AGENTS: &str = "\
+Agents:
+  random         any action
+  rollout:SIMS   tree search with random playouts, e.g. rollout:400
+  uniform:SIMS   tree search that knows only the rules
+  perfect        never errs; small games such as tic-tac-toe only
+  RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
+                 what a run trained: a run folder (its newest checkpoint), a
+                 checkpoint or an exported file; searches 100 simulations an
+                 action unless SIMS says otherwise, in the run's own precision
+                 unless f32 or bf16 is named";
+
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
-#[command(version, after_help = "Start with: petteia train configs/tic-tac-toe.toml")]
+#[command(
+    version,
+    max_term_width = 80,
+    after_help = "\
+First steps:
+  petteia games                                    what can be played
+  petteia play tic-tac-toe --opponent rollout:400  a game in the terminal
+  petteia train configs/tic-tac-toe.toml           an agent of your own
+
+`petteia COMMAND --help` explains a command, with examples.
+Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Colours: auto (the default), always, never
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    color: When,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Subcommand)]
 enum Command {
     Train(train::Train),
-    Arena(arena::Arena),
     Play(play::Play),
+    Arena(arena::Arena),
     Analyze(analyze::Analyze),
     Engine(engine::EngineCommand),
     Export(export::Export),
+    Records(records::Records),
+    Inspect(inspect::Inspect),
     Games(games::Games),
-    Perft(perft::Perft),
     Replay(replay::Replay),
+    Perft(perft::Perft),
     CheckGame(check_game::CheckGame),
     Bench(bench::Bench),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<()> {
+        let color = match self.color {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        };
+        color.write_global();
         match self.command {
             Command::Train(command) => command.run(),
             Command::Arena(command) => on_game(&command.game.clone(), command),
@@ -67,8 +119,12 @@ impl Cli {
             Command::Analyze(command) => on_game(&command.game.clone(), command),
             Command::Engine(command) => on_game(&command.game.clone(), command),
             Command::Export(command) => command.run(),
+            Command::Records(command) => command.run(),
+            Command::Inspect(command) => command.run(),
             Command::Games(command) => command.run(),
             Command::Bench(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
             Command::Perft(command) => on_game(&command.game.clone(), command),
             Command::Replay(command) => on_game(&command.game.clone(), command),
             Command::CheckGame(command) => on_game(&command.game.clone(), command),
@@ -82,8 +138,8 @@ struct GameArgs {
     /// Game id (see `petteia games`)
     #[arg(value_name = "GAME")]
     id: String,
-    /// One of the game's own options, may be repeated
-    #[arg(long = "set", value_name = "game.OPTION=VALUE")]
+    /// An option of the game, e.g. game.start=blocks; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
 
@@ -91,10 +147,18 @@ fn on_game(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
     with_game(&game.id, &game_settings(&game.set)?, job)?
 }
 
-/// Prints one line on standard output; a closed pipe is an error that `main` takes for success.
+/// Prints one line on standard output, with colours where they will be seen; a closed pipe is an error that `main` takes for success.
 fn print(line: impl std::fmt::Display) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = anstream::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
+}
+
+/// Refuses to write over what exists.
+fn refuse_existing(path: &Path) -> Result<()> {
+    match path.exists() {
+        true => Err(Error::Config(format!("{} exists: give another file with --out", path.display()))),
+        false => Ok(()),
+    }
 }
 
 /// burn asks the environment for its default device when it loads an optimizer, and panics at a backend

@@ -10,22 +10,25 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, id_of, perft};
 use crate::games::Job;
 
-/// Count the action sequences of exactly N actions.
+/// Count action sequences, to compare rules with another program.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  petteia perft phage --depth 5
+  petteia perft tic-tac-toe --depth 3 --divide --position 'X../.../... O'")]
 pub struct Perft {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// Length of the sequences
+    /// Actions in a sequence
     #[arg(long, value_name = "N")]
     depth: usize,
-    /// Start here instead of the initial position
+    /// Position to start from, instead of the game's own
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Also print the count behind each first action
     #[arg(long)]
     divide: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

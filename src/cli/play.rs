@@ -1,38 +1,56 @@
 //! `petteia play`: a person against an agent, in the terminal.
 
+use std::cmp::Reverse;
 use std::io::BufRead;
 
 use clap::{Args, ValueEnum};
 
 use super::analyze::line_text;
-use super::{GameArgs, print};
+use super::board::{ACCENT, Marks, drawn, painted, paragraph, player_text, terminal_width, wrapped};
+use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::perfect::Solver;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameOptions, Outcome, Player, identity};
 use crate::games::Job;
-use crate::random::{Purpose, stream};
+use crate::random::{Purpose, Random, stream};
 
-const HELP: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
+const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
+const HELP: &str = "  legal   list all your actions
+  hint    what the opponent would play in your place
+  undo    take back your last action and what came after it
+  board   draw the board again
+  help    the rules in short and these commands
+  quit    leave";
 /// Legal actions shown without being asked.
 const SHOWN_ACTIONS: usize = 12;
+/// Actions that a hint shows with their visits.
+const SHOWN_VISITS: usize = 5;
+/// Actions that `help` gives as examples.
+const EXAMPLES: usize = 6;
 
-/// Play against an agent.
+/// Play against an agent in the terminal.
 #[derive(Args)]
+#[command(after_help = format!(
+    "{AGENTS}\n\n\
+    Examples:\n  \
+      petteia play tic-tac-toe --opponent perfect\n  \
+      petteia play phage --opponent runs/phage:200 --side second"
+))]
 pub struct Play {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// random, perfect, rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
+    /// The agent to play against, see below
     #[arg(long, value_name = "AGENT")]
     opponent: String,
     /// Your side
     #[arg(long, value_enum, default_value_t = Side::First)]
     side: Side,
-    /// Start here instead of the initial position
+    /// Position to start from, instead of the game's own
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Seed of the opponent
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 
@@ -74,33 +92,30 @@ impl Job for Play {
             start,
             actions: Vec::new(),
         };
-        print(format_args!(
-            "{}, by {}. You are {}. {HELP}",
-            G::TITLE,
-            G::AUTHOR,
-            game.players()[person.index()]
-        ))?;
+        say(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(&game, person)))?;
+        say_rules::<G>()?;
+        say(COMMANDS)?;
         table.play()
     }
 }
 
 impl<G: Game> Table<'_, G> {
     fn play(&mut self) -> Result<()> {
-        self.show_board()?;
+        self.show_board(Vec::new())?;
         loop {
             let state = self.state();
             if let Some(outcome) = self.game.outcome(&state) {
-                print(result_text(self.game, outcome))?;
-                print("undo to take back, quit to leave")?;
+                say(&result_text(self.game, outcome))?;
+                say("undo to take back, quit to leave")?;
             } else if self.game.to_move(&state) != self.person {
                 let action = self.opponent(&state)?;
-                print(format_args!(
+                say(&format!(
                     "{} plays {}",
-                    player(self.game, self.person.other()),
+                    player_text(self.game, self.person.other()),
                     self.game.action_text(&state, action)
                 ))?;
                 self.actions.push(action);
-                self.show_board()?;
+                self.show_board(Vec::new())?;
                 continue;
             } else {
                 self.show_legal(&state, SHOWN_ACTIONS)?;
@@ -120,8 +135,8 @@ impl<G: Game> Table<'_, G> {
         match line.trim() {
             "" => {}
             "quit" | "exit" => return Ok(false),
-            "help" | "?" => print(HELP)?,
-            "board" => self.show_board()?,
+            "help" | "?" => self.help(state)?,
+            "board" => self.show_board(Vec::new())?,
             "legal" => self.show_legal(state, usize::MAX)?,
             "undo" => self.undo()?,
             "hint" => self.hint(state)?,
@@ -132,10 +147,10 @@ impl<G: Game> Table<'_, G> {
             {
                 Some(action) => {
                     self.actions.push(action);
-                    self.show_board()?;
+                    self.show_board(Vec::new())?;
                 }
-                None if self.game.outcome(state).is_some() => print("the game is over: undo or quit")?,
-                None => print(format_args!("`{text}` is not legal here. {HELP}"))?,
+                None if self.game.outcome(state).is_some() => say("the game is over: undo or quit")?,
+                None => say(&format!("`{text}` is not legal here. {COMMANDS}"))?,
             },
         }
         Ok(true)
@@ -157,7 +172,7 @@ impl<G: Game> Table<'_, G> {
         self.contestant.agent(self.stream()).choose(state)
     }
 
-    fn stream(&self) -> crate::random::Random {
+    fn stream(&self) -> Random {
         stream(self.seed, Purpose::Agent, &[self.actions.len() as u64])
     }
 
@@ -168,38 +183,68 @@ impl<G: Game> Table<'_, G> {
             .find(|&ply| self.game.to_move(&self.state_before(ply)) == self.person);
         match mine {
             Some(ply) => {
-                print(format_args!("taken back to ply {ply}"))?;
+                say(&format!("taken back to ply {ply}"))?;
                 self.actions.truncate(ply);
             }
-            None => return print("there is nothing to take back"),
+            None => return say("there is nothing to take back"),
         }
-        self.show_board()
+        self.show_board(Vec::new())
     }
 
+    /// The rules, how actions are written, and the commands.
+    fn help(&self, state: &G::State) -> Result<()> {
+        say_rules::<G>()?;
+        let legal = self.game.legal(state).into_iter().map(|action| self.game.action_text(state, action));
+        let examples = one_of_each_form(legal).join(", ");
+        if !examples.is_empty() {
+            say(&format!("Type an action to play it, here for example: {}", painted(examples, ACCENT)))?;
+        }
+        print(HELP)
+    }
+
+    /// What the opponent would play in the person's place, in words and on the board.
     fn hint(&self, state: &G::State) -> Result<()> {
         if self.game.outcome(state).is_some() {
-            return print("the game is over");
+            return say("the game is over");
         }
-        let Some(mut agent) = self.contestant.searcher(self.stream()) else {
-            return print("this opponent does not search, so it has no hint");
+        let (action, why) = match (self.contestant.searcher(self.stream()), self.contestant.solver()) {
+            (Some(mut agent), _) => {
+                let analysis = agent.analyze(state);
+                let mut visits = analysis.visits;
+                visits.retain(|(_, visits)| *visits > 0);
+                visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
+                let shown = visits.iter().take(SHOWN_VISITS);
+                let shown: Vec<String> = shown
+                    .map(|&(action, n)| format!("{} {n}", self.game.action_text(state, action)))
+                    .collect();
+                let line = line_text(self.game, state, &analysis.principal_variation).join(" ");
+                let visits = shown.join(", ");
+                (
+                    analysis.action,
+                    format!("value {:+.2} for you; visits: {visits}; line: {line}", analysis.value),
+                )
+            }
+            (None, Some(solver)) => self.truth(state, solver)?,
+            (None, None) => return say("this opponent does not search, so it has no hint"),
         };
-        let analysis = agent.analyze(state);
-        let mut visits = analysis.visits;
-        visits.retain(|(_, visits)| *visits > 0);
-        visits
-            .sort_by_key(|&(action, visits)| (action != analysis.action, std::cmp::Reverse(visits), action));
-        let shown: Vec<String> = visits
-            .iter()
-            .take(5)
-            .map(|&(action, visits)| format!("{} {visits}", self.game.action_text(state, action)))
-            .collect();
-        print(format_args!(
-            "hint: {} (value {:+.2} for you; visits: {}; line: {})",
-            self.game.action_text(state, analysis.action),
-            analysis.value,
-            shown.join(", "),
-            line_text(self.game, state, &analysis.principal_variation).join(" ")
-        ))
+        let text = painted(self.game.action_text(state, action), ACCENT);
+        self.show_board(self.game.touched(state, action))?;
+        say(&format!("hint: {text} ({why})"))
+    }
+
+    /// A best action and what it leads to.
+    fn truth(&self, state: &G::State, mut solver: Solver<G>) -> Result<(Action, String)> {
+        let best = solver.best_actions(state)?;
+        let result = match solver.solve(state)?.value_for(self.person) {
+            1.0 => "you win",
+            -1.0 => "you lose",
+            _ => "a draw",
+        };
+        let others: Vec<String> =
+            best[1..].iter().map(|&action| self.game.action_text(state, action)).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!("; as good: {}", others.join(" ")) };
+        Ok((best[0], format!("{result} if nobody errs from here{others}")))
     }
 
     fn show_legal(&self, state: &G::State, most: usize) -> Result<()> {
@@ -207,41 +252,58 @@ impl<G: Game> Table<'_, G> {
         let texts: Vec<String> = legal.iter().take(most).map(|a| self.game.action_text(state, *a)).collect();
         let more =
             if legal.len() > most { format!(" ... ({} in all: legal)", legal.len()) } else { String::new() };
-        print(format_args!("your actions: {}{more}", texts.join(" ")))
+        say(&format!("your actions: {}{more}", texts.join(" ")))
     }
 
-    /// The board with the squares of the last action in brackets.
-    fn show_board(&self) -> Result<()> {
-        let view = self.game.view(&self.state());
-        let touched = match self.actions.split_last() {
+    /// The board with the squares of the last action and those of a hint marked.
+    fn show_board(&self, hint: Vec<(usize, usize)>) -> Result<()> {
+        let last = match self.actions.split_last() {
             Some((last, before)) => self.game.touched(&self.state_before(before.len()), *last),
             None => Vec::new(),
         };
-        print("")?;
-        for (row, (label, cells)) in view.rows.iter().zip(&view.cells).enumerate() {
-            let mut line = format!("{label:>3} ");
-            for (column, cell) in cells.iter().enumerate() {
-                let (open, close) = if touched.contains(&(row, column)) { ('[', ']') } else { (' ', ' ') };
-                line.push_str(&format!("{open}{cell}{close}"));
-            }
-            print(line.trim_end())?;
-        }
-        let columns: String = view.columns.iter().map(|label| format!("{label:^3}")).collect();
-        print(format_args!("    {}", columns.trim_end()))?;
-        if !view.note.is_empty() {
-            print(&view.note)?;
-        }
-        print("")
+        let board = drawn(self.game, &self.state(), &Marks { last, hint }, terminal_width());
+        print(format_args!("\n{board}\n"))
     }
 }
 
-fn player<G: Game>(game: &G, player: Player) -> &'static str {
-    game.players()[player.index()]
+/// Prints running text, wrapped where a terminal shows it.
+fn say(text: &str) -> Result<()> {
+    print(wrapped(text, terminal_width()))
 }
 
-fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
+/// Prints the rules in short as a paragraph.
+fn say_rules<G: Game>() -> Result<()> {
+    match G::SUMMARY {
+        "" => Ok(()),
+        summary => print(format_args!("\n{}\n", paragraph(summary))),
+    }
+}
+
+/// The first of the texts of each form: those that differ in nothing but squares and numbers have one form.
+fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for text in texts {
+        let mut form = String::new();
+        let mut letters = text.chars().peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '0'..='9' if form.ends_with('0') => {}
+                '0'..='9' => form.push('0'),
+                'a'..='z' if letters.peek().is_some_and(char::is_ascii_digit) => form.push('a'),
+                _ => form.push(letter),
+            }
+        }
+        if found.len() < EXAMPLES && found.iter().all(|(known, _)| *known != form) {
+            found.push((form, text));
+        }
+    }
+    found.into_iter().map(|(_, text)| text).collect()
+}
+
+/// How a game ended, in words.
+pub fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Win(winner) => format!("{} wins", player(game, winner)),
+        Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
         Outcome::Draw if G::DRAWLESS => {
             format!(
                 "a draw, which {} does not know: the limit of {} actions cut it short",
@@ -250,5 +312,21 @@ fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
             )
         }
         Outcome::Draw => "a draw".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_told_apart_by_more_than_squares() {
+        let forms = |texts: &[&str]| one_of_each_form(texts.iter().map(|text| text.to_string()));
+        assert_eq!(
+            forms(&["a1-b2", "c3-d10", "c3xc5", "b5xoff(a5)", "pass"]),
+            ["a1-b2", "c3xc5", "b5xoff(a5)", "pass"]
+        );
+        assert_eq!(forms(&["1", "2", "11"]), ["1"]);
+        assert_eq!(forms(&["W@c3", "B@c3", "first:w"]), ["W@c3", "B@c3", "first:w"]);
     }
 }

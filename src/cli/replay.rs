@@ -5,6 +5,8 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::json;
 
+use super::board::{Marks, drawn, player_text, terminal_width};
+use super::play::result_text;
 use super::{GameArgs, print};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions};
@@ -13,15 +15,25 @@ use crate::games::Job;
 /// Legal actions that an error names.
 const SHOWN_ACTIONS: usize = 8;
 
-/// Play actions from standard input; print one JSON object a position.
+/// Play actions from standard input and print every position.
 #[derive(Args)]
+#[command(after_help = "\
+Actions are separated by spaces or lines. Each position is one JSON object: ply, \
+to_move, position, legal actions and outcome. An action that is not legal ends the \
+command with an error that names it.
+
+Examples:
+  echo 'b2 a1 c3' | petteia replay tic-tac-toe --board
+  echo '4 4 3' | petteia replay connect-four")]
 pub struct Replay {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// Start here instead of the initial position
+    /// Position to start from, instead of the game's own
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
+    /// Draw each position instead of printing JSON
+    #[arg(long)]
+    board: bool,
 }
 
 impl Job for Replay {
@@ -32,20 +44,35 @@ impl Job for Replay {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
         };
-        print_position(&game, &state, 0)?;
         let mut ply = 0;
+        self.show(&game, &state, ply, Marks::default())?;
         // line by line, so that a program at the other end of a pipe gets its answer at once
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Error::io("standard input"))?;
             for text in String::from_utf8_lossy(&line).split_whitespace() {
                 let action =
                     game.parse_action(&state, text).ok_or_else(|| illegal(&game, &state, ply, text))?;
-                game.try_play(&mut state, action).map_err(|_| illegal(&game, &state, ply, text))?;
+                let before = state.clone();
+                game.try_play(&mut state, action).map_err(|_| illegal(&game, &before, ply, text))?;
                 ply += 1;
-                print_position(&game, &state, ply)?;
+                let last = game.touched(&before, action);
+                self.show(&game, &state, ply, Marks { last, hint: Vec::new() })?;
             }
         }
         Ok(())
+    }
+}
+
+impl Replay {
+    fn show<G: Game>(&self, game: &G, state: &G::State, ply: usize, marks: Marks) -> Result<()> {
+        if !self.board {
+            return print_position(game, state, ply);
+        }
+        let who = match game.outcome(state) {
+            Some(outcome) => result_text(game, outcome),
+            None => format!("{} to move", player_text(game, game.to_move(state))),
+        };
+        print(format_args!("ply {ply}: {who}\n\n{}\n", drawn(game, state, &marks, terminal_width())))
     }
 }
 

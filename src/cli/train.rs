@@ -14,23 +14,27 @@ use crate::games::{Job, with_game};
 use crate::pipeline::{self, Summary};
 use crate::storage;
 
-/// Train an agent by self-play; go on with a run that exists.
+/// Train an agent by self-play, or go on with a run.
 #[derive(Args)]
-#[command(
-    after_help = "Settings that the config does not name have defaults; the resolved ones are in the run's config.toml.\n\
-    --set may be given several times. Ctrl-C saves and exits 0; the same command goes on."
-)]
+#[command(after_help = "\
+Settings that the config does not name have defaults; the resolved ones stand in \
+the run's config.toml. Ctrl-C saves and exits 0; the same command goes on, and \
+ends with the same games and weights as a run that was left alone.
+
+Examples:
+  petteia train configs/phage.toml
+  petteia train configs/phage.toml --run runs/long --set train.generations=40")]
 pub struct Train {
-    /// The settings, e.g. configs/phage.toml
+    /// File of settings, e.g. configs/phage.toml
     #[arg(value_name = "CONFIG")]
     config: PathBuf,
-    /// The run folder [default: runs/<name of the config>]
+    /// Run folder [default: runs/NAME-OF-THE-CONFIG]
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
-    /// Change a setting, e.g. --set search.simulations=64
+    /// A setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Worker threads [default: all cores]; the result does not depend on it
+    /// Worker threads, which change no result [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }

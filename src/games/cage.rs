@@ -405,6 +405,13 @@ impl Game for Cage {
     const NAME: &'static str = "cage";
     const TITLE: &'static str = "Cage";
     const AUTHOR: &'static str = "Mark Steere, 2010";
+    const SUMMARY: &'static str =
+        "Who has no checkers left has lost. A checker steps to one of the 8 squares around it that is empty \
+        and beside no checker of its own colour (diagonals do not count): nearer to the centre, or from \
+        beside no enemy to beside one, and never from beside an enemy to beside none. Or it jumps straight \
+        over an enemy beside it, which is removed, landing beside none of its own, and goes on while it \
+        can; over the edge of the board both checkers leave. Step c3-d4, jump c3xc5, over the edge \
+        b5xoff(a5); pass when nothing else is possible.";
     const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
     const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
     const ENCODING: u32 = 1;
@@ -523,7 +530,7 @@ impl Game for Cage {
                 NOBODY => String::new(),
                 square => format!("{} must go on jumping", self.square(square as usize)),
             };
-        BoardView::of_squares(self.side, self.side, cell, note)
+        BoardView::of_squares(self.side, self.side, ["R", "B"], cell, note)
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {

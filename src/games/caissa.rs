@@ -323,6 +323,12 @@ impl Game for Caissa {
     const NAME: &'static str = "caissa";
     const TITLE: &'static str = "Caïssa";
     const AUTHOR: &'static str = "Christian Freeling, rules of CodeCup 2003";
+    const SUMMARY: &'static str =
+        "Who is in check and has no action has lost; without check it is a draw, as it is after 200 \
+        actions. Q, R, B and N go as in chess, and only pieces block a line. R, B and N go to a tile (.), \
+        carry their own tile into a hole (*), or change places with an R, B or N of either side. The queen \
+        needs a tile, may capture there, removes the tile she leaves, and in check goes one square only. \
+        All tiles must stay one group, and the queens may not see each other. Write b2-c4.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         ("exchange_ban", "an exchange with an enemy may not be undone at once, ruling R7 (default true)"),
@@ -501,7 +507,7 @@ impl Game for Caissa {
             let [from, to] = state.ban.map(|square| square_text(square as usize, SIDE));
             notes.push(format!("{from}-{to} would undo the last exchange"));
         }
-        BoardView::of_squares(SIDE, SIDE, cell, notes.join(", "))
+        BoardView::of_squares(SIDE, SIDE, LETTERS, cell, notes.join(", "))
     }
 
     fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {

@@ -187,6 +187,11 @@ impl Game for Phage {
     const NAME: &'static str = "phage";
     const TITLE: &'static str = "Phage";
     const AUTHOR: &'static str = "Steve Gardner, 2003";
+    const SUMMARY: &'static str =
+        "Who cannot act has lost; only when White is to act and neither side could, it is a draw. Pieces \
+        slide over open squares and close for good the square that they leave (x): the circle (C, c) in \
+        all 8 directions, the square (S, s) diagonally, the diamond (D, d) along files and ranks, the \
+        triangle (T, t) sideways and ahead only. Each has 7 slides; nothing is captured. Write e3-h6.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
@@ -346,7 +351,7 @@ impl Game for Phage {
             parts.map(|(left, letter)| format!("{letter}{left}")).collect::<Vec<_>>().join(" ")
         };
         let note = format!("moves left: White {}, Black {}", left(0), left(1));
-        BoardView::of_squares(SIDE, SIDE, cell, note)
+        BoardView::of_squares(SIDE, SIDE, LETTERS, cell, note)
     }
 
     fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {

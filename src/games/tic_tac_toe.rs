@@ -84,6 +84,9 @@ impl Game for TicTacToe {
     const NAME: &'static str = "tic-tac-toe";
     const TITLE: &'static str = "Tic-tac-toe";
     const AUTHOR: &'static str = "traditional";
+    const SUMMARY: &'static str =
+        "Put your mark on an empty square. Three in a row, column or diagonal win; a full board without \
+        them is a draw. Write the square: b2.";
     const PLAYERS: [&'static str; 2] = ["X", "O"];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
@@ -203,7 +206,7 @@ impl Game for TicTacToe {
             (_, 1) => "O".to_string(),
             _ => ".".to_string(),
         };
-        BoardView::of_squares(SIDE, SIDE, mark, String::new())
+        BoardView::of_squares(SIDE, SIDE, Self::PLAYERS, mark, String::new())
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {

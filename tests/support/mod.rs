@@ -138,6 +138,7 @@ impl Game for TreeGame {
             columns: vec!["a".into()],
             rows: vec!["1".into()],
             cells: vec![vec![state.to_string()]],
+            pieces: ["", ""],
             note: String::new(),
         }
     }

@@ -22,18 +22,19 @@ const SEED: u64 = 1;
 
 /// What to measure with.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "What is measured")]
 pub struct Engine {
-    /// Game id (see `petteia games`)
+    /// Game id
     #[arg(long, value_name = "ID", default_value = "connect-four")]
     game: String,
-    /// One of the game's own options, may be repeated
-    #[arg(long = "set", value_name = "game.OPTION=VALUE")]
+    /// An option of the game, e.g. game.start=blocks; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Filters and blocks of a network with random weights
     #[arg(long, value_name = "FILTERSxBLOCKS", default_value = "32x4")]
     net: NetSize,
-    /// Run folder, checkpoint or exported file whose network to use instead
-    #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "net")]
+    /// Run, checkpoint or exported file whose network to use instead
+    #[arg(long, value_name = "PATH", conflicts_with = "net")]
     checkpoint: Option<PathBuf>,
     /// Simulations an action (search, selfplay)
     #[arg(long, value_name = "N", default_value_t = 100)]

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 
 /// How long and how often to measure, and how to say it.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "How it is measured")]
 pub struct Measuring {
     /// Repetitions of each measurement, at least 5
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -20,7 +21,7 @@ pub struct Measuring {
     /// Seconds that a repetition takes at least
     #[arg(long, value_name = "S", default_value_t = 0.2)]
     seconds: f64,
-    /// One JSON object a line
+    /// Print one JSON object a line
     #[arg(long)]
     json: bool,
 }

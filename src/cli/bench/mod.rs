@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use super::print;
 use crate::error::Result;
 
-/// Measure parts of the program.
+/// Measure how fast the parts of the program are.
 #[derive(Args)]
 pub struct Bench {
     #[command(subcommand)]
@@ -29,7 +29,7 @@ enum What {
     Search(search::Search),
     Selfplay(selfplay::Selfplay),
     Train(train::Train),
-    /// One number from the visits of fixed searches over all games: it changes when the search's behaviour does
+    /// Print one number that changes when the search's behaviour does
     Signature,
 }
 

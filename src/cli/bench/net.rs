@@ -19,14 +19,16 @@ const BATCHES: [usize; 2] = [1, 64];
 /// Positions that `--save` writes.
 const SAVED: usize = 64;
 
-/// Measure the network's forward pass, alone and with encoding and the softmax over legal actions. Each thread
-/// has an evaluator of its own.
+/// Measure the network's forward pass.
 #[derive(Args)]
+#[command(after_help = "\
+Measured are the forward pass alone, and together with encoding and the softmax \
+over legal actions. Each thread has an evaluator of its own.")]
 pub struct Net {
     #[command(flatten)]
     engine: Engine,
-    /// Also write weights.safetensors, and outputs.json with planes, logits and values of some positions, to this
-    /// folder, which is made
+    /// Also write the weights, and outputs.json with planes, logits and values of some
+    /// positions, to this folder, which is made
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
 }

@@ -19,19 +19,20 @@ const LEAVES: u64 = 2_000_000;
 /// Positions of random games that are encoded in turn.
 const POSITIONS: usize = 1000;
 
-/// Measure the rules on one thread: random playouts, perft with the last ply counted and with every leaf
-/// played (both from the initial position), and the encoding of positions of random games.
+/// Measure the rules of games, on one thread.
 #[derive(Args)]
-#[command(
-    after_help = "Shown are the median, minimum and maximum of the repetitions by the clock, and the median by CPU time.\n\
-    With --json, wall and cpu are [minimum, median, maximum] in units a second.\n\
-    perft goes to the first depth with two million leaves, or to that with the most."
-)]
+#[command(after_help = "\
+Measured are random playouts, perft with the last ply counted and with every leaf \
+played (both from the initial position), and the encoding of positions of random \
+games. perft goes to the first depth with two million leaves, or to that with the \
+most. Shown are the median, minimum and maximum of the repetitions by the clock, \
+and the median by CPU time; with --json, wall and cpu are [minimum, median, \
+maximum] in units a second.")]
 pub struct Rules {
     /// Game id (see `petteia games`) [default: all of them]
     game: Option<String>,
-    /// One of the game's own options, may be repeated
-    #[arg(long = "set", value_name = "game.OPTION=VALUE", requires = "game")]
+    /// An option of the game, e.g. game.start=blocks; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "game")]
     set: Vec<String>,
     #[command(flatten)]
     measuring: Measuring,

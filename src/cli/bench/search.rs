@@ -13,10 +13,12 @@ use crate::search;
 use crate::search::evaluator::{Evaluator, Uniform};
 use crate::search::tree::Tree;
 
-/// Measure the search of random games, one tree a thread: the tree and the rules alone (the uniform evaluator
-/// costs nothing), and with the network, leaf by leaf. Said of the tree is what a search of as many simulations
-/// from the start position leaves.
+/// Measure the tree search of random games.
 #[derive(Args)]
+#[command(after_help = "\
+Each thread has one tree. Measured are the tree and the rules alone (the uniform \
+evaluator costs nothing), and with the network, leaf by leaf. Said of the tree is \
+what a search of as many simulations from the start position leaves.")]
 pub struct Search {
     #[command(flatten)]
     engine: Engine,

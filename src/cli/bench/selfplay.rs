@@ -24,18 +24,18 @@ const COUNTED: [(&str, &str); 4] = [
     ("selfplay/hits", "hits/s"),
 ];
 
-/// Measure self-play as training does it: each thread has its games in flight and an evaluator of its own.
-/// Evaluations count what the network computed, hits what the cache answered.
+/// Measure self-play as training does it.
 #[derive(Args)]
-#[command(
-    after_help = "The shares of the time (rules, tree, encode, forward, softmax) come from a run of their own on one \
-    thread, in which the clock is read around every part; what reading it costs is taken off."
-)]
+#[command(after_help = "\
+Each thread has its games in flight and an evaluator of its own. Evaluations count \
+what the network computed, hits what the cache answered. The shares of the time \
+(rules, tree, encode, forward, softmax) come from a run of their own on one thread, \
+in which the clock is read around every part; what reading it costs is taken off.")]
 pub struct Selfplay {
     #[command(flatten)]
     engine: Engine,
     /// Mebibytes of each thread's evaluation cache; 0 for none
-    #[arg(long, value_name = "MIB", default_value_t = 0)]
+    #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "What is measured")]
     cache: usize,
 }
 

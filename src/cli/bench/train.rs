@@ -20,9 +20,11 @@ const BATCH: usize = 256;
 /// Positions in the window that is sampled from.
 const POSITIONS: usize = 4096;
 
-/// Measure whole training steps (a batch drawn from the window, forward, backward, optimizer) on positions of
-/// random games with random targets.
+/// Measure training steps.
 #[derive(Args)]
+#[command(after_help = "\
+A step is a batch drawn from the window, forward, backward and optimizer. The \
+positions are of random games, with random targets.")]
 pub struct Train {
     #[command(flatten)]
     engine: Engine,

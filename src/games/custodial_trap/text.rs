@@ -1,6 +1,6 @@
 //! Positions and actions as text, and the position for people.
 
-use crate::board::{file_labels, parse_ranks, parse_square, rank_labels, ranks_text, square_text};
+use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::game::{BoardView, Game};
 
 use super::settings::Variant;
@@ -246,13 +246,7 @@ fn check_set_up(state: &State) -> Result<(), String> {
 /// The position for people.
 pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
     let cell = |square| letter(state, square).map_or(".".into(), String::from);
-    let row = |y: usize| (0..8).map(|x| cell(y * 8 + x)).collect();
-    BoardView {
-        columns: file_labels(8),
-        rows: rank_labels(8),
-        cells: (0..8).rev().map(row).collect(),
-        note: note(game, state),
-    }
+    BoardView::of_squares(8, 8, [COLOURS[0], COLOURS[1]], cell, note(game, state))
 }
 
 fn note(game: &CustodialTrap, state: &State) -> String {

@@ -1,0 +1,196 @@
+//! Positions and running text for the terminal, as `play`, `replay --board` and `records show` draw them.
+//!
+//! In goes a [`BoardView`] with the squares to mark; out comes text with colours, which the streams of `anstream`
+//! take out again where nobody would see them. Brackets and parentheses mark squares without colours, too. A board
+//! that is wider than the terminal is drawn without the spaces and then marks by colour only.
+
+use std::fmt::Display;
+
+use anstyle::{AnsiColor, Color, Style};
+use terminal_size::{Width, terminal_size_of};
+use textwrap::WordSplitter;
+
+use crate::game::{BoardView, Game, Player};
+
+/// What a person should be led to.
+pub const ACCENT: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
+/// Columns of a paragraph, however wide the terminal is.
+const MAX_WIDTH: usize = 80;
+/// Columns that the row labels of a spaced board take.
+const MARGIN: usize = 4;
+
+/// Squares `(row, column)` of a [`BoardView`].
+type Squares = Vec<(usize, usize)>;
+
+/// The squares of a board that are marked.
+#[derive(Default)]
+pub struct Marks {
+    /// Those of the last action: in brackets.
+    pub last: Squares,
+    /// Those of a suggested action: in parentheses.
+    pub hint: Squares,
+}
+
+/// Columns of the terminal that standard output goes to; `None` when it goes elsewhere.
+pub fn terminal_width() -> Option<usize> {
+    terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns as usize)
+}
+
+/// `text` in a style.
+pub fn painted(text: impl Display, style: Style) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The name of a player in its colour.
+pub fn player_text<G: Game>(game: &G, player: Player) -> String {
+    let names = game.players();
+    painted(names[player.index()], style_of(names, player))
+}
+
+/// `text` in lines of at most `width` columns, those after the first indented; one line without a width.
+pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    match width {
+        Some(width) => textwrap::fill(text, whole_words(width).subsequent_indent("  ")),
+        None => text.to_string(),
+    }
+}
+
+/// `text` as a paragraph that is easy to read, whether a terminal shows it or not.
+pub fn paragraph(text: &str) -> String {
+    textwrap::fill(text, whole_words(terminal_width().map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH))))
+}
+
+/// An action such as a1-b2 is not parted.
+fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
+}
+
+/// The board of `state`, its column labels and its note; ends without a line break.
+pub fn drawn<G: Game>(game: &G, state: &G::State, marks: &Marks, width: Option<usize>) -> String {
+    let view = game.view(state);
+    let texts = view.cells.iter().flatten().chain(&view.columns);
+    let cell = texts.map(|text| text.chars().count()).max().unwrap_or(1);
+    let spaced = width.is_none_or(|width| MARGIN + view.columns.len() * (cell + 2) <= width);
+    let margin = match spaced {
+        true => MARGIN,
+        false => view.rows.iter().map(String::len).max().unwrap_or(0) + 1,
+    };
+    let gap = if spaced { " " } else { "" };
+    let mut lines = Vec::new();
+    for (row, label) in view.rows.iter().enumerate() {
+        let squares = (0..view.columns.len())
+            .map(|column| square(&view, (row, column), game.players(), marks, spaced, cell));
+        let line = format!("{label:>0$} {1}", margin - 1, squares.collect::<String>());
+        lines.push(line.trim_end().to_string());
+    }
+    let columns: String = view.columns.iter().map(|label| format!("{gap}{label:^cell$}{gap}")).collect();
+    lines.push(format!("{:margin$}{}", "", columns.trim_end()));
+    if !view.note.is_empty() {
+        lines.push(wrapped(&view.note, width));
+    }
+    lines.join("\n")
+}
+
+/// One square, `cell` letters wide, with the marks that it has.
+fn square(
+    view: &BoardView,
+    at: (usize, usize),
+    players: [&str; 2],
+    marks: &Marks,
+    spaced: bool,
+    cell: usize,
+) -> String {
+    let text = format!("{:^cell$}", view.cells[at.0][at.1]);
+    let style = match view.owner(at.0, at.1) {
+        Some(player) => style_of(players, player),
+        None => Style::new().dimmed(),
+    };
+    let enclosed =
+        |open: &str, close: &str| if spaced { format!("{open}{text}{close}") } else { text.clone() };
+    if marks.hint.contains(&at) {
+        painted(enclosed("(", ")"), ACCENT.underline())
+    } else if marks.last.contains(&at) {
+        painted(enclosed("[", "]"), style.invert())
+    } else {
+        let gap = if spaced { " " } else { "" };
+        format!("{gap}{}{gap}", painted(text, style))
+    }
+}
+
+/// The colour that a player is called by, else one that can be read on dark and on light ground.
+fn style_of(players: [&str; 2], player: Player) -> Style {
+    let color = match (players[player.index()], player) {
+        ("Red", _) => AnsiColor::Red,
+        ("Yellow", _) => AnsiColor::Yellow,
+        ("Blue", _) => AnsiColor::BrightBlue,
+        (_, Player::First) => AnsiColor::Cyan,
+        (_, Player::Second) => AnsiColor::Magenta,
+    };
+    Style::new().bold().fg_color(Some(color.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::game::GameOptions;
+    use crate::games::{Job, ids, with_game};
+    use crate::random::{Purpose, choose, stream};
+
+    /// Text without its escape sequences.
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    /// Plays a random game to its end and shows `see` each position with the squares of the last action.
+    struct Random<F>(F);
+
+    impl<F: FnMut(Vec<String>, usize)> Job for Random<F> {
+        type Output = Result<()>;
+        fn run<G: Game>(mut self, game: G, _options: GameOptions) -> Result<()> {
+            let (mut state, mut marks) = (game.initial(), Marks::default());
+            let mut random = stream(1, Purpose::Agent, &[]);
+            for _ in 0..60 {
+                let drawings = [None, Some(20), Some(80)].map(|width| drawn(&game, &state, &marks, width));
+                (self.0)(drawings.to_vec(), marks.last.len());
+                let legal = game.legal(&state);
+                if legal.is_empty() {
+                    break;
+                }
+                let action = choose(&mut random, &legal);
+                marks.last = game.touched(&state, action);
+                game.play(&mut state, action);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn every_game_is_drawn_wide_and_narrow_in_two_colours() {
+        for id in ids() {
+            let mut styles = Vec::new();
+            let see = |drawings: Vec<String>, marked: usize| {
+                let [free, narrow, wide] = &drawings[..] else { panic!("three drawings") };
+                assert_eq!(plain(free).matches('[').count(), marked, "{free}");
+                let longest =
+                    |text: &str| plain(text).lines().map(|line| line.chars().count()).max().unwrap();
+                assert!(longest(narrow) <= 20 && longest(wide) <= 80, "{id}:\n{narrow}\n{wide}");
+                let bold = free.split("\u{1b}[1m\u{1b}[").skip(1).map(|rest| rest[..2].to_string());
+                styles.extend(bold.filter(|code| code != "7m"));
+            };
+            with_game(&id, &Default::default(), Random(see)).unwrap().unwrap();
+            styles.sort();
+            styles.dedup();
+            assert_eq!(styles.len(), 2, "{id}: {styles:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_wrapped_between_actions() {
+        assert_eq!(wrapped("your actions: a1-b2 c3-d4", Some(20)), "your actions: a1-b2\n  c3-d4");
+        assert_eq!(wrapped("your actions: a1-b2 c3-d4", None), "your actions: a1-b2 c3-d4");
+        // colours take no room
+        let painted = painted("b2-b3", ACCENT);
+        assert_eq!(plain(&wrapped(&format!("hint {painted} (+0.5)"), Some(17))), "hint b2-b3 (+0.5)");
+    }
+}

@@ -1,0 +1,30 @@
+//! `petteia completions`: what makes the Tab key know the commands.
+
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use super::Cli;
+use crate::error::{Error, Result};
+
+/// Print completions for a shell.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  petteia completions bash > ~/.local/share/bash-completion/completions/petteia
+  petteia completions zsh > ~/.zfunc/_petteia
+  petteia completions fish > ~/.config/fish/completions/petteia.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Completions {
+    /// Prints the script.
+    pub fn run(self) -> Result<()> {
+        let mut script = Vec::new();
+        generate(self.shell, &mut Cli::command(), "petteia", &mut script);
+        std::io::Write::write_all(&mut std::io::stdout().lock(), &script)
+            .map_err(Error::io("standard output"))
+    }
+}

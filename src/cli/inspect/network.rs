@@ -1,0 +1,68 @@
+//! Checkpoints, their optimizer states, and networks as one file.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Report;
+use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER};
+use crate::error::{Error, Result};
+use crate::net::model;
+
+pub fn is_checkpoint(path: &Path) -> bool {
+    path.is_dir() && path.join(MANIFEST).is_file()
+}
+
+pub fn is_file(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|extension| extension == "safetensors")
+}
+
+pub fn is_optimizer(path: &Path) -> bool {
+    path.is_file() && path.ends_with(OPTIMIZER)
+}
+
+/// A checkpoint's folder: loads it as a resumed run would.
+pub fn checkpoint(path: &Path, report: &mut Report) -> Result<()> {
+    let checkpoint = Checkpoint::find(path)?;
+    about(&checkpoint.manifest, path, report);
+    if report.checked(load(&checkpoint)).is_some() {
+        report.fact("checked", "the SHA-256 of weights and optimizer; both were loaded");
+    }
+    Ok(())
+}
+
+/// Loads network and optimizer, which compares their hashes.
+pub fn load(checkpoint: &Checkpoint) -> Result<()> {
+    checkpoint.trainer(&checkpoint.config()?, &model::training_device()).map(|_| ())
+}
+
+/// An exported network, or the weights of a checkpoint, which carry the same manifest.
+pub fn file(path: &Path, report: &mut Report) -> Result<()> {
+    let checkpoint = Checkpoint::find(path)?;
+    about(&checkpoint.manifest, path, report);
+    if report.checked(checkpoint.network(&model::device())).is_some() {
+        report.fact("checked", "the SHA-256 of the weights; they were loaded");
+    }
+    Ok(())
+}
+
+/// The optimizer's state, of which only the manifest beside it says what it is.
+pub fn optimizer(path: &Path, report: &mut Report) -> Result<()> {
+    let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
+        Error::Data(format!(
+            "{} has no {MANIFEST} beside it, so nothing says what it belongs to",
+            path.display()
+        ))
+    })?;
+    checkpoint(folder, report)
+}
+
+fn about(manifest: &Manifest, path: &Path, report: &mut Report) {
+    report.game(&manifest.game, path);
+    report.fact("network", json!(manifest.net));
+    report.fact("generation", manifest.generation);
+    report.fact("step", manifest.step);
+    report.fact("seed", manifest.seed);
+    report.fact("written by", manifest.program.as_str());
+    report.fact("files", json!(manifest.files));
+}

@@ -1,0 +1,51 @@
+//! Shards of records, alone or in a generation's folder.
+
+use std::path::Path;
+
+use super::Report;
+use crate::cli::records::Source;
+use crate::cli::records::verify::verify;
+use crate::error::Result;
+use crate::replay::store;
+
+pub fn is_shard(path: &Path) -> bool {
+    path.is_file() && path.to_string_lossy().ends_with(store::SUFFIX)
+}
+
+pub fn is_generation(path: &Path) -> bool {
+    let has_some = |shards: store::Shards| !shards.paths.is_empty() || !shards.set_aside.is_empty();
+    path.is_dir() && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
+}
+
+/// Reads and plays everything again.
+pub fn report(path: &Path, report: &mut Report) -> Result<()> {
+    let source = Source::of(path)?;
+    let Some(found) = report.checked(verify(&source)) else { return Ok(()) };
+    report.game(&found.game, path);
+    if let Some(records) = source.shards.paths.iter().find_map(|path| store::read_unplayed(path).ok())
+        && let Some(record) = records.first()
+    {
+        report.fact("generation", record.generation);
+        report.fact("evaluator", record.evaluator.as_str());
+        report.fact("written with encoding", record.encoding);
+    }
+    counts(&source, found, report);
+    Ok(())
+}
+
+/// How much there is, and what is wrong with it.
+pub fn counts(source: &Source, found: crate::cli::records::verify::Verified, report: &mut Report) {
+    report.fact("shards", source.shards.paths.len());
+    report.fact("games", found.games);
+    report.fact("plies", found.plies);
+    if !source.shards.set_aside.is_empty() {
+        let names = source.shards.set_aside.iter().map(|path| path.display().to_string());
+        report.fact("set aside", names.collect::<Vec<_>>());
+    }
+    if found.whole > 0 {
+        let what =
+            format!("the SHA-256 of {} shards; their games were played again by the rules", found.whole);
+        report.fact("checked records", what);
+    }
+    found.problems.iter().for_each(|problem| report.problem(problem));
+}

@@ -1,0 +1,55 @@
+//! Run folders: settings, records, checkpoints and metrics together.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{Report, identity_here, network, records, text};
+use crate::checkpoint::{self, Checkpoint};
+use crate::cli::records::Source;
+use crate::cli::records::verify::verify;
+use crate::error::Result;
+use crate::pipeline::{METRICS, SETTINGS};
+
+pub fn is(path: &Path) -> bool {
+    path.is_dir() && path.join(SETTINGS).is_file()
+}
+
+/// Checks everything in the folder.
+pub fn report(path: &Path, report: &mut Report) -> Result<()> {
+    let config = text::read_config(&path.join(SETTINGS))?;
+    let game = identity_here(&config.game.id, &config.game.options)?;
+    report.game(&game, path);
+    report.fact("network", json!(config.net));
+    report.fact("seed", config.seed);
+    let checkpoints = checkpoint::list(path)?;
+    report.fact("generations", format!("{} of {}", checkpoints.len(), config.train.generations));
+    let mut loaded = 0;
+    for folder in &checkpoints {
+        let checked = Checkpoint::find(folder).and_then(|checkpoint| {
+            checkpoint.manifest.game.expect(&game, &folder.display().to_string())?;
+            network::load(&checkpoint).map(|()| checkpoint.manifest.step)
+        });
+        if let Some(step) = report.checked(checked) {
+            loaded += 1;
+            if Some(folder) == checkpoints.last() {
+                report.fact("step", step);
+            }
+        }
+    }
+    if loaded > 0 {
+        report.fact(
+            "checked checkpoints",
+            format!("{loaded}: their SHA-256; network and optimizer were loaded"),
+        );
+    }
+    let source = Source::of(path)?;
+    if let Some(found) = report.checked(verify(&source)) {
+        records::counts(&source, found, report);
+    }
+    let metrics = path.join(METRICS);
+    if metrics.is_file() {
+        text::metrics(&metrics, report)?;
+    }
+    Ok(())
+}

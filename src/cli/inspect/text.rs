@@ -1,0 +1,71 @@
+//! Configs and metrics.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Report, identity_here};
+use crate::cli::progress::verdict;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::pipeline::METRICS;
+use crate::storage;
+
+pub fn is_config(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|extension| extension == "toml")
+}
+
+pub fn is_metrics(path: &Path) -> bool {
+    path.is_file() && path.ends_with(METRICS)
+}
+
+/// The settings in a file.
+pub fn read_config(path: &Path) -> Result<Config> {
+    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+    let parsed = Config::parse(&path.display().to_string(), &text, &[]);
+    parsed.map_err(|error| Error::Data(format!("no config of ours: {error}")))
+}
+
+/// A config: its game, and the settings that are not the defaults.
+pub fn config(path: &Path, report: &mut Report) -> Result<()> {
+    let config = read_config(path)?;
+    let game = identity_here(&config.game.id, &config.game.options)?;
+    report.game(&game, path);
+    report.fact("network", json!(config.net));
+    report.fact("seed", config.seed);
+    let id = format!("game.id = '{}'", config.game.id);
+    let changed = config.differences(&Config::parse("defaults", &id, &[])?);
+    report.fact("settings (here / default)", changed);
+    report.fact("checked", "every key and its range");
+    Ok(())
+}
+
+/// The metrics of a run: what was written, the last losses and the last evaluation.
+pub fn metrics(path: &Path, report: &mut Report) -> Result<()> {
+    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+    let mut last: BTreeMap<String, Value> = BTreeMap::new();
+    let mut lines = 0;
+    for (line, number) in text.lines().zip(1..) {
+        match serde_json::from_str::<Value>(line) {
+            Ok(value) => {
+                lines += 1;
+                last.insert(value["kind"].as_str().unwrap_or("?").to_string(), value);
+            }
+            Err(error) => report.problem(format!("{}: line {number}: {error}", path.display())),
+        }
+    }
+    report.fact("lines of metrics", lines);
+    if let Some(line) = last.get("train") {
+        let of = |key: &str| line[key].as_f64().unwrap_or(f64::NAN);
+        let losses = format!("policy {:.3}, value {:.3}", of("policy_loss"), of("value_loss"));
+        report.fact("last losses", losses);
+    }
+    if let Some(line) = last.get("evaluation")
+        && let Ok(result) = serde_json::from_value(line["result"].clone())
+    {
+        let opponent = line["opponent"].as_str().unwrap_or("?");
+        report.fact("last evaluation", format!("against {opponent}: {}", verdict(&result)));
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! `petteia records RUN convert`: the records in a form that other programs read, one shard in memory at a time.
+
+use std::cmp::Reverse;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Source;
+use crate::cli::board::wrapped;
+use crate::cli::play::result_text;
+use crate::cli::refuse_existing;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameIdentity, GameOptions, Outcome, identity};
+use crate::games::Job;
+use crate::replay::record::Record;
+use crate::replay::store;
+use crate::storage;
+
+const COLUMNS: &str =
+    "generation,game,ply,to_move,position,action,value,win,draw,loss,visits,weight,outcome,evaluator";
+/// Columns of the text format.
+const TEXT_WIDTH: usize = 80;
+
+/// Write all games in another form.
+#[derive(Args)]
+#[command(after_help = "\
+Formats:
+  jsonl  one JSON object a game, as stored
+  text   a heading and the numbered actions of each game, for people
+  csv    one row a position, with a heading:
+         generation, game, ply   numbers; plies and games count from 0
+         to_move                 first or second
+         position, action        in the game's notation
+         value, win, draw, loss  the search's result for the player to move
+         visits                  ACTION:COUNT, spaces between, most visited first;
+                                 empty when the ply is not trained on
+         weight                  how often training draws it, 1 for the usual
+         outcome                 first, second or draw
+         evaluator               what evaluated the positions of the game
+
+For text and csv every game is played again by the rules. A damaged shard ends the \
+command with its name; `verify` names all of them.")]
+pub struct Convert {
+    /// What to write, see below
+    #[arg(long, value_enum, hide_possible_values = true)]
+    format: Format,
+    /// The file to write, which must not exist [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    Jsonl,
+    Text,
+    Csv,
+}
+
+impl Convert {
+    pub fn run(self, source: &Source) -> Result<()> {
+        let Some(path) = &self.out else {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            self.write(source, &mut out, "standard output")?;
+            return out.flush().map_err(Error::io("standard output"));
+        };
+        refuse_existing(path)?;
+        storage::stream_whole(path, |out| self.write(source, out, &path.display().to_string()))
+    }
+
+    fn write(&self, source: &Source, out: &mut dyn Write, place: &str) -> Result<()> {
+        if self.format != Format::Jsonl {
+            return source.on_game(Played { source, format: self.format, out, place });
+        }
+        for path in &source.shards.paths {
+            out.write_all(store::unpack(path)?.as_bytes()).map_err(Error::io(place))?;
+        }
+        Ok(())
+    }
+}
+
+/// The formats for which the games are played again.
+struct Played<'a> {
+    source: &'a Source,
+    format: Format,
+    out: &'a mut dyn Write,
+    place: &'a str,
+}
+
+impl Job for Played<'_> {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let identity = identity(&game, &options);
+        if self.format == Format::Csv {
+            writeln!(self.out, "{COLUMNS}").map_err(Error::io(self.place))?;
+        }
+        for path in &self.source.shards.paths {
+            for record in store::read_shard(path, &game, &identity)? {
+                let text = match self.format {
+                    Format::Csv => rows(&game, &identity, &record)?,
+                    _ => heading_and_actions(&game, &record),
+                };
+                self.out.write_all(text.as_bytes()).map_err(Error::io(self.place))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
+    let outcome = Outcome::from_id(&record.outcome).expect("the replay compared it with the rules");
+    let plies = record.actions.len();
+    let mut text = format!(
+        "{}, generation {}, game {}, evaluated by {}: {} after {plies} plies\n",
+        record.game,
+        record.generation,
+        record.index,
+        record.evaluator,
+        result_text(game, outcome)
+    );
+    if record.start != game.state_text(&game.initial()) {
+        text += &format!("  from {}\n", record.start);
+    }
+    // a line does not end between a number and its action
+    let numbered = record.actions.iter().zip(1..).map(|(action, number)| format!("{number}.\u{a0}{action}"));
+    let actions = numbered.collect::<Vec<_>>().join(" ");
+    text += &wrapped(&format!("  {actions}"), Some(TEXT_WIDTH)).replace('\u{a0}', " ");
+    text + "\n\n"
+}
+
+fn rows<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> Result<String> {
+    let (mut rows, mut number) = (String::new(), 0);
+    record.replay(game, identity, |ply| {
+        let [win, draw, loss] = record.wdl[number];
+        let mut visits: Vec<(&String, &u32)> = record.visits[number].iter().collect();
+        visits.sort_by_key(|&(text, n)| (Reverse(n), text));
+        let visits: Vec<String> = visits.iter().map(|(text, n)| format!("{text}:{n}")).collect();
+        let fields = [
+            record.generation.to_string(),
+            record.index.to_string(),
+            number.to_string(),
+            game.to_move(ply.state).id().to_string(),
+            game.state_text(ply.state),
+            record.actions[number].clone(),
+            format!("{:.4}", win - loss),
+            win.to_string(),
+            draw.to_string(),
+            loss.to_string(),
+            visits.join(" "),
+            ply.weight.to_string(),
+            record.outcome.clone(),
+            record.evaluator.clone(),
+        ];
+        rows += &fields.map(quoted).join(",");
+        rows.push('\n');
+        number += 1;
+    })?;
+    Ok(rows)
+}
+
+/// A field of RFC 4180.
+fn quoted(field: String) -> String {
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    }
+}

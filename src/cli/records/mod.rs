@@ -1,0 +1,101 @@
+//! `petteia records`: the games that a run has recorded, to look at, check and take elsewhere.
+
+mod convert;
+mod list;
+mod show;
+pub mod verify;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::game::Settings;
+use crate::games::{Job, with_game};
+use crate::pipeline;
+use crate::replay::store::{self, Shards};
+use crate::storage;
+
+/// Look at the games that a run has recorded.
+#[derive(Args)]
+#[command(after_help = "\
+Without a command behind RUN the shards are listed.
+
+Examples:
+  petteia records runs/phage
+  petteia records runs/phage show --generation 3 --game 17
+  petteia records runs/phage verify
+  petteia records runs/phage convert --format csv --out phage.csv")]
+pub struct Records {
+    /// Run folder, the folder of one generation in it, or one shard
+    #[arg(value_name = "RUN")]
+    source: PathBuf,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    List(list::List),
+    Show(show::Show),
+    Verify(verify::Verify),
+    Convert(convert::Convert),
+}
+
+/// Where records are.
+pub struct Source {
+    path: PathBuf,
+    /// What is there.
+    pub shards: Shards,
+}
+
+impl Records {
+    /// Lists, shows, verifies or converts.
+    pub fn run(self) -> Result<()> {
+        let source = Source::of(&self.source)?;
+        if source.shards.paths.is_empty() && source.shards.set_aside.is_empty() {
+            let place = source.path.display();
+            return Err(Error::Missing(format!(
+                "{place} has no records (is it a run folder, and did self-play begin?)"
+            )));
+        }
+        match self.what.unwrap_or(What::List(list::List::default())) {
+            What::List(list) => list.run(&source),
+            What::Show(show) => show.run(&source),
+            What::Verify(verify) => verify.run(&source),
+            What::Convert(convert) => convert.run(&source),
+        }
+    }
+}
+
+impl Source {
+    /// The records of a run, a generation or one shard.
+    pub fn of(path: &Path) -> Result<Source> {
+        Ok(Source { path: path.to_path_buf(), shards: store::find(path)? })
+    }
+
+    /// Does `job` for the game that the run's config names, or the first record where there is no config.
+    fn on_game<T>(&self, job: impl Job<Output = Result<T>>) -> Result<T> {
+        let (id, options) = self.game()?;
+        with_game(&id, &options, job)?
+    }
+
+    fn game(&self) -> Result<(String, Settings)> {
+        let config = self.path.join(pipeline::SETTINGS);
+        if config.is_file() {
+            let text = String::from_utf8_lossy(&storage::read(&config)?).into_owned();
+            let config = Config::parse(&config.display().to_string(), &text, &[])?;
+            return Ok((config.game.id, config.game.options));
+        }
+        let mut problem = Error::Missing(format!("{} has no record", self.path.display()));
+        for path in &self.shards.paths {
+            match store::read_unplayed(path).map(|records| records.into_iter().next()) {
+                Ok(Some(record)) => return Ok((record.game, record.options)),
+                Ok(None) => {}
+                Err(error) => problem = error,
+            }
+        }
+        Err(problem)
+    }
+}

@@ -1,0 +1,144 @@
+//! `petteia records RUN show`: one game, ply by ply.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use clap::Args;
+
+use super::Source;
+use crate::cli::board::{ACCENT, Marks, drawn, painted, player_text, terminal_width, wrapped};
+use crate::cli::play::result_text;
+use crate::cli::print;
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, GameOptions, Outcome, identity};
+use crate::games::Job;
+use crate::replay::record::Record;
+use crate::replay::store;
+
+/// Show one game: boards, actions, and what the search thought.
+#[derive(Args)]
+#[command(after_help = "\
+The value is the search's, for the player whose action it is, from -1 (lost) to 1
+(won). A ply without visits was played at random or by a fast search and is not
+trained on; where training learns another policy than the visits, that follows.")]
+pub struct Show {
+    /// Generation [default: the newest]
+    #[arg(long, value_name = "N")]
+    generation: Option<usize>,
+    /// Number of the game in its generation, from 0 [default: the first there is]
+    #[arg(long, value_name = "N")]
+    game: Option<usize>,
+    /// Actions whose visits are shown, the most visited first
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top: usize,
+}
+
+struct Draw {
+    record: Record,
+    top: usize,
+}
+
+impl Show {
+    pub fn run(self, source: &Source) -> Result<()> {
+        let record = self.find(source)?;
+        source.on_game(Draw { record, top: self.top })
+    }
+
+    fn find(&self, source: &Source) -> Result<Record> {
+        let paths = &source.shards.paths;
+        let named = |path: &std::path::PathBuf| store::generation_of(path.parent()?);
+        let wanted = self.generation.or_else(|| paths.iter().filter_map(named).max());
+        let (mut numbers, mut problem) = (Vec::new(), None);
+        for path in paths.iter().filter(|path| named(path).is_none() || named(path) == wanted) {
+            let records = match store::read_unplayed(path) {
+                Ok(records) => records,
+                Err(error) => {
+                    problem = Some(error);
+                    continue;
+                }
+            };
+            for record in records.into_iter().filter(|r| wanted.is_none_or(|number| r.generation == number)) {
+                if self.game.is_none_or(|number| record.index == number) {
+                    return Ok(record);
+                }
+                numbers.push(record.index);
+            }
+        }
+        let of = wanted.map_or(String::new(), |number| format!(" of generation {number}"));
+        let what = match (numbers.iter().min(), numbers.iter().max()) {
+            (Some(first), Some(last)) => format!("no such game{of}: it has {first} to {last}"),
+            _ => format!("no game{of}"),
+        };
+        let problem = problem.map_or(String::new(), |error| format!(" ({error})"));
+        Err(Error::Missing(format!("{} has {what}{problem}", source.path.display())))
+    }
+}
+
+impl Job for Draw {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let Draw { record, top } = self;
+        let width = terminal_width();
+        let mut states = Vec::new();
+        record.replay(&game, &identity(&game, &options), |ply| states.push(ply.state.clone()))?;
+        let outcome = Outcome::from_id(&record.outcome).expect("the replay compared it with the rules");
+        print(wrapped(
+            &format!(
+                "{}, generation {}, game {}, evaluated by {}: {} after {} plies",
+                record.game,
+                record.generation,
+                record.index,
+                record.evaluator,
+                result_text(&game, outcome),
+                record.actions.len()
+            ),
+            width,
+        ))?;
+        let mut marks = Marks::default();
+        for (ply, state) in states.iter().enumerate() {
+            print(format_args!("\n{}\n", drawn(&game, state, &marks, width)))?;
+            print(wrapped(&ply_text(&game, &record, ply, state, top), width))?;
+            let action = action(&game, state, &record.actions[ply]);
+            marks.last = game.touched(state, action);
+        }
+        let mut last = states.pop().unwrap_or(game.parse_state(&record.start)?);
+        if let Some(text) = record.actions.last() {
+            let action = action(&game, &last, text);
+            game.play(&mut last, action);
+        }
+        print(format_args!("\n{}\n\n{}", drawn(&game, &last, &marks, width), result_text(&game, outcome)))
+    }
+}
+
+fn action<G: Game>(game: &G, state: &G::State, text: &str) -> Action {
+    game.parse_action(state, text).expect("the record was played again by the rules")
+}
+
+/// A ply in words: who played what, the value, and the best of visits and policy.
+fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, top: usize) -> String {
+    let [win, _, loss] = record.wdl[ply];
+    let mut text = format!(
+        "ply {ply}: {} plays {} (value {:+.2}; ",
+        player_text(game, game.to_move(state)),
+        painted(&record.actions[ply], ACCENT),
+        win - loss
+    );
+    match record.visits[ply].is_empty() {
+        true => text += "not trained on)",
+        false => text += &format!("visits {})", best(&record.visits[ply], top)),
+    }
+    if let Some(policy) = record.policy.get(ply).filter(|policy| !policy.is_empty()) {
+        text += &format!(" policy {}", best(policy, top));
+    }
+    text
+}
+
+/// The first `top` of these weights, the greatest first, and how many there are.
+pub fn best(weights: &BTreeMap<String, u32>, top: usize) -> String {
+    let mut sorted: Vec<(&String, u32)> = weights.iter().map(|(text, n)| (text, *n)).collect();
+    sorted.sort_by_key(|&(text, n)| (Reverse(n), text));
+    let shown: Vec<String> = sorted.iter().take(top).map(|(text, n)| format!("{text} {n}")).collect();
+    let more = sorted.len().saturating_sub(top);
+    if more > 0 { format!("{}, {more} more", shown.join(", ")) } else { shown.join(", ") }
+}

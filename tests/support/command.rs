@@ -1,0 +1,53 @@
+//! The program as a user runs it.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Runs the program in the repository with this standard input.
+pub fn petteia(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // the program may end without reading all of it
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// Its standard output.
+pub fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Its standard error.
+pub fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The JSON values on the lines of its output.
+pub fn json_lines(output: &Output) -> Vec<Value> {
+    out(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs it and expects success.
+pub fn succeeds(arguments: &[&str], input: &str) -> Output {
+    let output = petteia(arguments, input);
+    assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+    output
+}
+
+/// Fails with this exit code and an error that has all these parts.
+pub fn fails(arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = petteia(arguments, "");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));
+    for part in parts {
+        assert!(err(&output).contains(part), "{arguments:?}: no `{part}` in: {}", err(&output));
+    }
+    assert!(!err(&output).contains("panicked"));
+}
