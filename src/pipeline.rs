@@ -384,9 +384,9 @@ impl<G: Game> Run<'_, G> {
         }
         let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
         let agent = Contestant::trained(self.game, &self.config.search, net, settings.simulations);
-        let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies };
-        let result = play_match(self.game, &plan, [&agent, opponent], |done| {
-            self.observer.event(Event::Evaluating(done, games));
+        let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
+        let result = play_match(self.game, &plan, [&agent, opponent], None, |progress| {
+            self.observer.event(Event::Evaluating(progress.games, games));
             !self.observer.interrupted()
         })?;
         self.metrics.write(json!({
