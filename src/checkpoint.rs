@@ -30,6 +30,8 @@ pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
+/// What the gate decided about a checkpoint: beside the manifest and not named there, since it comes later.
+pub const GATE: &str = "gate.json";
 /// The part of the weights file behind its header, which an export carries unchanged.
 pub(crate) const TENSORS: &str = "tensors";
 
@@ -101,6 +103,21 @@ pub fn save(
     Ok(Checkpoint { path, manifest })
 }
 
+/// The newest checkpoint of a run, if it has any.
+pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
+    list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
+}
+
+/// The checkpoint that stands for a run: the newest that its gate promoted, else the newest.
+pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
+    for path in list(run)?.iter().rev() {
+        if is_promoted(path)? {
+            return Checkpoint::open_folder(path).map(Some);
+        }
+    }
+    latest(run)
+}
+
 /// The folders of a run's checkpoints, oldest first.
 pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     let folder = run.join(FOLDER);
@@ -116,9 +133,16 @@ pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
-/// The newest checkpoint of a run, if it has any.
-pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
-    list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
+fn is_promoted(checkpoint: &Path) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Decision {
+        promoted: bool,
+    }
+    let path = checkpoint.join(GATE);
+    match path.exists() {
+        true => storage::read_json::<Decision>(&path).map(|decision| decision.promoted),
+        false => Ok(false),
+    }
 }
 
 /// Removes what an interrupted [`save`] left.
@@ -161,8 +185,8 @@ impl Manifest {
 }
 
 impl Checkpoint {
-    /// Finds what a user means by `path`: a checkpoint folder, a run folder (its newest checkpoint), or an
-    /// exported safetensors file or bot.
+    /// Finds what a user means by `path`: a checkpoint folder, a run folder (its [`champion`]), or an exported
+    /// safetensors file or bot.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if path.is_file() {
             return Checkpoint::open_file(path);
@@ -174,7 +198,7 @@ impl Checkpoint {
         if !path.exists() {
             return Err(missing("does not exist"));
         }
-        latest(path)?
+        champion(path)?
             .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 
@@ -184,6 +208,11 @@ impl Checkpoint {
         let bytes = self.weights()?;
         let Manifest { net, game, .. } = &self.manifest;
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
+    }
+
+    /// The SHA-256 of the tensors, the same for a checkpoint and its export.
+    pub fn tensors_sha256(&self) -> &str {
+        self.manifest.files.get(TENSORS).map_or("unknown", String::as_str)
     }
 
     /// The weights file as it is.

@@ -114,6 +114,42 @@ fn arena_reports_one_object() {
 }
 
 #[test]
+fn arena_tests_hypotheses_and_keeps_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl").display().to_string();
+    let arena = ["arena", "connect-four", "rollout:20", "random", "--games", "400", "--save", &file];
+    let test = ["--sprt", "-20,80", "--alpha", "0.1"];
+    let text = out(&succeeds(&[&arena[..], &test].concat(), ""));
+    for part in [
+        "SPRT of -20 against +80 Elo (alpha 0.1, beta 0.05)",
+        "(-2.89 to 2.25)",
+        "H1 accepted: at least +80 Elo",
+    ] {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+    let object = &json_lines(&succeeds(&[&arena[..], &test, &["--json"]].concat(), ""))[0];
+    assert_eq!(
+        (object["sprt"]["verdict"].as_str(), object["sprt"]["elo1"].as_f64()),
+        (Some("h1"), Some(80.0))
+    );
+    assert!(object["sprt"]["llr"].as_f64() >= object["sprt"]["upper"].as_f64());
+    let games = object["games"].as_u64().unwrap();
+    assert!(games < 100 && text.contains(&format!("in {games} games")), "{text}");
+    let saved = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(saved.lines().count() as u64, 1 + games / 2);
+    let first: Value = serde_json::from_str(saved.lines().nth(1).unwrap()).unwrap();
+    assert!(first["pair"] == 0 && first["games"][0]["actions"].as_array().unwrap().len() > 4, "{first}");
+    let few = ["arena", "phage", "random", "random", "--games", "2", "--sprt", "0,5"];
+    assert!(out(&succeeds(&few, "")).contains("undecided after 2 games"));
+    fails(&[&few[..7], &["5,0"]].concat(), 2, &["elo0 = 5 must be below elo1 = 0"]);
+    fails(&[&few[..7], &["5"]].concat(), 2, &["--sprt 5: write two Elo differences"]);
+    fails(&[&few[..], &["--alpha", "0.9"]].concat(), 2, &["alpha = 0.9 is out of range"]);
+    fails(&[&few[..6], &["--alpha", "0.1"]].concat(), 2, &["--sprt"]);
+    let other = ["arena", "connect-four", "rollout:20", "random", "--save", &file, "--seed", "2"];
+    fails(&other, 2, &["another match", "seed: 1 / 2"]);
+}
+
+#[test]
 fn analyze_answers_each_line() {
     let input = "X.X/.O./O.. X\nXXX/OO./... O\n";
     let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", "rollout:200"], input));
@@ -253,6 +289,9 @@ fn wrong_settings_are_explained() {
     train(good, &["search.cpuct=nan"], &["--set search.cpuct=nan", "0.01 to 100"]);
     train(good, &["search.cpuct"], &["key=value"]);
     train(good, &["selfplay.fast_simulations=64"], &["--set selfplay.fast_simulations=64", "not below"]);
+    train(good, &["arena.gate=always"], &["--set arena.gate=always", "`none` or `sprt`"]);
+    train(good, &["arena.gate_games=7"], &["arena.gate_games = 7 is odd"]);
+    train(good, &["arena.gate_elo0=40"], &["gate_elo1 = 35 is not above arena.gate_elo0 = 40"]);
     // settings that need each other may come in either order
     let both = ["net.precision=bf16", "net.evaluator=burn"];
     train(good, &both, &["--set net.precision=bf16", "net.evaluator = \"fused\""]);
@@ -318,6 +357,38 @@ fn an_interrupt_ends_cleanly() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).contains("interrupted"), "{}", out(&output));
     assert!(walk(Path::new(&run)).iter().all(|name| !name.starts_with(".tmp-")));
+}
+
+/// Ctrl-C in an arena: the file of the match is whole, and says what a match of so many games does.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_arena_keeps_its_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl").display().to_string();
+    let arena = ["arena", "connect-four", "rollout:20", "rollout:10", "--games"];
+    let child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args([&arena[..], &["1000000", "--save", &file]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let saved = || std::fs::read_to_string(&file).unwrap_or_default();
+    while saved().lines().count() < 4 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        out(&output).contains(&format!("interrupted; the finished pairs are in {file}")),
+        "{}",
+        out(&output)
+    );
+    assert!(saved().ends_with("}\n"));
+    let games = (2 * (saved().lines().count() - 1)).to_string();
+    let resumed = succeeds(&[&arena[..], &[&games, "--json", "--save", &file]].concat(), "");
+    let fresh = succeeds(&[&arena[..], &[&games, "--json"]].concat(), "");
+    assert_eq!(out(&resumed), out(&fresh));
 }
 
 /// Killed without warning again and again, the same command ends with the files of a run that was left alone.

@@ -55,6 +55,7 @@ fn modules_import_only_from_lower_layers() {
         "train",
         "checkpoint",
         "arena",
+        "gate",
         "pipeline",
         "export",
         "protocol",

@@ -1,10 +1,13 @@
-//! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a trained
-//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`.
+//! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
+//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`, or another program, `ugi:COMMAND`.
 //!
 //! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::external::{self, External, Program};
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
@@ -28,7 +31,7 @@ const CACHE: usize = 4;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
-    /// The action to play in `state`, which is not the end of the game.
+    /// The action to play in `state`, which is not the end of the game. [`Error::Fault`] forfeits the game.
     fn choose(&mut self, state: &G::State) -> Result<Action>;
     /// Hears of every action of the game, its own included.
     fn played(&mut self, _before: &G::State, _action: Action) {}
@@ -47,11 +50,16 @@ pub enum AgentSpec {
     Uniform(usize),
     /// Tree search with a trained network, in its own precision or another.
     Trained(PathBuf, usize, Option<Precision>),
+    /// A program with its arguments, for `petteia arena` alone.
+    External(String),
 }
 
 impl AgentSpec {
     /// Parses `text`; a trained agent must exist.
     pub fn parse(text: &str) -> Result<AgentSpec> {
+        if let Some(command) = text.strip_prefix("ugi:") {
+            return external::split(command).map(|_| AgentSpec::External(command.into()));
+        }
         let whole = text;
         let (text, precision) = match text.rsplit_once(':') {
             Some((agent, "f32")) if !Path::new(text).exists() => (agent, Some(Precision::F32)),
@@ -91,8 +99,28 @@ impl AgentSpec {
                 let found =
                     Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
                 Err(Error::Config(format!(
-                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]"
+                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND"
                 )))
+            }
+        }
+    }
+}
+
+impl fmt::Display for AgentSpec {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            AgentSpec::External(command) => write!(out, "ugi:{command}"),
+            AgentSpec::Random => out.write_str("random"),
+            AgentSpec::Perfect => out.write_str("perfect"),
+            AgentSpec::Rollout(simulations) => write!(out, "rollout:{simulations}"),
+            AgentSpec::Uniform(simulations) => write!(out, "uniform:{simulations}"),
+            AgentSpec::Trained(path, simulations, precision) => {
+                write!(out, "{}:{simulations}", path.display())?;
+                match precision {
+                    None => Ok(()),
+                    Some(Precision::F32) => out.write_str(":f32"),
+                    Some(Precision::Bf16) => out.write_str(":bf16"),
+                }
             }
         }
     }
@@ -112,6 +140,7 @@ pub struct Contestant<G: Game> {
     game: G,
     search: SearchConfig,
     kind: Kind,
+    identity: String,
 }
 
 enum Kind {
@@ -120,13 +149,21 @@ enum Kind {
     Rollout(usize),
     Uniform(usize),
     Trained(SharedNet, usize),
+    External(Arc<Program>),
 }
 
 impl<G: Game> Contestant<G> {
     /// Loads what the agent needs; a checkpoint must be of the game `identity`.
     pub fn new(game: &G, identity: &GameIdentity, spec: &AgentSpec) -> Result<Contestant<G>> {
         let mut search = SearchConfig::default();
+        let mut about = spec.to_string();
         let kind = match spec {
+            AgentSpec::External(_) => {
+                return Err(Error::Config(format!(
+                    "agent `{spec}`: other programs play in `petteia arena` only; the settings of a run decide its \
+                     result, so it cannot depend on one"
+                )));
+            }
             AgentSpec::Random => Kind::Random,
             AgentSpec::Perfect => {
                 Solver::new(game.clone()).solve(&game.initial())?;
@@ -138,6 +175,8 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 search = checkpoint.config()?.search;
+                // a run that goes on is another agent
+                about = format!("{about}, SHA-256 {}", checkpoint.tensors_sha256());
                 let network = checkpoint.network(&model::device())?;
                 let mut config = checkpoint.manifest.net.clone();
                 if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
@@ -151,12 +190,24 @@ impl<G: Game> Contestant<G> {
                 Kind::Trained(net, *simulations)
             }
         };
-        Ok(Contestant { game: game.clone(), search, kind })
+        Ok(Contestant { game: game.clone(), search, kind, identity: about })
+    }
+
+    /// What the user wrote, and of a trained agent the SHA-256 of its weights.
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// A contestant with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
-        Contestant { game: game.clone(), search: search.clone(), kind: Kind::Trained(net, simulations) }
+        let (kind, identity) = (Kind::Trained(net, simulations), "a network in memory".into());
+        Contestant { game: game.clone(), search: search.clone(), kind, identity }
+    }
+
+    /// A contestant that is another program.
+    pub fn external(game: &G, program: Program) -> Contestant<G> {
+        let (identity, search) = (program.identity(), SearchConfig::default());
+        Contestant { game: game.clone(), search, kind: Kind::External(Arc::new(program)), identity }
     }
 
     /// An agent for one game.
@@ -164,6 +215,7 @@ impl<G: Game> Contestant<G> {
         match &self.kind {
             Kind::Random => Box::new(RandomAgent { game: self.game.clone(), random }),
             Kind::Perfect => Box::new(Perfect { solver: Solver::new(self.game.clone()), random }),
+            Kind::External(program) => Box::new(External::new(&self.game, program)),
             _ => Box::new(self.searcher(random).expect("every other kind searches")),
         }
     }
@@ -176,7 +228,7 @@ impl<G: Game> Contestant<G> {
     /// The searching agent for one game; `None` for agents that do not search.
     pub fn searcher(&self, random: Random) -> Option<SearchAgent<G>> {
         let (evaluator, simulations): (Box<dyn Evaluator<G>>, usize) = match &self.kind {
-            Kind::Random | Kind::Perfect => return None,
+            Kind::Random | Kind::Perfect | Kind::External(_) => return None,
             Kind::Rollout(simulations) => (Box::new(Rollout::new(self.game.clone())), *simulations),
             Kind::Uniform(simulations) => (Box::new(Uniform), *simulations),
             Kind::Trained(net, simulations) => {

@@ -1,11 +1,17 @@
 //! `petteia arena`: which of two agents is stronger.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::progress::verdict;
+use super::progress::{fault_line, sprt_standing, sprt_verdict, verdict};
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::external::{Program, Terms};
+use crate::arena::journal::Journal;
+use crate::arena::sprt::Sprt;
 use crate::arena::{Match, MatchResult, play_match};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
@@ -17,14 +23,23 @@ const MAX_GAMES: usize = 1_000_000;
 #[derive(Args)]
 #[command(after_help = format!("\
 {AGENTS}
+  ugi:COMMAND    another program that speaks UGI on standard input and output and
+                 knows which game is played; whoever crashes, is too slow, answers
+                 no legal action or writes too much loses that game
 
 Each opening is played twice, with both colours; Elo and its bounds come from the \
 scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
 largest difference that so many games can show. Random openings can decide a short \
 game: give --opening-plies 0 for tic-tac-toe.
 
+--sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
+or 10 Elo (H1): a generalized sequential probability ratio test on the pairs. Elo \
+after such an end is a little too far from the middle.
+
 Examples:
   petteia arena phage runs/phage:100 rollout:400 --games 200
+  petteia arena phage runs/new runs/old --sprt 0,20 --games 4000 --save match.jsonl
+  petteia arena caissa runs/caissa 'ugi:./rival' --go 'movetime 50'
   petteia arena tic-tac-toe runs/tic-tac-toe perfect --opening-plies 0"))]
 pub struct Arena {
     #[command(flatten)]
@@ -35,7 +50,7 @@ pub struct Arena {
     /// Its opponent
     #[arg(value_name = "AGENT")]
     second: String,
-    /// Games, an even number
+    /// Games, an even number; with --sprt the most that are played
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
     /// Seed of openings and agents
@@ -44,6 +59,27 @@ pub struct Arena {
     /// Random actions that begin each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     opening_plies: usize,
+    /// Test Elo differences against each other, and stop when one is accepted
+    #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
+    sprt: Option<String>,
+    /// Probability that the test accepts ELO1 although ELO0 is true
+    #[arg(long, value_name = "P", default_value_t = 0.05, requires = "sprt")]
+    alpha: f64,
+    /// Probability that the test accepts ELO0 although ELO1 is true
+    #[arg(long, value_name = "P", default_value_t = 0.05, requires = "sprt")]
+    beta: f64,
+    /// Keep the games in this file, one JSON line a pair; the same command goes on from there
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// What programs (ugi:COMMAND) may spend on an action: movetime MILLISECONDS, nodes N or depth N
+    #[arg(long, value_name = "LIMIT", default_value = "movetime 100")]
+    go: String,
+    /// How long to wait for a program's answer, beyond a movetime
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    engine_timeout: f64,
+    /// Append what programs write on standard error to this file
+    #[arg(long, value_name = "FILE")]
+    engine_log: Option<PathBuf>,
     /// Worker threads, which change no result [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -56,6 +92,45 @@ impl Job for Arena {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let plan = self.plan(&game)?;
+        let identity = identity(&game, &options);
+        let terms = Arc::new(Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?);
+        let load = |text: &str| match AgentSpec::parse(text)? {
+            AgentSpec::External(command) => {
+                Ok(Contestant::external(&game, Program::start(&command, &terms)?))
+            }
+            spec => Contestant::new(&game, &identity, &spec),
+        };
+        let agents = [&load(&self.first)?, &load(&self.second)?];
+        use_threads(self.threads)?;
+        let open = |path| Journal::open(path, &game, &identity, &plan, agents);
+        let journal = self.save.as_deref().map(open).transpose()?;
+        catch_interrupts();
+        let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("the template is constant");
+        let bar = ProgressBar::new(self.games as u64).with_style(style);
+        let result = play_match(&game, &plan, agents, journal, |progress| {
+            bar.set_position(progress.games as u64);
+            if let Some(sprt) = &progress.sprt {
+                bar.set_message(format!(", {}", sprt_standing(sprt)));
+            }
+            !interrupted()
+        });
+        bar.finish_and_clear();
+        match (result, &self.save) {
+            (Ok(result), _) => self.show(&result),
+            (Err(Error::Interrupted), Some(path)) if !self.json => print(format_args!(
+                "interrupted; the finished pairs are in {}, the same command goes on from there",
+                path.display()
+            )),
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+impl Arena {
+    /// The match that is asked for.
+    fn plan<G: Game>(&self, game: &G) -> Result<Match> {
         if !(2..=MAX_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
                 "--games {}: give an even number, 2 to {MAX_GAMES}; each opening is played twice",
@@ -70,25 +145,19 @@ impl Job for Arena {
                 game.max_plies()
             )));
         }
-        let identity = identity(&game, &options);
-        let specs = [AgentSpec::parse(&self.first)?, AgentSpec::parse(&self.second)?];
-        let first = Contestant::new(&game, &identity, &specs[0])?;
-        let second = Contestant::new(&game, &identity, &specs[1])?;
-        use_threads(self.threads)?;
-        catch_interrupts();
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} games, {eta} left").expect("constant");
-        let bar = ProgressBar::new(self.games as u64).with_style(style);
-        let plan = Match { games: self.games, seed: self.seed, opening_plies: self.opening_plies };
-        let result = play_match(&game, &plan, [&first, &second], |done| {
-            bar.set_position(done as u64);
-            !interrupted()
-        });
-        bar.finish_and_clear();
-        self.show(&result?)
+        let sprt = self.sprt.as_deref().map(|text| self.test(text)).transpose()?;
+        Ok(Match { games: self.games, seed: self.seed, opening_plies: self.opening_plies, sprt })
     }
-}
 
-impl Arena {
+    fn test(&self, text: &str) -> Result<Sprt> {
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        let (elo0, elo1) =
+            text.split_once(',').and_then(|(elo0, elo1)| Some((number(elo0)?, number(elo1)?))).ok_or_else(
+                || Error::Config(format!("--sprt {text}: write two Elo differences, e.g. --sprt 0,10")),
+            )?;
+        Sprt::new(elo0, elo1, self.alpha, self.beta)
+    }
+
     /// The agents in the other order.
     pub fn swapped(self) -> Arena {
         Arena { first: self.second, second: self.first, ..self }
@@ -98,6 +167,13 @@ impl Arena {
         if self.json {
             return print(serde_json::to_string(result).expect("results are valid JSON"));
         }
-        print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))
+        print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))?;
+        if let Some(sprt) = &result.sprt {
+            print(sprt_verdict(sprt, result.games))?;
+        }
+        let agents = [&self.first, &self.second].into_iter().zip(&result.faults);
+        agents
+            .filter(|(_, faults)| faults.total() > 0)
+            .try_for_each(|(agent, faults)| print(fault_line(agent, faults)))
     }
 }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::arena::MatchResult;
+use crate::arena::sprt::{SprtResult, Verdict};
+use crate::arena::{Faults, MatchResult};
+use crate::gate::Decision;
 use crate::pipeline::{Event, Observer};
 
 /// Without a terminal a line is printed at most this often while a phase goes on.
@@ -165,6 +167,13 @@ impl Observer for Screen {
             Event::Evaluated(generation, opponent, result) => {
                 self.line(&format!("generation {generation} against {opponent}: {}", verdict(&result)));
             }
+            Event::Gating(progress, most) => {
+                state.part = 1.0;
+                let standing = progress.sprt.map(|sprt| format!(", {}", sprt_standing(&sprt)));
+                let message = format!("{}/{most} games{}", progress.games, standing.unwrap_or_default());
+                self.show(state, "gate", progress.games, most, &message);
+            }
+            Event::Gated(generation, decision) => self.line(&gate_line(generation, &decision)),
             Event::Warning(text) => self.line(&format!("warning: {text}")),
         }
     }
@@ -192,6 +201,57 @@ pub fn verdict(result: &MatchResult) -> String {
         result.elo,
         result.elo_low,
         result.elo_high
+    )
+}
+
+/// Games that `agent` lost by forfeit, in one line.
+pub fn fault_line(agent: &str, faults: &Faults) -> String {
+    let kinds = [
+        (faults.crashed, "crashed"),
+        (faults.slow, "too slow"),
+        (faults.illegal, "illegal answers"),
+        (faults.flooded, "wrote too much"),
+    ];
+    let named: Vec<String> =
+        kinds.iter().filter(|(games, _)| *games > 0).map(|(games, kind)| format!("{games} {kind}")).collect();
+    let total = faults.total();
+    let games = if total == 1 { "game" } else { "games" };
+    format!("{agent} lost {total} {games} by its own fault: {}", named.join(", "))
+}
+
+/// What the gate said of a generation, in one line.
+fn gate_line(generation: usize, decision: &Decision) -> String {
+    let (Some(champion), Some(result)) = (decision.champion, &decision.result) else {
+        return format!("generation {generation} is the champion: it is the first");
+    };
+    let says = match decision.promoted {
+        true => "is the new champion",
+        false => "is not promoted",
+    };
+    let test = result.sprt.map(|sprt| format!("; {}", sprt_verdict(&sprt, result.games))).unwrap_or_default();
+    format!("generation {generation} {says}; against generation {champion}: {}{test}", verdict(result))
+}
+
+/// Ratio and bounds of a test.
+pub fn sprt_standing(result: &SprtResult) -> String {
+    format!("LLR {:.2} ({:.2} to {:.2})", result.llr, result.lower, result.upper)
+}
+
+/// A test and its verdict in one line.
+pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
+    let sprt = &result.sprt;
+    let says = match result.verdict {
+        Verdict::H1 => format!("H1 accepted: at least {:+} Elo", sprt.elo1),
+        Verdict::H0 => format!("H0 accepted: at most {:+} Elo", sprt.elo0),
+        Verdict::Undecided => format!("undecided after {games} games"),
+    };
+    format!(
+        "SPRT of {:+} against {:+} Elo (alpha {}, beta {}): {}, {says}",
+        sprt.elo0,
+        sprt.elo1,
+        sprt.alpha,
+        sprt.beta,
+        sprt_standing(result)
     )
 }
 
