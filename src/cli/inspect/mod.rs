@@ -54,7 +54,7 @@ struct Kind {
 }
 
 /// The first whose `is` holds is what a path is.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind { name: "run folder", is: run::is, report: run::report },
     Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint },
     Kind { name: "records of a generation", is: records::is_generation, report: records::report },
@@ -64,6 +64,8 @@ const KINDS: [Kind; 9] = [
     Kind { name: "optimizer state of a checkpoint", is: network::is_optimizer, report: network::optimizer },
     Kind { name: "metrics of a run", is: text::is_metrics, report: text::metrics },
     Kind { name: "config", is: text::is_config, report: text::config },
+    // last, for it reads the whole file
+    Kind { name: "bot", is: network::is_bot, report: network::bot },
 ];
 
 /// What is known of a file or folder.

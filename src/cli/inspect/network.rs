@@ -1,13 +1,15 @@
-//! Checkpoints, their optimizer states, and networks as one file.
+//! Checkpoints, their optimizer states, networks as one file, and bots.
 
 use std::path::Path;
 
 use serde_json::json;
 
 use super::Report;
+use crate::attachment;
 use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER};
 use crate::error::{Error, Result};
 use crate::net::model;
+use crate::storage;
 
 pub fn is_checkpoint(path: &Path) -> bool {
     path.is_dir() && path.join(MANIFEST).is_file()
@@ -44,6 +46,18 @@ pub fn file(path: &Path, report: &mut Report) -> Result<()> {
         report.fact("checked", "the SHA-256 of the weights; they were loaded");
     }
     Ok(())
+}
+
+pub fn is_bot(path: &Path) -> bool {
+    path.is_file() && !matches!(attachment::extract(path), Ok(None))
+}
+
+/// A program with a network in it.
+pub fn bot(path: &Path, report: &mut Report) -> Result<()> {
+    let model = attachment::extract(path)?.unwrap_or_default();
+    report.fact("model bytes", model.len());
+    report.fact("model SHA-256", storage::sha256(&model));
+    file(path, report)
 }
 
 /// The optimizer's state, of which only the manifest beside it says what it is.
