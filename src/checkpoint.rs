@@ -175,6 +175,11 @@ impl Checkpoint {
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
     }
 
+    /// The SHA-256 of the tensors, the same for a checkpoint and its export.
+    pub fn tensors_sha256(&self) -> &str {
+        self.manifest.files.get(TENSORS).map_or("unknown", String::as_str)
+    }
+
     /// The weights file as it is.
     pub fn weights(&self) -> Result<Vec<u8>> {
         match self.path.is_file() {

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// `std::result::Result` with our [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -35,9 +37,30 @@ pub enum Error {
         /// The system's own error.
         source: std::io::Error,
     },
+    /// An external program did not play by the protocol; whoever plays a match counts it as a lost game.
+    #[error("the program that plays {0}")]
+    Fault(Fault),
     /// The work was interrupted by the user; what was finished is saved.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What an external program did wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "lowercase")]
+pub enum Fault {
+    /// It ended or closed its output.
+    #[error("crashed")]
+    Crashed,
+    /// It did not answer in time.
+    #[error("was too slow")]
+    Slow,
+    /// It answered something that is no legal action.
+    #[error("gave an illegal answer")]
+    Illegal,
+    /// It wrote more than one answer may have.
+    #[error("wrote too much")]
+    Flooded,
 }
 
 impl Error {

@@ -52,7 +52,7 @@ pub enum Event {
     /// Evaluation goes on: games done, games in all.
     Evaluating(usize, usize),
     /// The evaluation of a generation against the named opponent.
-    Evaluated(usize, String, MatchResult),
+    Evaluated(usize, String, Box<MatchResult>),
     /// Something is wrong but the run goes on.
     Warning(String),
 }
@@ -384,16 +384,16 @@ impl<G: Game> Run<'_, G> {
         }
         let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
         let agent = Contestant::trained(self.game, &self.config.search, net, settings.simulations);
-        let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies };
-        let result = play_match(self.game, &plan, [&agent, opponent], |done| {
-            self.observer.event(Event::Evaluating(done, games));
+        let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
+        let result = play_match(self.game, &plan, [&agent, opponent], None, |progress| {
+            self.observer.event(Event::Evaluating(progress.games, games));
             !self.observer.interrupted()
         })?;
         self.metrics.write(json!({
             "kind": "evaluation", "generation": number, "opponent": settings.opponent,
             "simulations": settings.simulations, "result": result,
         }))?;
-        self.observer.event(Event::Evaluated(number, settings.opponent.clone(), result));
+        self.observer.event(Event::Evaluated(number, settings.opponent.clone(), Box::new(result)));
         Ok(())
     }
 }

@@ -152,6 +152,42 @@ fn arena_reports_one_object() {
 }
 
 #[test]
+fn arena_tests_hypotheses_and_keeps_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl").display().to_string();
+    let arena = ["arena", "connect-four", "rollout:20", "random", "--games", "400", "--save", &file];
+    let test = ["--sprt", "-20,80", "--alpha", "0.1"];
+    let text = out(&succeeds(&[&arena[..], &test].concat(), ""));
+    for part in [
+        "SPRT of -20 against +80 Elo (alpha 0.1, beta 0.05)",
+        "(-2.89 to 2.25)",
+        "H1 accepted: at least +80 Elo",
+    ] {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+    let object = &json_lines(&succeeds(&[&arena[..], &test, &["--json"]].concat(), ""))[0];
+    assert_eq!(
+        (object["sprt"]["verdict"].as_str(), object["sprt"]["elo1"].as_f64()),
+        (Some("h1"), Some(80.0))
+    );
+    assert!(object["sprt"]["llr"].as_f64() >= object["sprt"]["upper"].as_f64());
+    let games = object["games"].as_u64().unwrap();
+    assert!(games < 100 && text.contains(&format!("in {games} games")), "{text}");
+    let saved = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(saved.lines().count() as u64, 1 + games / 2);
+    let first: Value = serde_json::from_str(saved.lines().nth(1).unwrap()).unwrap();
+    assert!(first["pair"] == 0 && first["games"][0]["actions"].as_array().unwrap().len() > 4, "{first}");
+    let few = ["arena", "phage", "random", "random", "--games", "2", "--sprt", "0,5"];
+    assert!(out(&succeeds(&few, "")).contains("undecided after 2 games"));
+    fails(&[&few[..7], &["5,0"]].concat(), 2, &["elo0 = 5 must be below elo1 = 0"]);
+    fails(&[&few[..7], &["5"]].concat(), 2, &["--sprt 5: write two Elo differences"]);
+    fails(&[&few[..], &["--alpha", "0.9"]].concat(), 2, &["alpha = 0.9 is out of range"]);
+    fails(&[&few[..6], &["--alpha", "0.1"]].concat(), 2, &["--sprt"]);
+    let other = ["arena", "connect-four", "rollout:20", "random", "--save", &file, "--seed", "2"];
+    fails(&other, 2, &["another match", "seed: 1 / 2"]);
+}
+
+#[test]
 fn analyze_answers_each_line() {
     let input = "X.X/.O./O.. X\nXXX/OO./... O\n";
     let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", "rollout:200"], input));

@@ -3,6 +3,7 @@
 //!
 //! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::perfect::{Perfect, Solver};
@@ -98,6 +99,25 @@ impl AgentSpec {
     }
 }
 
+impl fmt::Display for AgentSpec {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            AgentSpec::Random => out.write_str("random"),
+            AgentSpec::Perfect => out.write_str("perfect"),
+            AgentSpec::Rollout(simulations) => write!(out, "rollout:{simulations}"),
+            AgentSpec::Uniform(simulations) => write!(out, "uniform:{simulations}"),
+            AgentSpec::Trained(path, simulations, precision) => {
+                write!(out, "{}:{simulations}", path.display())?;
+                match precision {
+                    None => Ok(()),
+                    Some(Precision::F32) => out.write_str(":f32"),
+                    Some(Precision::Bf16) => out.write_str(":bf16"),
+                }
+            }
+        }
+    }
+}
+
 fn parse_simulations(text: &str, number: &str) -> Result<usize> {
     match number.parse() {
         Ok(simulations) if (1..=MAX_SIMULATIONS).contains(&simulations) => Ok(simulations),
@@ -112,6 +132,7 @@ pub struct Contestant<G: Game> {
     game: G,
     search: SearchConfig,
     kind: Kind,
+    identity: String,
 }
 
 enum Kind {
@@ -126,6 +147,7 @@ impl<G: Game> Contestant<G> {
     /// Loads what the agent needs; a checkpoint must be of the game `identity`.
     pub fn new(game: &G, identity: &GameIdentity, spec: &AgentSpec) -> Result<Contestant<G>> {
         let mut search = SearchConfig::default();
+        let mut about = spec.to_string();
         let kind = match spec {
             AgentSpec::Random => Kind::Random,
             AgentSpec::Perfect => {
@@ -138,6 +160,8 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 search = checkpoint.config()?.search;
+                // a run that goes on is another agent
+                about = format!("{about}, SHA-256 {}", checkpoint.tensors_sha256());
                 let network = checkpoint.network(&model::device())?;
                 let mut config = checkpoint.manifest.net.clone();
                 if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
@@ -151,12 +175,18 @@ impl<G: Game> Contestant<G> {
                 Kind::Trained(net, *simulations)
             }
         };
-        Ok(Contestant { game: game.clone(), search, kind })
+        Ok(Contestant { game: game.clone(), search, kind, identity: about })
+    }
+
+    /// What the user wrote, and of a trained agent the SHA-256 of its weights.
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// A contestant with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
-        Contestant { game: game.clone(), search: search.clone(), kind: Kind::Trained(net, simulations) }
+        let (kind, identity) = (Kind::Trained(net, simulations), "a network in memory".into());
+        Contestant { game: game.clone(), search: search.clone(), kind, identity }
     }
 
     /// An agent for one game.

@@ -1,24 +1,31 @@
 //! Matches between agents: paired games from seeded openings, and what they say about strength.
 //!
 //! Each opening is played twice, with both colours, so it favours nobody; the pair is the unit of the
-//! statistics ([`elo`]). Openings are uniformly random actions and differ between pairs where the game
+//! statistics ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs where the game
 //! allows it; the number of distinct games is counted, because 40 games that are really 2 prove nothing.
+//! Pairs are counted in the order of their numbers, and none beyond the one that decides a test: which threads
+//! finished first changes nothing.
 
 pub mod agent;
 pub mod elo;
+pub mod journal;
+mod ledger;
 pub mod perfect;
+pub mod sprt;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, choose, stream};
 use agent::Contestant;
-use elo::Estimate;
+use journal::Journal;
+use ledger::Ledger;
+use sprt::{Pentanomial, Sprt, SprtResult};
 
 /// How often another opening is tried before one that was played already is accepted.
 const OPENING_ATTEMPTS: u64 = 100;
@@ -26,12 +33,14 @@ const OPENING_ATTEMPTS: u64 = 100;
 /// What to play.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// Games, even.
+    /// Games, even; with a test the most that are played.
     pub games: usize,
     /// The seed of openings and agents.
     pub seed: u64,
     /// Random actions of an opening.
     pub opening_plies: usize,
+    /// A test that may end the match early.
+    pub sprt: Option<Sprt>,
 }
 
 /// What came out, for the first agent.
@@ -49,75 +58,117 @@ pub struct MatchResult {
     pub losses: usize,
     /// Drawn by a limit alone, in a game whose rules know no draws.
     pub cut_short: usize,
-    /// Elo of the first agent less that of the second.
+    /// Pairs by the first agent's score in them.
+    #[serde(default)]
+    pub pairs: Pentanomial,
+    /// Elo of the first agent less that of the second. After a test ended the match early it is a little too far
+    /// from the middle.
     pub elo: f64,
     /// Lower 95 % bound.
     pub elo_low: f64,
     /// Upper 95 % bound.
     pub elo_high: f64,
+    /// The test, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sprt: Option<SprtResult>,
+    /// Games that each agent lost by a fault of its own.
+    #[serde(default)]
+    pub faults: [Faults; 2],
+}
+
+/// Games lost by forfeit, by what the agent did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    /// It ended or closed its output.
+    pub crashed: usize,
+    /// It did not answer in time.
+    pub slow: usize,
+    /// It answered something that is no legal action.
+    pub illegal: usize,
+    /// It wrote more than one answer may have.
+    pub flooded: usize,
+}
+
+impl Faults {
+    /// All kinds together.
+    pub fn total(&self) -> usize {
+        self.crashed + self.slow + self.illegal + self.flooded
+    }
+
+    fn add(&mut self, fault: Fault) {
+        match fault {
+            Fault::Crashed => self.crashed += 1,
+            Fault::Slow => self.slow += 1,
+            Fault::Illegal => self.illegal += 1,
+            Fault::Flooded => self.flooded += 1,
+        }
+    }
+}
+
+/// How far a match is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Games finished.
+    pub games: usize,
+    /// What its test says of the pairs that are counted so far.
+    pub sprt: Option<SprtResult>,
 }
 
 struct Played {
     actions: Vec<Action>,
     /// 1, 0.5 or 0 for the first agent.
     score: f64,
+    /// Why the agent with score 0 lost by forfeit.
+    fault: Option<Fault>,
 }
 
-/// Plays `game` between two agents. `tick` hears the number of finished games and returns false to stop.
+/// The games of one opening: in the first one the first agent is the first player.
+type Pair = [Played; 2];
+
+/// Plays `game` between two agents, behind the pairs that `journal` holds. `tick` hears how far the match is and returns false
+/// to stop.
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
     agents: [&Contestant<G>; 2],
-    tick: impl Fn(usize) -> bool + Sync,
+    journal: Option<Journal>,
+    tick: impl Fn(&Progress) -> bool + Sync,
 ) -> Result<MatchResult> {
-    let openings = openings(game, plan);
-    let finished = AtomicUsize::new(0);
-    let pairs = openings
-        .par_iter()
+    let ledger = Ledger::new(game, plan, journal);
+    let saved = ledger.counted();
+    let ledger = Mutex::new(ledger);
+    let locked = || -> MutexGuard<Ledger<G>> { ledger.lock().expect("no panic while counting") };
+    openings(game, plan)
         .enumerate()
-        .map(|(pair, opening)| {
-            let mut pair_games = Vec::with_capacity(2);
+        .skip(saved)
+        .take_while(|_| !locked().is_over())
+        // pairs are begun in the order of their numbers
+        .par_bridge()
+        .try_for_each(|(number, opening)| {
+            let mut pair = Vec::with_capacity(2);
             for first_agent in [0, 1] {
-                if !tick(finished.load(Ordering::Relaxed)) {
+                let progress = match &*locked() {
+                    ledger if ledger.is_over() => return Ok(()),
+                    ledger => ledger.progress(),
+                };
+                if !tick(&progress) {
                     return Err(Error::Interrupted);
                 }
-                let number = 2 * pair as u64 + first_agent as u64;
-                pair_games.push(play_game(game, plan.seed, number, opening, agents, first_agent)?);
-                finished.fetch_add(1, Ordering::Relaxed);
+                pair.push(play_game(game, plan.seed, number, &opening, agents, first_agent)?);
+                locked().finished_game();
             }
-            Ok(pair_games)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    tick(finished.load(Ordering::Relaxed));
-    let mut result = summarise(&pairs);
-    result.cut_short = if G::DRAWLESS { result.draws } else { 0 };
-    Ok(result)
+            let pair = pair.try_into().unwrap_or_else(|_| unreachable!("two games were played"));
+            locked().add(number, pair)
+        })?;
+    let ledger = locked();
+    tick(&ledger.progress());
+    Ok(ledger.result())
 }
 
-fn summarise(pairs: &[Vec<Played>]) -> MatchResult {
-    let games = || pairs.iter().flatten();
-    let count = |score: f64| games().filter(|game| game.score == score).count();
-    let scores: Vec<f64> =
-        pairs.iter().map(|pair| pair.iter().map(|game| game.score).sum::<f64>() / 2.0).collect();
-    let Estimate { elo, low, high } = elo::estimate(&scores);
-    MatchResult {
-        games: games().count(),
-        distinct_games: games().map(|game| &game.actions).collect::<HashSet<_>>().len(),
-        wins: count(1.0),
-        draws: count(0.5),
-        losses: count(0.0),
-        cut_short: 0,
-        elo,
-        elo_low: low,
-        elo_high: high,
-    }
-}
-
-/// One opening for each pair of games; none ends the game.
-fn openings<G: Game>(game: &G, plan: &Match) -> Vec<Vec<Action>> {
+/// One opening for each pair of games; none ends the game. Those of a longer match begin with those of a shorter one.
+fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Vec<Action>> + Send + 'a {
     let mut seen = HashSet::new();
-    let mut openings = Vec::new();
-    for pair in 0..plan.games as u64 / 2 {
+    (0..plan.games as u64 / 2).map(move |pair| {
         let mut opening = Vec::new();
         for attempt in 0..OPENING_ATTEMPTS {
             opening = draw_opening(game, plan, pair, attempt);
@@ -125,9 +176,8 @@ fn openings<G: Game>(game: &G, plan: &Match) -> Vec<Vec<Action>> {
                 break;
             }
         }
-        openings.push(opening);
-    }
-    openings
+        opening
+    })
 }
 
 /// Random actions, as many as fit before the game is over.
@@ -151,11 +201,12 @@ fn draw_opening<G: Game>(game: &G, plan: &Match, pair: u64, attempt: u64) -> Vec
 fn play_game<G: Game>(
     game: &G,
     seed: u64,
-    number: u64,
+    pair: usize,
     opening: &[Action],
     agents: [&Contestant<G>; 2],
     first_agent: usize,
 ) -> Result<Played> {
+    let number = 2 * pair as u64 + first_agent as u64;
     let mut players =
         [0, 1].map(|agent| agents[agent].agent(stream(seed, Purpose::Agent, &[number, agent as u64])));
     let mut state = game.initial();
@@ -167,7 +218,13 @@ fn play_game<G: Game>(
         };
         let action = match opening.get(actions.len()) {
             Some(action) => *action,
-            None => players[agent].choose(&state)?,
+            None => match players[agent].choose(&state) {
+                Ok(action) => action,
+                Err(Error::Fault(fault)) => {
+                    return Ok(Played { actions, score: agent as f64, fault: Some(fault) });
+                }
+                Err(error) => return Err(error),
+            },
         };
         for player in &mut players {
             player.played(&state, action);
@@ -175,7 +232,12 @@ fn play_game<G: Game>(
         game.play(&mut state, action);
         actions.push(action);
     }
+    let score = score_of(game.outcome(&state).unwrap_or(Outcome::Draw), first_agent);
+    Ok(Played { actions, score, fault: None })
+}
+
+/// What the first agent gets when `first_agent` is the first player.
+fn score_of(outcome: Outcome, first_agent: usize) -> f64 {
     let first_agents_side = if first_agent == 0 { Player::First } else { Player::Second };
-    let outcome = game.outcome(&state).unwrap_or(Outcome::Draw);
-    Ok(Played { actions, score: (outcome.value_for(first_agents_side) as f64 + 1.0) / 2.0 })
+    (outcome.value_for(first_agents_side) as f64 + 1.0) / 2.0
 }

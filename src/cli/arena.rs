@@ -1,11 +1,15 @@
 //! `petteia arena`: which of two agents is stronger.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::progress::verdict;
+use super::progress::{sprt_standing, sprt_verdict, verdict};
 use super::{GameArgs, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::journal::Journal;
+use crate::arena::sprt::Sprt;
 use crate::arena::{Match, MatchResult, play_match};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
@@ -20,7 +24,9 @@ const MAX_GAMES: usize = 1_000_000;
     (an exported file serves as well; without SIMS it searches 100 simulations)\n\
     Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.\n\
     A clean sweep has no upper bound: what is printed then is the largest difference that so many games can show.\n\
-    Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe."
+    Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe.\n\
+    --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) or 10 Elo (H1): a generalized\n\
+    sequential probability ratio test on the pairs. Elo after such an end is a little too far from the middle."
 )]
 pub struct Arena {
     /// The game
@@ -32,7 +38,7 @@ pub struct Arena {
     /// Its opponent
     #[arg(value_name = "AGENT")]
     second: String,
-    /// Games, an even number
+    /// Games, an even number; with --sprt the most that are played
     #[arg(long, default_value_t = 100)]
     games: usize,
     /// Seed of openings and agents
@@ -41,6 +47,18 @@ pub struct Arena {
     /// Random actions that begin each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     opening_plies: usize,
+    /// Test Elo differences against each other, and stop when one is accepted
+    #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
+    sprt: Option<String>,
+    /// Probability that the test accepts ELO1 although ELO0 is true
+    #[arg(long, default_value_t = 0.05, requires = "sprt")]
+    alpha: f64,
+    /// Probability that the test accepts ELO0 although ELO1 is true
+    #[arg(long, default_value_t = 0.05, requires = "sprt")]
+    beta: f64,
+    /// Keep the games in this file, one JSON line a pair; the same command goes on from there
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Worker threads [default: all cores]; the result does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -53,6 +71,39 @@ impl Job for Arena {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let plan = self.plan(&game)?;
+        let identity = identity(&game, &options);
+        let load = |text: &str| Contestant::new(&game, &identity, &AgentSpec::parse(text)?);
+        let agents = [&load(&self.first)?, &load(&self.second)?];
+        use_threads(self.threads)?;
+        let open = |path| Journal::open(path, &game, &identity, &plan, agents);
+        let journal = self.save.as_deref().map(open).transpose()?;
+        catch_interrupts();
+        let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("the template is constant");
+        let bar = ProgressBar::new(self.games as u64).with_style(style);
+        let result = play_match(&game, &plan, agents, journal, |progress| {
+            bar.set_position(progress.games as u64);
+            if let Some(sprt) = &progress.sprt {
+                bar.set_message(format!(", {}", sprt_standing(sprt)));
+            }
+            !interrupted()
+        });
+        bar.finish_and_clear();
+        match (result, &self.save) {
+            (Ok(result), _) => self.show(&result),
+            (Err(Error::Interrupted), Some(path)) if !self.json => print(format_args!(
+                "interrupted; the finished pairs are in {}, the same command goes on from there",
+                path.display()
+            )),
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+impl Arena {
+    /// The match that is asked for.
+    fn plan<G: Game>(&self, game: &G) -> Result<Match> {
         if !(2..=MAX_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
                 "--games {}: give an even number, 2 to {MAX_GAMES}; each opening is played twice",
@@ -67,29 +118,27 @@ impl Job for Arena {
                 game.max_plies()
             )));
         }
-        let identity = identity(&game, &options);
-        let specs = [AgentSpec::parse(&self.first)?, AgentSpec::parse(&self.second)?];
-        let first = Contestant::new(&game, &identity, &specs[0])?;
-        let second = Contestant::new(&game, &identity, &specs[1])?;
-        use_threads(self.threads)?;
-        catch_interrupts();
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} games, {eta} left").expect("constant");
-        let bar = ProgressBar::new(self.games as u64).with_style(style);
-        let plan = Match { games: self.games, seed: self.seed, opening_plies: self.opening_plies };
-        let result = play_match(&game, &plan, [&first, &second], |done| {
-            bar.set_position(done as u64);
-            !interrupted()
-        });
-        bar.finish_and_clear();
-        self.show(&result?)
+        let sprt = self.sprt.as_deref().map(|text| self.test(text)).transpose()?;
+        Ok(Match { games: self.games, seed: self.seed, opening_plies: self.opening_plies, sprt })
     }
-}
 
-impl Arena {
+    fn test(&self, text: &str) -> Result<Sprt> {
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        let (elo0, elo1) =
+            text.split_once(',').and_then(|(elo0, elo1)| Some((number(elo0)?, number(elo1)?))).ok_or_else(
+                || Error::Config(format!("--sprt {text}: write two Elo differences, e.g. --sprt 0,10")),
+            )?;
+        Sprt::new(elo0, elo1, self.alpha, self.beta)
+    }
+
     fn show(&self, result: &MatchResult) -> Result<()> {
         if self.json {
             return print(serde_json::to_string(result).expect("results are valid JSON"));
         }
-        print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))
+        print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))?;
+        match &result.sprt {
+            Some(sprt) => print(sprt_verdict(sprt, result.games)),
+            None => Ok(()),
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arena::MatchResult;
+use crate::arena::sprt::{SprtResult, Verdict};
 use crate::pipeline::{Event, Observer};
 
 /// Without a terminal a line is printed at most this often while a phase goes on.
@@ -192,6 +193,29 @@ pub fn verdict(result: &MatchResult) -> String {
         result.elo,
         result.elo_low,
         result.elo_high
+    )
+}
+
+/// Ratio and bounds of a test.
+pub fn sprt_standing(result: &SprtResult) -> String {
+    format!("LLR {:.2} ({:.2} to {:.2})", result.llr, result.lower, result.upper)
+}
+
+/// A test and its verdict in one line.
+pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
+    let sprt = &result.sprt;
+    let says = match result.verdict {
+        Verdict::H1 => format!("H1 accepted: at least {:+} Elo", sprt.elo1),
+        Verdict::H0 => format!("H0 accepted: at most {:+} Elo", sprt.elo0),
+        Verdict::Undecided => format!("undecided after {games} games"),
+    };
+    format!(
+        "SPRT of {:+} against {:+} Elo (alpha {}, beta {}): {}, {says}",
+        sprt.elo0,
+        sprt.elo1,
+        sprt.alpha,
+        sprt.beta,
+        sprt_standing(result)
     )
 }
 

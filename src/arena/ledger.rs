@@ -1,0 +1,124 @@
+//! The pairs of a match under way: in go finished pairs in any order, out comes what those say that count.
+//!
+//! Pairs are counted and saved in the order of their numbers, and none beyond the one that decides the test or ends
+//! the match, so the result and the file do not depend on which thread finished first.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::elo::{self, Estimate};
+use super::journal::Journal;
+use super::sprt::{Pentanomial, SprtResult, Verdict};
+use super::{Faults, Match, MatchResult, Pair, Progress};
+use crate::error::Result;
+use crate::game::Game;
+
+/// The pairs of a match.
+pub(super) struct Ledger<'a, G: Game> {
+    game: &'a G,
+    plan: &'a Match,
+    journal: Option<Journal>,
+    counted: Vec<Pair>,
+    scores: Pentanomial,
+    /// What the test says of them.
+    test: Option<SprtResult>,
+    /// Finished before a pair with a lower number.
+    ahead: BTreeMap<usize, Pair>,
+    /// Games finished, counted or not.
+    games: usize,
+}
+
+impl<'a, G: Game> Ledger<'a, G> {
+    /// Counts the pairs that `journal` holds.
+    pub(super) fn new(game: &'a G, plan: &'a Match, mut journal: Option<Journal>) -> Self {
+        let saved = journal.as_mut().map(|journal| std::mem::take(&mut journal.saved)).unwrap_or_default();
+        let mut ledger = Ledger {
+            game,
+            plan,
+            journal,
+            counted: Vec::new(),
+            scores: [0; 5],
+            test: plan.sprt.map(|sprt| sprt.result(&[0; 5])),
+            ahead: BTreeMap::new(),
+            games: 0,
+        };
+        for pair in saved {
+            if ledger.is_over() {
+                break;
+            }
+            ledger.count(pair);
+        }
+        ledger.games = 2 * ledger.counted.len();
+        ledger
+    }
+
+    /// Pairs that are counted.
+    pub(super) fn counted(&self) -> usize {
+        self.counted.len()
+    }
+
+    /// Hears that one more game is over.
+    pub(super) fn finished_game(&mut self) {
+        self.games += 1;
+    }
+
+    /// Whether no further pair is counted.
+    pub(super) fn is_over(&self) -> bool {
+        2 * self.counted.len() >= self.plan.games
+            || self.test.is_some_and(|result| result.verdict != Verdict::Undecided)
+    }
+
+    /// How far the match is.
+    pub(super) fn progress(&self) -> Progress {
+        Progress { games: self.games, sprt: self.test }
+    }
+
+    /// Keeps a finished pair, and counts and saves those whose turn it is.
+    pub(super) fn add(&mut self, number: usize, pair: Pair) -> Result<()> {
+        self.ahead.insert(number, pair);
+        while !self.is_over()
+            && let Some(pair) = self.ahead.remove(&self.counted.len())
+        {
+            if let Some(journal) = &mut self.journal {
+                journal.append(self.game, self.counted.len(), &pair)?;
+            }
+            self.count(pair);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, pair: Pair) {
+        self.scores[(2.0 * (pair[0].score + pair[1].score)) as usize] += 1;
+        self.test = self.plan.sprt.map(|sprt| sprt.result(&self.scores));
+        self.counted.push(pair);
+    }
+
+    /// What the counted pairs say.
+    pub(super) fn result(&self) -> MatchResult {
+        let games = || self.counted.iter().flatten();
+        let count = |score: f64| games().filter(|played| played.score == score).count();
+        let draws = count(0.5);
+        let scores: Vec<f64> =
+            self.counted.iter().map(|pair| (pair[0].score + pair[1].score) / 2.0).collect();
+        let Estimate { elo, low, high } = elo::estimate(&scores);
+        let mut faults = [Faults::default(); 2];
+        for played in games() {
+            if let Some(fault) = played.fault {
+                faults[(played.score == 1.0) as usize].add(fault);
+            }
+        }
+        MatchResult {
+            games: games().count(),
+            distinct_games: games().map(|played| &played.actions).collect::<HashSet<_>>().len(),
+            wins: count(1.0),
+            draws,
+            losses: count(0.0),
+            cut_short: if G::DRAWLESS { draws } else { 0 },
+            pairs: self.scores,
+            elo,
+            elo_low: low,
+            elo_high: high,
+            sprt: self.test,
+            faults,
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The sequential probability ratio test (Wald 1945): is an agent stronger, in as few games as that takes?
+//!
+//! In go the numbers of pairs by their score (the pentanomial model), out come the log-likelihood ratio (LLR) of H1,
+//! "the Elo difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its bounds. Elo is logistic.
+//! The ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py, `LLR_logistic`): each hypothesis
+//! is represented by the distribution over scores that has its mean and makes the results likeliest (M. Van den Bergh,
+//! support_MLE_multinomial.pdf, proposition 1.1, named there). Fishtest's correction for overshoot is left out, which
+//! makes errors a little rarer than asked for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Pairs by score: 0, 1/4, 1/2, 3/4, 1.
+pub type Pentanomial = [usize; 5];
+
+/// What fishtest counts for a score that did not occur, so that every score has a probability.
+const ABSENT: f64 = 1e-3;
+/// Halvings of an interval, after which no double lies inside it.
+const BISECTIONS: usize = 64;
+/// The largest difference that a hypothesis may name.
+const MAX_ELO: f64 = 1000.0;
+
+/// The two hypotheses and how often each may be rejected although it is true.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sprt {
+    /// H0: the difference in logistic Elo is this.
+    pub elo0: f64,
+    /// H1: it is this, more than `elo0`.
+    pub elo1: f64,
+    /// Probability of accepting H1 when H0 is true.
+    pub alpha: f64,
+    /// Probability of accepting H0 when H1 is true.
+    pub beta: f64,
+}
+
+/// What the test says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// H0 is accepted.
+    H0,
+    /// H1 is accepted.
+    H1,
+    /// More games are needed.
+    Undecided,
+}
+
+/// A test and what came out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SprtResult {
+    /// The test.
+    #[serde(flatten)]
+    pub sprt: Sprt,
+    /// The log-likelihood ratio.
+    pub llr: f64,
+    /// H0 is accepted when the ratio is not above this.
+    pub lower: f64,
+    /// H1 is accepted when the ratio is not below this.
+    pub upper: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+impl Sprt {
+    /// A test of these hypotheses; the error says which number is not permitted.
+    pub fn new(elo0: f64, elo1: f64, alpha: f64, beta: f64) -> Result<Sprt> {
+        let wrong = |what: String| Err(Error::Config(format!("SPRT: {what}")));
+        if !(elo0.abs() <= MAX_ELO && elo1.abs() <= MAX_ELO && elo0 < elo1) {
+            return wrong(format!("elo0 = {elo0} must be below elo1 = {elo1}, both from -1000 to 1000"));
+        }
+        for (name, rate) in [("alpha", alpha), ("beta", beta)] {
+            if !(1e-6..=0.4).contains(&rate) {
+                return wrong(format!("{name} = {rate} is out of range: 0.000001 to 0.4 is permitted"));
+            }
+        }
+        Ok(Sprt { elo0, elo1, alpha, beta })
+    }
+
+    /// The lower and the upper bound of the ratio.
+    pub fn bounds(&self) -> (f64, f64) {
+        ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
+    }
+
+    /// What these pairs say.
+    pub fn result(&self, pairs: &Pentanomial) -> SprtResult {
+        let llr = self.llr(pairs);
+        let (lower, upper) = self.bounds();
+        let verdict = if llr >= upper {
+            Verdict::H1
+        } else if llr <= lower {
+            Verdict::H0
+        } else {
+            Verdict::Undecided
+        };
+        SprtResult { sprt: *self, llr, lower, upper, verdict }
+    }
+
+    /// The generalized log-likelihood ratio of H1 against H0.
+    pub fn llr(&self, pairs: &Pentanomial) -> f64 {
+        let counts = pairs.map(|count| if count == 0 { ABSENT } else { count as f64 });
+        log_likelihood(&counts, expected_score(self.elo1))
+            - log_likelihood(&counts, expected_score(self.elo0))
+    }
+}
+
+fn expected_score(elo: f64) -> f64 {
+    1.0 / (1.0 + 10f64.powf(-elo / 400.0))
+}
+
+/// Of the distribution with this mean that makes `counts` likeliest, up to a term that depends on `counts` alone. Its
+/// probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that gives it the mean.
+fn log_likelihood(counts: &[f64; 5], mean: f64) -> f64 {
+    let distances: [f64; 5] = std::array::from_fn(|i| i as f64 / 4.0 - mean);
+    let excess = |tilt: f64| -> f64 {
+        counts.iter().zip(distances).map(|(count, distance)| count * distance / (1.0 + tilt * distance)).sum()
+    };
+    // all probabilities are positive between these, and the excess falls from plus to minus infinity
+    let (mut low, mut high) = (-1.0 / distances[4], -1.0 / distances[0]);
+    for _ in 0..BISECTIONS {
+        let middle = (low + high) / 2.0;
+        match excess(middle) > 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let tilt = (low + high) / 2.0;
+    -counts.iter().zip(distances).map(|(count, distance)| count * (tilt * distance).ln_1p()).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::random::Random;
+
+    /// The pentanomial logistic cases of fastchess, app/tests/sprt_test.cpp, and its tolerance.
+    #[test]
+    fn published_ratios() {
+        for (elo0, elo1, pairs, published) in [
+            (0.5, 2.5, [223, 9863, 21279, 10037, 246], -3.07),
+            (0.0, 2.0, [871, 26175, 55983, 26678, 821], -4.98),
+        ] {
+            let llr = Sprt::new(elo0, elo1, 0.05, 0.05).unwrap().llr(&pairs);
+            assert!((llr / published - 1.0f64).abs() < 0.01, "{pairs:?}: {llr}, published {published}");
+        }
+    }
+
+    /// The bounds that fishtest and fastchess print for alpha = beta = 0.05: -2.94 and 2.94.
+    #[test]
+    fn published_bounds() {
+        let (lower, upper) = Sprt::new(0.0, 5.0, 0.05, 0.05).unwrap().bounds();
+        assert!((lower + 2.944_439).abs() < 1e-6 && (upper - 2.944_439).abs() < 1e-6);
+        let (lower, upper) = Sprt::new(0.0, 5.0, 0.01, 0.2).unwrap().bounds();
+        assert!((lower - (0.2f64 / 0.99).ln()).abs() < 1e-12 && (upper - 80f64.ln()).abs() < 1e-12);
+    }
+
+    /// With two scores alone the distribution of a mean is unique, and the ratio has a closed form.
+    #[test]
+    fn two_scores_have_a_closed_form() {
+        let sprt = Sprt::new(-20.0, 60.0, 0.05, 0.05).unwrap();
+        let [s0, s1] = [sprt.elo0, sprt.elo1].map(expected_score);
+        let exact = 600.0 * (s1 / s0).ln() + 400.0 * ((1.0 - s1) / (1.0 - s0)).ln();
+        let llr = sprt.llr(&[400, 0, 0, 0, 600]);
+        // scores that did not occur count a thousandth of a pair each
+        assert!((llr - exact).abs() < 0.01, "{llr}, exactly {exact}");
+    }
+
+    #[test]
+    fn mirrored_results_have_the_opposite_ratio() {
+        let sprt = Sprt::new(-30.0, 30.0, 0.05, 0.05).unwrap();
+        for pairs in [[3, 5, 9, 4, 1], [0, 0, 0, 0, 7], [0, 0, 0, 0, 0], [0, 0, 12, 1, 0]] {
+            let mut mirrored = pairs;
+            mirrored.reverse();
+            let (llr, opposite) = (sprt.llr(&pairs), sprt.llr(&mirrored));
+            assert!((llr + opposite).abs() < 1e-9 && llr.is_finite(), "{pairs:?}: {llr}, {opposite}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        for (elo0, elo1, alpha, beta, part) in [
+            (5.0, 5.0, 0.05, 0.05, "must be below"),
+            (f64::NAN, 5.0, 0.05, 0.05, "elo0 = NaN"),
+            (0.0, 2000.0, 0.05, 0.05, "-1000 to 1000"),
+            (0.0, 5.0, 0.0, 0.05, "alpha = 0 "),
+            (0.0, 5.0, 0.05, f64::NAN, "beta = NaN"),
+        ] {
+            let error = Sprt::new(elo0, elo1, alpha, beta).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains(part), "{error}");
+        }
+    }
+
+    /// Agents whose difference is exactly elo0 or elo1 get the wrong verdict about as often as was asked for.
+    #[test]
+    fn error_rates_are_those_asked_for() {
+        let sprt = Sprt::new(0.0, 60.0, 0.1, 0.05).unwrap();
+        let mut random = Random::seed_from_u64(11);
+        let mut wrong_rate = |elo: f64, wrong: Verdict| {
+            let draws = 0.2;
+            let wins = expected_score(elo) - draws / 2.0;
+            let mut half_points = || {
+                let x: f64 = random.random();
+                if x < wins { 2 } else { (x < wins + draws) as usize }
+            };
+            let mut verdict = || {
+                let mut pairs = [0; 5];
+                loop {
+                    pairs[half_points() + half_points()] += 1;
+                    match sprt.result(&pairs).verdict {
+                        Verdict::Undecided => {}
+                        verdict => return verdict,
+                    }
+                }
+            };
+            (0..1000).filter(|_| verdict() == wrong).count() as f64 / 1000.0
+        };
+        let (alpha, beta) = (wrong_rate(0.0, Verdict::H1), wrong_rate(60.0, Verdict::H0));
+        assert!((0.06..=0.13).contains(&alpha), "H1 accepted under H0: {alpha}");
+        assert!((0.025..=0.07).contains(&beta), "H0 accepted under H1: {beta}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Matches: the test that ends them, the file that keeps them, and that threads and interruptions change neither.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::journal::Journal;
+use petteia::arena::sprt::{Sprt, Verdict};
+use petteia::arena::{Match, MatchResult, play_match};
+use petteia::error::{Error, Result};
+use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::games::connect_four::ConnectFour;
+
+fn game() -> (ConnectFour, GameIdentity) {
+    let game = ConnectFour::new(&GameOptions::default()).unwrap();
+    let identity = identity(&game, &GameOptions::default());
+    (game, identity)
+}
+
+fn contestant(text: &str) -> Contestant<ConnectFour> {
+    let (game, identity) = game();
+    Contestant::new(&game, &identity, &AgentSpec::parse(text).unwrap()).unwrap()
+}
+
+fn plan(games: usize) -> Match {
+    Match { games, seed: 3, opening_plies: 4, sprt: None }
+}
+
+/// Plays on `threads` threads, into a file if there is one; stops before the game of number `stop`.
+fn play(
+    plan: &Match,
+    agents: [&str; 2],
+    file: Option<&Path>,
+    threads: usize,
+    stop: usize,
+) -> Result<MatchResult> {
+    let (game, identity) = game();
+    let agents = agents.map(contestant);
+    let agents = [&agents[0], &agents[1]];
+    let journal = file.map(|path| Journal::open(path, &game, &identity, plan, agents)).transpose()?;
+    let heard = AtomicUsize::new(0);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| play_match(&game, plan, agents, journal, |_| heard.fetch_add(1, Ordering::SeqCst) < stop))
+}
+
+const NEVER: usize = usize::MAX;
+const UNEVEN: [&str; 2] = ["rollout:8", "random"];
+
+fn sprt(elo0: f64, elo1: f64) -> Option<Sprt> {
+    Some(Sprt::new(elo0, elo1, 0.05, 0.05).unwrap())
+}
+
+#[test]
+fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (agents, elos, verdict)) in [
+        (UNEVEN, (0.0, 100.0), Verdict::H1),
+        (["random", "rollout:8"], (0.0, 100.0), Verdict::H0),
+        (["random", "random"], (-5.0, 5.0), Verdict::Undecided),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = Match { sprt: sprt(elos.0, elos.1), ..plan(200) };
+        let files = [1, 4].map(|threads| folder.path().join(format!("{number}-{threads}")));
+        let alone = play(&plan, agents, Some(&files[0]), 1, NEVER).unwrap();
+        let together = play(&plan, agents, Some(&files[1]), 4, NEVER).unwrap();
+        assert_eq!(alone, together);
+        assert!(fs::read(&files[0]).unwrap() == fs::read(&files[1]).unwrap(), "the files differ");
+        let test = alone.sprt.unwrap();
+        assert_eq!(test.verdict, verdict);
+        assert_eq!(alone.games < 200, verdict != Verdict::Undecided, "{} games", alone.games);
+        assert_eq!(alone.pairs.iter().sum::<usize>() * 2, alone.games);
+        // it ended no later than it had to
+        let lines = fs::read_to_string(&files[0]).unwrap().lines().count();
+        assert_eq!(lines, 1 + alone.games / 2);
+        if verdict != Verdict::Undecided {
+            let shorter = Match { games: alone.games - 2, ..plan };
+            let before = play(&shorter, agents, Some(&files[0]), 1, NEVER).unwrap();
+            assert_eq!(before.sprt.unwrap().verdict, Verdict::Undecided);
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_match_goes_on_to_the_same_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
+    let plan = plan(20);
+    let expected = play(&plan, UNEVEN, Some(&whole), 1, NEVER).unwrap();
+    assert_eq!(play(&plan, UNEVEN, None, 2, NEVER).unwrap(), expected, "saving changes nothing");
+    for stop in [1, 5, 3] {
+        let stopped = play(&plan, UNEVEN, Some(&cut), 2, stop);
+        assert!(matches!(stopped, Err(Error::Interrupted)), "{stopped:?}");
+    }
+    let pairs = fs::read_to_string(&cut).unwrap().lines().count() - 1;
+    assert!((2..=4).contains(&pairs), "{pairs} pairs of 9 games at most");
+    assert_eq!(play(&plan, UNEVEN, Some(&cut), 2, NEVER).unwrap(), expected);
+    assert!(fs::read(&cut).unwrap() == fs::read(&whole).unwrap());
+    // a finished match is not played again
+    assert_eq!(play(&plan, UNEVEN, Some(&cut), 1, 1).unwrap(), expected);
+    // more games begin with those that were played
+    let longer = Match { games: 30, ..plan };
+    let more = play(&longer, UNEVEN, Some(&cut), 2, NEVER).unwrap();
+    assert_eq!(more, play(&longer, UNEVEN, None, 1, NEVER).unwrap());
+}
+
+#[test]
+fn a_torn_line_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl");
+    let expected = play(&plan(8), UNEVEN, Some(&file), 1, NEVER).unwrap();
+    let whole = fs::read(&file).unwrap();
+    for lost in [1, 20] {
+        fs::write(&file, &whole[..whole.len() - lost]).unwrap();
+        assert_eq!(play(&plan(8), UNEVEN, Some(&file), 1, NEVER).unwrap(), expected);
+        assert!(fs::read(&file).unwrap() == whole);
+    }
+}
+
+#[test]
+fn files_that_are_not_this_match_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl");
+    play(&plan(4), UNEVEN, Some(&file), 1, NEVER).unwrap();
+    let before = fs::read_to_string(&file).unwrap();
+    let refused = |plan: &Match, agents, parts: &[&str]| {
+        let error = play(plan, agents, Some(&file), 1, NEVER).unwrap_err();
+        for part in parts {
+            assert!(error.to_string().contains(part), "no `{part}` in: {error}");
+        }
+        error.exit_code()
+    };
+    let other = Match { seed: 4, opening_plies: 2, ..plan(4) };
+    let code =
+        refused(&other, UNEVEN, &["another match", "seed: 3 / 4", "opening_plies: 4 / 2", "--save FILE"]);
+    assert_eq!(code, 2);
+    refused(&plan(4), ["rollout:9", "random"], &["agents: [\"rollout:8\",\"random\"] / [\"rollout:9\""]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    // a line that the rules deny
+    let lines: Vec<&str> = before.lines().collect();
+    let score = if lines[2].contains("\"score\":1.0") { "\"score\":1.0" } else { "\"score\":0.0" };
+    let lie = lines[2].replacen(score, "\"score\":0.5", 1);
+    fs::write(&file, format!("{}\n{}\n{lie}\n", lines[0], lines[1])).unwrap();
+    refused(&plan(4), UNEVEN, &["match.jsonl: line 3: the score is", "remove it"]);
+    fs::write(&file, format!("{}\n{}\n", lines[0], lines[2])).unwrap();
+    refused(&plan(4), UNEVEN, &["line 2: pair 1 stands where pair 0 should"]);
+    // somebody's own file is left alone
+    fs::write(&file, "dear diary").unwrap();
+    assert_eq!(refused(&plan(4), UNEVEN, &["is no saved match"]), 2);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "dear diary");
+}
+
+#[test]
+fn two_matches_do_not_share_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl");
+    let (game, identity) = game();
+    let agents = UNEVEN.map(contestant);
+    let agents = [&agents[0], &agents[1]];
+    let _open = Journal::open(&file, &game, &identity, &plan(4), agents).unwrap();
+    let error = Journal::open(&file, &game, &identity, &plan(4), agents).err().unwrap();
+    assert!(error.to_string().contains("in use"), "{error}");
+}
+
+/// `metrics.jsonl` of runs from before tests and forfeits were counted.
+#[test]
+fn older_results_are_still_read() {
+    let line = r#"{"games":2,"distinct_games":2,"wins":1,"draws":0,"losses":1,"cut_short":0,"elo":0.0,"elo_low":-300.0,"elo_high":300.0}"#;
+    let result: MatchResult = serde_json::from_str(line).unwrap();
+    assert!(result.sprt.is_none() && result.faults[0].total() == 0 && result.pairs == [0; 5]);
+}
