@@ -27,6 +27,8 @@ const FOLDER: &str = "checkpoints";
 const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.bin";
+/// What the gate of the run decided about a checkpoint: beside the manifest and not named there, since it comes later.
+pub const GATE: &str = "gate.json";
 /// The part of the weights file behind its header, which an export carries unchanged.
 const TENSORS: &str = "tensors";
 
@@ -100,15 +102,44 @@ pub fn save(
 
 /// The newest checkpoint of a run, if it has any.
 pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
+    generations(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
+}
+
+/// The checkpoint that stands for a run: the newest that its gate promoted, else the newest.
+pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
+    for path in generations(run)?.iter().rev() {
+        if is_promoted(path)? {
+            return Checkpoint::open_folder(path).map(Some);
+        }
+    }
+    latest(run)
+}
+
+/// The folders of a run's checkpoints, oldest first.
+fn generations(run: &Path) -> Result<Vec<PathBuf>> {
     let folder = run.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(&folder)(error)),
     };
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix("generation-")?.parse::<usize>().ok();
-    let numbered = entries.flatten().filter_map(|entry| Some((number(&entry.path())?, entry.path())));
-    numbered.max().map(|(_, path)| Checkpoint::open_folder(&path)).transpose()
+    let mut found: Vec<_> =
+        entries.flatten().filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+fn is_promoted(checkpoint: &Path) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Decision {
+        promoted: bool,
+    }
+    let path = checkpoint.join(GATE);
+    match path.exists() {
+        true => storage::read_json::<Decision>(&path).map(|decision| decision.promoted),
+        false => Ok(false),
+    }
 }
 
 /// Removes what an interrupted [`save`] left.
@@ -150,8 +181,8 @@ impl Manifest {
 }
 
 impl Checkpoint {
-    /// Finds what a user means by `path`: a checkpoint folder, a run folder (its newest checkpoint), or an
-    /// exported safetensors file.
+    /// Finds what a user means by `path`: a checkpoint folder, a run folder (its [`champion`]), or an exported
+    /// safetensors file.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if path.is_file() {
             return Checkpoint::open_file(path);
@@ -163,7 +194,7 @@ impl Checkpoint {
         if !path.exists() {
             return Err(missing("does not exist"));
         }
-        latest(path)?
+        champion(path)?
             .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 

@@ -3,12 +3,15 @@
 //! A misspelt key prints the line, a caret and the legal keys; a value out of range prints the line
 //! and the permitted range. The resolved settings are written to the run folder and to every checkpoint.
 
+mod arena;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::game::Settings;
+pub use arena::{ArenaConfig, GateKind};
 
 /// Everything that decides what a run does. Same config, same seed: same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -314,35 +317,6 @@ impl Default for TrainConfig {
     }
 }
 
-/// `[arena]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ArenaConfig {
-    /// Paired games against `opponent` after each generation, even, 0..=1000000 (default 20; 0: none).
-    pub games: usize,
-    /// The same after the last generation (default 100).
-    pub final_games: usize,
-    /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a run or checkpoint, whose strength
-    /// this config then does not decide (default `rollout:400`).
-    pub opponent: String,
-    /// Simulations an action of our agent, 1..=1000000 (default 100).
-    pub simulations: usize,
-    /// Seeded random actions that begin each pair of games, 0..=1000 (default 4).
-    pub opening_plies: usize,
-}
-
-impl Default for ArenaConfig {
-    fn default() -> Self {
-        ArenaConfig {
-            games: 20,
-            final_games: 100,
-            opponent: "rollout:400".into(),
-            simulations: 100,
-            opening_plies: 4,
-        }
-    }
-}
-
 impl Config {
     /// Parses `source`, the text of `place`, applies `sets` (`key=value` each) and checks every range.
     pub fn parse(place: &str, source: &str, sets: &[String]) -> Result<Config> {
@@ -386,7 +360,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), RangeProblem> {
-        let (n, s, p, t, a) = (&self.net, &self.search, &self.selfplay, &self.train, &self.arena);
+        let (n, s, p, t) = (&self.net, &self.search, &self.selfplay, &self.train);
         range("net.filters", n.filters as f64, 1.0, 512.0)?;
         range("net.blocks", n.blocks as f64, 0.0, 40.0)?;
         range("net.value_planes", n.value_planes as f64, 1.0, 64.0)?;
@@ -425,10 +399,6 @@ impl Config {
         range("train.clip_norm", t.clip_norm as f64, 1e-6, 1e6)?;
         range("train.value_weight", t.value_weight as f64, 0.0, 100.0)?;
         range("train.search_value_share", t.search_value_share as f64, 0.0, 1.0)?;
-        range("arena.games", a.games as f64, 0.0, 1e6)?;
-        range("arena.final_games", a.final_games as f64, 0.0, 1e6)?;
-        range("arena.simulations", a.simulations as f64, 1.0, 1e6)?;
-        range("arena.opening_plies", a.opening_plies as f64, 0.0, 1e3)?;
         if p.fast_simulations >= s.simulations && p.fast_simulations > 0 {
             let says = format!(
                 "selfplay.fast_simulations = {} is not below search.simulations = {}: fast searches are the shorter ones",
@@ -441,8 +411,7 @@ impl Config {
                 "net.precision = \"bf16\" needs net.evaluator = \"fused\": burn computes in f32".into();
             return Err(RangeProblem { key: "net.precision", says });
         }
-        even("arena.games", a.games)?;
-        even("arena.final_games", a.final_games)
+        self.arena.check()
     }
 }
 

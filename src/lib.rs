@@ -25,6 +25,7 @@ pub mod train;
 pub mod checkpoint;
 
 pub mod arena;
+pub mod gate;
 pub mod pipeline;
 pub mod export;
 pub mod cli;

@@ -1,4 +1,4 @@
-//! A training run: generations of self-play, training, checkpoint and evaluation, in one folder.
+//! A training run: generations of self-play, training, checkpoint, gate and evaluation, in one folder.
 //!
 //! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records),
 //! `checkpoints/`, `metrics.jsonl` and `lock`. Killed at any point, [`train`] goes on: finished shards of the
@@ -14,11 +14,12 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::arena::agent::{AgentSpec, Contestant};
-use crate::arena::{Match, MatchResult, play_match};
-use crate::checkpoint;
-use crate::config::{Bootstrap, Config, EvaluatorKind, RootKind};
+use crate::arena::{self, Match, MatchResult, play_match};
+use crate::checkpoint::{self, Checkpoint};
+use crate::config::{Bootstrap, Config, EvaluatorKind, GateKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Outcome};
+use crate::gate::{self, Decision};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
@@ -53,6 +54,10 @@ pub enum Event {
     Evaluating(usize, usize),
     /// The evaluation of a generation against the named opponent.
     Evaluated(usize, String, Box<MatchResult>),
+    /// The gate goes on: how far its match is, and the most games that it has.
+    Gating(arena::Progress, usize),
+    /// What the gate said of a generation.
+    Gated(usize, Box<Decision>),
     /// Something is wrong but the run goes on.
     Warning(String),
 }
@@ -76,6 +81,8 @@ pub struct Summary {
     pub generations: usize,
     /// Optimizer steps.
     pub steps: usize,
+    /// The generation whose network stands for the run: the champion where there is a gate, else the last.
+    pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
 }
@@ -125,23 +132,24 @@ pub fn train<G: Game>(
     let metrics = Metrics::open(folder, done)?;
     let mut run = Run { game, identity, config, folder, observer, metrics };
     let mut window = Window::new(config.replay.window, identity.shape);
-    if done > 0 {
+    if let Some(checkpoint) = &start {
         run.restore(&mut window, done)?;
         run.observer.event(Event::Resumed(done, config.train.generations, window.len()));
-        run.evaluate(&trainer, &opponent, done)?;
+        run.judge(checkpoint, &trainer, &opponent)?;
     }
     for number in done + 1..=config.train.generations {
         let new = run.play(&trainer, &mut window, number)?;
         run.train(&mut trainer, &window, number, new)?;
         let saved = checkpoint::save(folder, config, identity, number, &trainer)?;
-        run.observer.event(Event::Saved(saved.path));
-        run.evaluate(&trainer, &opponent, number)?;
+        run.observer.event(Event::Saved(saved.path.clone()));
+        run.judge(&saved, &trainer, &opponent)?;
     }
     let evaluation = run.metrics.evaluation_of(config.train.generations);
     Ok(Summary {
         run: folder.to_path_buf(),
         generations: config.train.generations,
         steps: trainer.step,
+        champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
     })
 }
@@ -243,8 +251,9 @@ impl<G: Game> Run<'_, G> {
             true => (settings.bootstrap_games, settings.bootstrap_simulations),
             false => (settings.games, self.config.search.simulations),
         };
+        let (newest, network) = self.player(trainer, number - 1)?;
         let name = match (bootstrap, settings.bootstrap) {
-            (false, _) => format!("generation {}", number - 1),
+            (false, _) => format!("generation {newest}"),
             (true, Bootstrap::Rollout) => format!("rollout:{simulations}"),
             (true, Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
@@ -270,7 +279,7 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(self.game.clone()))?,
             (true, Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
             (false, _) => {
-                let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
+                let net = SharedNet::new(&network, self.identity.shape, &self.config.net);
                 match settings.cache {
                     0 => self.fill(&generation, || net.evaluator(self.game))?,
                     size => self.fill(&generation, || {
@@ -374,6 +383,52 @@ impl<G: Game> Run<'_, G> {
         Ok(())
     }
 
+    /// The network that plays, and its generation: the champion where there is a gate, else the `newest`.
+    fn player(&self, trainer: &Trainer, newest: usize) -> Result<(usize, Network)> {
+        let champion = match self.config.arena.gate {
+            GateKind::None => None,
+            GateKind::Sprt => checkpoint::champion(self.folder)?,
+        };
+        match champion {
+            Some(champion) => Ok((champion.manifest.generation, champion.network(&model::device())?)),
+            None => Ok((newest, trainer.snapshot())),
+        }
+    }
+
+    /// What follows a checkpoint: the gate, then the evaluation of whoever stands for the run.
+    fn judge(&mut self, checkpoint: &Checkpoint, trainer: &Trainer, opponent: &Contestant<G>) -> Result<()> {
+        let number = checkpoint.manifest.generation;
+        let changed = match self.config.arena.gate {
+            GateKind::None => true,
+            GateKind::Sprt => self.gate(checkpoint)?,
+        };
+        // the same agent would play the same games again
+        if changed || number == self.config.train.generations {
+            self.evaluate(trainer, opponent, number)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether the checkpoint is the champion now.
+    fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
+        let number = checkpoint.manifest.generation;
+        let games = self.config.arena.gate_games;
+        let (game, identity, config) = (self.game, self.identity, self.config);
+        let decision = gate::decide(game, identity, config, self.folder, checkpoint, |progress| {
+            self.observer.event(Event::Gating(*progress, games));
+            !self.observer.interrupted()
+        })?;
+        let promoted = decision.promoted;
+        if self.metrics.line_of("gate", number).is_none() {
+            self.metrics.write(json!({
+                "kind": "gate", "generation": number, "promoted": promoted, "champion": decision.champion,
+                "result": decision.result,
+            }))?;
+            self.observer.event(Event::Gated(number, Box::new(decision)));
+        }
+        Ok(promoted)
+    }
+
     /// Plays the evaluation games of a generation unless they were played before.
     fn evaluate(&mut self, trainer: &Trainer, opponent: &Contestant<G>, number: usize) -> Result<()> {
         let settings = &self.config.arena;
@@ -382,7 +437,8 @@ impl<G: Game> Run<'_, G> {
         if games == 0 || self.metrics.evaluation_of(number).is_some() {
             return Ok(());
         }
-        let net = SharedNet::new(&trainer.snapshot(), self.identity.shape, &self.config.net);
+        let (player, network) = self.player(trainer, number)?;
+        let net = SharedNet::new(&network, self.identity.shape, &self.config.net);
         let agent = Contestant::trained(self.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let result = play_match(self.game, &plan, [&agent, opponent], None, |progress| {
@@ -390,10 +446,10 @@ impl<G: Game> Run<'_, G> {
             !self.observer.interrupted()
         })?;
         self.metrics.write(json!({
-            "kind": "evaluation", "generation": number, "opponent": settings.opponent,
+            "kind": "evaluation", "generation": number, "player": player, "opponent": settings.opponent,
             "simulations": settings.simulations, "result": result,
         }))?;
-        self.observer.event(Event::Evaluated(number, settings.opponent.clone(), Box::new(result)));
+        self.observer.event(Event::Evaluated(player, settings.opponent.clone(), Box::new(result)));
         Ok(())
     }
 }
@@ -449,9 +505,12 @@ impl Metrics {
         Ok(())
     }
 
+    fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {
+        self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
+    }
+
     fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {
-        let is_it = |line: &&Value| line["kind"] == "evaluation" && line["generation"] == generation;
-        let line = self.lines.iter().rev().find(is_it)?;
+        let line = self.line_of("evaluation", generation)?;
         let result = serde_json::from_value(line["result"].clone()).ok()?;
         Some((line["opponent"].as_str()?.to_string(), result))
     }

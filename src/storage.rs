@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
@@ -61,6 +62,12 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(Error::io(path))
+}
+
+/// Reads a whole file of JSON.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    serde_json::from_slice(&read(path)?)
+        .map_err(|e| Error::Data(format!("{}: {e}; remove the file if it cannot be mended", path.display())))
 }
 
 /// Whether a file of this name is one that an interrupted write left.

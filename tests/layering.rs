@@ -54,6 +54,7 @@ fn modules_import_only_from_lower_layers() {
         "train",
         "checkpoint",
         "arena",
+        "gate",
         "pipeline",
         "export",
         "cli",

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::arena::MatchResult;
 use crate::arena::sprt::{SprtResult, Verdict};
+use crate::arena::MatchResult;
+use crate::gate::Decision;
 use crate::pipeline::{Event, Observer};
 
 /// Without a terminal a line is printed at most this often while a phase goes on.
@@ -166,6 +167,13 @@ impl Observer for Screen {
             Event::Evaluated(generation, opponent, result) => {
                 self.line(&format!("generation {generation} against {opponent}: {}", verdict(&result)));
             }
+            Event::Gating(progress, most) => {
+                state.part = 1.0;
+                let standing = progress.sprt.map(|sprt| format!(", {}", sprt_standing(&sprt)));
+                let message = format!("{}/{most} games{}", progress.games, standing.unwrap_or_default());
+                self.show(state, "gate", progress.games, most, &message);
+            }
+            Event::Gated(generation, decision) => self.line(&gate_line(generation, &decision)),
             Event::Warning(text) => self.line(&format!("warning: {text}")),
         }
     }
@@ -194,6 +202,19 @@ pub fn verdict(result: &MatchResult) -> String {
         result.elo_low,
         result.elo_high
     )
+}
+
+/// What the gate said of a generation, in one line.
+fn gate_line(generation: usize, decision: &Decision) -> String {
+    let (Some(champion), Some(result)) = (decision.champion, &decision.result) else {
+        return format!("generation {generation} is the champion: it is the first");
+    };
+    let says = match decision.promoted {
+        true => "is the new champion",
+        false => "is not promoted",
+    };
+    let test = result.sprt.map(|sprt| format!("; {}", sprt_verdict(&sprt, result.games))).unwrap_or_default();
+    format!("generation {generation} {says}; against generation {champion}: {}{test}", verdict(result))
 }
 
 /// Ratio and bounds of a test.

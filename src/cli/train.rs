@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::progress::{Screen, duration, verdict};
 use super::{catch_interrupts, print, refuse_other_devices, use_threads};
-use crate::config::{self, Config};
+use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
 use crate::games::{Job, with_game};
@@ -110,6 +110,12 @@ fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant)
         "\n{id}: {} generations, {} steps, {took} in this session",
         summary.generations, summary.steps
     ))?;
+    if config.arena.gate != GateKind::None {
+        print(format_args!(
+            "the gate's champion, generation {}, stands for the run; {run}/checkpoints has the others",
+            summary.champion
+        ))?;
+    }
     match &summary.evaluation {
         Some((opponent, result)) => {
             let simulations = config.arena.simulations;

@@ -1,0 +1,82 @@
+//! The gate of a run: a new network plays the self-play games only when it is better than the one that does, the
+//! champion.
+//!
+//! In goes the checkpoint of a generation, out comes a decision, written beside it as `gate.json`; what was decided is
+//! not played again. The champion is the newest generation that was promoted; the first has nobody to beat.
+//! Training goes on from the newest network either way: KataGo's gatekeeper (lightvector/KataGo,
+//! SelfplayTraining.md), here with a sequential test in place of a fixed number of games.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::arena::agent::Contestant;
+use crate::arena::sprt::{Sprt, Verdict};
+use crate::arena::{Match, MatchResult, Progress, play_match};
+use crate::checkpoint::{self, Checkpoint, GATE};
+use crate::config::Config;
+use crate::error::Result;
+use crate::game::{Game, GameIdentity};
+use crate::net::evaluator::SharedNet;
+use crate::net::model;
+use crate::random::mix;
+use crate::storage;
+
+/// What the gate said of a generation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// It is the champion now.
+    pub promoted: bool,
+    /// The generation that was champion before, if there was one.
+    pub champion: Option<usize>,
+    /// The match against it.
+    pub result: Option<MatchResult>,
+}
+
+/// Lets the newest `checkpoint` of the run in `folder` play the champion, unless it did so before. `tick` is that of
+/// [`play_match`].
+pub fn decide<G: Game>(
+    game: &G,
+    identity: &GameIdentity,
+    config: &Config,
+    folder: &Path,
+    checkpoint: &Checkpoint,
+    tick: impl Fn(&Progress) -> bool + Sync,
+) -> Result<Decision> {
+    let path = checkpoint.path.join(GATE);
+    if path.exists() {
+        return storage::read_json(&path);
+    }
+    let number = checkpoint.manifest.generation;
+    // nobody was promoted before: the newest stands for the run
+    let champion = checkpoint::champion(folder)?.filter(|champion| champion.manifest.generation != number);
+    let decision = match champion {
+        None => Decision { promoted: true, champion: None, result: None },
+        Some(champion) => {
+            let load = |checkpoint: &Checkpoint| -> Result<Contestant<G>> {
+                let network = checkpoint.network(&model::device())?;
+                let net = SharedNet::new(&network, identity.shape, &config.net);
+                Ok(Contestant::trained(game, &config.search, net, config.arena.simulations))
+            };
+            let plan = plan(config, number)?;
+            let result = play_match(game, &plan, [&load(checkpoint)?, &load(&champion)?], None, tick)?;
+            let promoted = result.sprt.is_some_and(|test| test.verdict == Verdict::H1);
+            Decision { promoted, champion: Some(champion.manifest.generation), result: Some(result) }
+        }
+    };
+    let text = serde_json::to_string_pretty(&decision).expect("decisions are valid JSON");
+    storage::write_whole(&path, text.as_bytes())?;
+    Ok(decision)
+}
+
+fn plan(config: &Config, generation: usize) -> Result<Match> {
+    let settings = &config.arena;
+    let sprt = Sprt::new(settings.gate_elo0, settings.gate_elo1, settings.gate_alpha, settings.gate_beta)?;
+    Ok(Match {
+        games: settings.gate_games,
+        // other openings for each generation, or luck in one would last
+        seed: mix(config.seed.wrapping_add(generation as u64)),
+        opening_plies: settings.opening_plies,
+        sprt: Some(sprt),
+    })
+}
