@@ -27,7 +27,7 @@ const FOLDER: &str = "checkpoints";
 const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.bin";
-/// What the gate of the run decided about a checkpoint: beside the manifest and not named there, since it comes later.
+/// What the gate decided about a checkpoint: beside the manifest and not named there, since it comes later.
 pub const GATE: &str = "gate.json";
 /// The part of the weights file behind its header, which an export carries unchanged.
 const TENSORS: &str = "tensors";

@@ -1,9 +1,9 @@
-//! The gate of a run: a new network plays the self-play games only when it is better than the one that does, the
-//! champion.
+//! The gate of a run: a new network plays the self-play games only when it is better than the one that does,
+//! the champion.
 //!
-//! In goes the checkpoint of a generation, out comes a decision, written beside it as `gate.json`; what was decided is
-//! not played again. The champion is the newest generation that was promoted; the first has nobody to beat.
-//! Training goes on from the newest network either way: KataGo's gatekeeper (lightvector/KataGo,
+//! In goes the checkpoint of a generation, out comes a decision, written beside it as `gate.json`; what was
+//! decided is not played again. The champion is the newest generation that was promoted; the first has nobody
+//! to beat. Training goes on from the newest network either way: KataGo's gatekeeper (lightvector/KataGo,
 //! SelfplayTraining.md), here with a sequential test in place of a fixed number of games.
 
 use std::path::Path;
@@ -33,8 +33,8 @@ pub struct Decision {
     pub result: Option<MatchResult>,
 }
 
-/// Lets the newest `checkpoint` of the run in `folder` play the champion, unless it did so before. `tick` is that of
-/// [`play_match`].
+/// Lets the newest `checkpoint` of the run in `folder` play the champion, unless it did so before. `tick` is
+/// that of [`play_match`].
 pub fn decide<G: Game>(
     game: &G,
     identity: &GameIdentity,

@@ -1,4 +1,5 @@
-//! Matches: the test that ends them, the file that keeps them, and that threads and interruptions change neither.
+//! Matches: the test that ends them, the file that keeps them, and that threads and interruptions change
+//! neither.
 
 use std::fs;
 use std::path::Path;

@@ -377,6 +377,38 @@ fn an_interrupt_ends_cleanly() {
     assert!(walk(Path::new(&run)).iter().all(|name| !name.starts_with(".tmp-")));
 }
 
+/// Ctrl-C in an arena: the file of the match is whole, and says what a match of so many games does.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_arena_keeps_its_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl").display().to_string();
+    let arena = ["arena", "connect-four", "rollout:20", "rollout:10", "--games"];
+    let child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args([&arena[..], &["1000000", "--save", &file]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let saved = || std::fs::read_to_string(&file).unwrap_or_default();
+    while saved().lines().count() < 4 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        out(&output).contains(&format!("interrupted; the finished pairs are in {file}")),
+        "{}",
+        out(&output)
+    );
+    assert!(saved().ends_with("}\n"));
+    let games = (2 * (saved().lines().count() - 1)).to_string();
+    let resumed = succeeds(&[&arena[..], &[&games, "--json", "--save", &file]].concat(), "");
+    let fresh = succeeds(&[&arena[..], &[&games, "--json"]].concat(), "");
+    assert_eq!(out(&resumed), out(&fresh));
+}
+
 /// Killed without warning again and again, the same command ends with the files of a run that was left alone.
 #[test]
 fn a_killed_run_goes_on() {

@@ -1,11 +1,13 @@
-//! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a trained
-//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`.
+//! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
+//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`, or another program, `ugi:COMMAND`.
 //!
 //! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::external::{self, External, Program};
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
@@ -29,7 +31,7 @@ const CACHE: usize = 4;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
-    /// The action to play in `state`, which is not the end of the game.
+    /// The action to play in `state`, which is not the end of the game. [`Error::Fault`] forfeits the game.
     fn choose(&mut self, state: &G::State) -> Result<Action>;
     /// Hears of every action of the game, its own included.
     fn played(&mut self, _before: &G::State, _action: Action) {}
@@ -48,11 +50,16 @@ pub enum AgentSpec {
     Uniform(usize),
     /// Tree search with a trained network, in its own precision or another.
     Trained(PathBuf, usize, Option<Precision>),
+    /// A program with its arguments, for `petteia arena` alone.
+    External(String),
 }
 
 impl AgentSpec {
     /// Parses `text`; a trained agent must exist.
     pub fn parse(text: &str) -> Result<AgentSpec> {
+        if let Some(command) = text.strip_prefix("ugi:") {
+            return external::split(command).map(|_| AgentSpec::External(command.into()));
+        }
         let whole = text;
         let (text, precision) = match text.rsplit_once(':') {
             Some((agent, "f32")) if !Path::new(text).exists() => (agent, Some(Precision::F32)),
@@ -92,7 +99,7 @@ impl AgentSpec {
                 let found =
                     Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
                 Err(Error::Config(format!(
-                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]"
+                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND"
                 )))
             }
         }
@@ -102,6 +109,7 @@ impl AgentSpec {
 impl fmt::Display for AgentSpec {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            AgentSpec::External(command) => write!(out, "ugi:{command}"),
             AgentSpec::Random => out.write_str("random"),
             AgentSpec::Perfect => out.write_str("perfect"),
             AgentSpec::Rollout(simulations) => write!(out, "rollout:{simulations}"),
@@ -141,6 +149,7 @@ enum Kind {
     Rollout(usize),
     Uniform(usize),
     Trained(SharedNet, usize),
+    External(Arc<Program>),
 }
 
 impl<G: Game> Contestant<G> {
@@ -149,6 +158,12 @@ impl<G: Game> Contestant<G> {
         let mut search = SearchConfig::default();
         let mut about = spec.to_string();
         let kind = match spec {
+            AgentSpec::External(_) => {
+                return Err(Error::Config(format!(
+                    "agent `{spec}`: other programs play in `petteia arena` only; the settings of a run decide its \
+                     result, so it cannot depend on one"
+                )));
+            }
             AgentSpec::Random => Kind::Random,
             AgentSpec::Perfect => {
                 Solver::new(game.clone()).solve(&game.initial())?;
@@ -189,11 +204,18 @@ impl<G: Game> Contestant<G> {
         Contestant { game: game.clone(), search: search.clone(), kind, identity }
     }
 
+    /// A contestant that is another program.
+    pub fn external(game: &G, program: Program) -> Contestant<G> {
+        let (identity, search) = (program.identity(), SearchConfig::default());
+        Contestant { game: game.clone(), search, kind: Kind::External(Arc::new(program)), identity }
+    }
+
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             Kind::Random => Box::new(RandomAgent { game: self.game.clone(), random }),
             Kind::Perfect => Box::new(Perfect { solver: Solver::new(self.game.clone()), random }),
+            Kind::External(program) => Box::new(External::new(&self.game, program)),
             _ => Box::new(self.searcher(random).expect("every other kind searches")),
         }
     }
@@ -201,7 +223,7 @@ impl<G: Game> Contestant<G> {
     /// The searching agent for one game; `None` for agents that do not search.
     pub fn searcher(&self, random: Random) -> Option<SearchAgent<G>> {
         let (evaluator, simulations): (Box<dyn Evaluator<G>>, usize) = match &self.kind {
-            Kind::Random | Kind::Perfect => return None,
+            Kind::Random | Kind::Perfect | Kind::External(_) => return None,
             Kind::Rollout(simulations) => (Box::new(Rollout::new(self.game.clone())), *simulations),
             Kind::Uniform(simulations) => (Box::new(Uniform), *simulations),
             Kind::Trained(net, simulations) => {

@@ -1,8 +1,9 @@
-//! The file of a match: a header line, then one JSON line for each finished pair, in the order of their numbers.
+//! The file of a match: a header line, then one JSON line for each finished pair, in the order of their
+//! numbers.
 //!
 //! The header names game, options, agents, seed and opening plies; a file of another match is refused with the
-//! difference. How many games are wanted, and whether a test may end the match early, is not part of it: the pairs
-//! are the same. Each line is written in one piece, a torn last one is dropped when the file is read, and
+//! difference. How many games are wanted, and whether a test may end the match early, is not part of it: the
+//! pairs are the same. Each line is written in one piece, a torn last one is dropped when the file is read, and
 //! every game is played again by the rules. The bytes do not depend on threads or interruptions.
 
 use std::fs::{File, TryLockError};

@@ -1,7 +1,7 @@
 //! The pairs of a match under way: in go finished pairs in any order, out comes what those say that count.
 //!
-//! Pairs are counted and saved in the order of their numbers, and none beyond the one that decides the test or ends
-//! the match, so the result and the file do not depend on which thread finished first.
+//! Pairs are counted and saved in the order of their numbers, and none beyond the one that decides the test or
+//! ends the match, so the result and the file do not depend on which thread finished first.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,13 +1,15 @@
 //! Matches between agents: paired games from seeded openings, and what they say about strength.
 //!
 //! Each opening is played twice, with both colours, so it favours nobody; the pair is the unit of the
-//! statistics ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs where the game
-//! allows it; the number of distinct games is counted, because 40 games that are really 2 prove nothing.
+//! statistics ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs where the
+//! game allows it; the number of distinct games is counted, because 40 games that are really 2 prove nothing.
 //! Pairs are counted in the order of their numbers, and none beyond the one that decides a test: which threads
 //! finished first changes nothing.
 
 pub mod agent;
 pub mod elo;
+mod engine;
+pub mod external;
 pub mod journal;
 mod ledger;
 pub mod perfect;
@@ -61,8 +63,8 @@ pub struct MatchResult {
     /// Pairs by the first agent's score in them.
     #[serde(default)]
     pub pairs: Pentanomial,
-    /// Elo of the first agent less that of the second. After a test ended the match early it is a little too far
-    /// from the middle.
+    /// Elo of the first agent less that of the second. After a test ended the match early it is a little too
+    /// far from the middle.
     pub elo: f64,
     /// Lower 95 % bound.
     pub elo_low: f64,
@@ -125,8 +127,8 @@ struct Played {
 /// The games of one opening: in the first one the first agent is the first player.
 type Pair = [Played; 2];
 
-/// Plays `game` between two agents, behind the pairs that `journal` holds. `tick` hears how far the match is and returns false
-/// to stop.
+/// Plays `game` between two agents, behind the pairs that `journal` holds. `tick` hears how far the match is
+/// and returns false to stop.
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
@@ -165,7 +167,8 @@ pub fn play_match<G: Game>(
     Ok(ledger.result())
 }
 
-/// One opening for each pair of games; none ends the game. Those of a longer match begin with those of a shorter one.
+/// One opening for each pair of games; none ends the game. Those of a longer match begin with those of a
+/// shorter one.
 fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Vec<Action>> + Send + 'a {
     let mut seen = HashSet::new();
     (0..plan.games as u64 / 2).map(move |pair| {

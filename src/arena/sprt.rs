@@ -1,11 +1,11 @@
 //! The sequential probability ratio test (Wald 1945): is an agent stronger, in as few games as that takes?
 //!
-//! In go the numbers of pairs by their score (the pentanomial model), out come the log-likelihood ratio (LLR) of H1,
-//! "the Elo difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its bounds. Elo is logistic.
-//! The ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py, `LLR_logistic`): each hypothesis
-//! is represented by the distribution over scores that has its mean and makes the results likeliest (M. Van den Bergh,
-//! support_MLE_multinomial.pdf, proposition 1.1, named there). Fishtest's correction for overshoot is left out, which
-//! makes errors a little rarer than asked for.
+//! In go the numbers of pairs by their score (the pentanomial model), out come the log-likelihood ratio (LLR)
+//! of H1, "the Elo difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its
+//! bounds. Elo is logistic. The ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py,
+//! `LLR_logistic`): each hypothesis is represented by the distribution over scores that has its mean and makes
+//! the results likeliest (M. Van den Bergh, support_MLE_multinomial.pdf, proposition 1.1, named there).
+//! Fishtest's correction for overshoot is left out, which makes errors a little rarer than asked for.
 
 use serde::{Deserialize, Serialize};
 
@@ -108,8 +108,9 @@ fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// Of the distribution with this mean that makes `counts` likeliest, up to a term that depends on `counts` alone. Its
-/// probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that gives it the mean.
+/// Of the distribution with this mean that makes `counts` likeliest, up to a term that depends on `counts`
+/// alone. Its probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that gives it the
+/// mean.
 fn log_likelihood(counts: &[f64; 5], mean: f64) -> f64 {
     let distances: [f64; 5] = std::array::from_fn(|i| i as f64 / 4.0 - mean);
     let excess = |tilt: f64| -> f64 {

@@ -1,13 +1,15 @@
 //! `petteia arena`: which of two agents is stronger.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::progress::{sprt_standing, sprt_verdict, verdict};
+use super::progress::{fault_line, sprt_standing, sprt_verdict, verdict};
 use super::{GameArgs, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
 use crate::arena::{Match, MatchResult, play_match};
@@ -21,7 +23,9 @@ const MAX_GAMES: usize = 1_000_000;
 #[derive(Args)]
 #[command(
     after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]\n\
-    (an exported file serves as well; without SIMS it searches 100 simulations)\n\
+    (an exported file serves as well; without SIMS it searches 100 simulations), and other programs, ugi:COMMAND:\n\
+    they speak UGI on standard input and output and know which game is played; whoever crashes, is too slow, answers\n\
+    no legal action or writes too much loses that game.\n\
     Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.\n\
     A clean sweep has no upper bound: what is printed then is the largest difference that so many games can show.\n\
     Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe.\n\
@@ -59,6 +63,15 @@ pub struct Arena {
     /// Keep the games in this file, one JSON line a pair; the same command goes on from there
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// What programs (ugi:COMMAND) may spend on an action: movetime MILLISECONDS, nodes N or depth N
+    #[arg(long, value_name = "LIMIT", default_value = "movetime 100")]
+    go: String,
+    /// How long to wait for a program's answer, beyond a movetime
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    engine_timeout: f64,
+    /// Append what programs write on standard error to this file
+    #[arg(long, value_name = "FILE")]
+    engine_log: Option<PathBuf>,
     /// Worker threads [default: all cores]; the result does not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -73,7 +86,13 @@ impl Job for Arena {
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         let plan = self.plan(&game)?;
         let identity = identity(&game, &options);
-        let load = |text: &str| Contestant::new(&game, &identity, &AgentSpec::parse(text)?);
+        let terms = Arc::new(Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?);
+        let load = |text: &str| match AgentSpec::parse(text)? {
+            AgentSpec::External(command) => {
+                Ok(Contestant::external(&game, Program::start(&command, &terms)?))
+            }
+            spec => Contestant::new(&game, &identity, &spec),
+        };
         let agents = [&load(&self.first)?, &load(&self.second)?];
         use_threads(self.threads)?;
         let open = |path| Journal::open(path, &game, &identity, &plan, agents);
@@ -136,9 +155,12 @@ impl Arena {
             return print(serde_json::to_string(result).expect("results are valid JSON"));
         }
         print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))?;
-        match &result.sprt {
-            Some(sprt) => print(sprt_verdict(sprt, result.games)),
-            None => Ok(()),
+        if let Some(sprt) = &result.sprt {
+            print(sprt_verdict(sprt, result.games))?;
         }
+        let agents = [&self.first, &self.second].into_iter().zip(&result.faults);
+        agents
+            .filter(|(_, faults)| faults.total() > 0)
+            .try_for_each(|(agent, faults)| print(fault_line(agent, faults)))
     }
 }

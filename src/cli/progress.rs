@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arena::sprt::{SprtResult, Verdict};
-use crate::arena::MatchResult;
+use crate::arena::{Faults, MatchResult};
 use crate::gate::Decision;
 use crate::pipeline::{Event, Observer};
 
@@ -202,6 +202,21 @@ pub fn verdict(result: &MatchResult) -> String {
         result.elo_low,
         result.elo_high
     )
+}
+
+/// Games that `agent` lost by forfeit, in one line.
+pub fn fault_line(agent: &str, faults: &Faults) -> String {
+    let kinds = [
+        (faults.crashed, "crashed"),
+        (faults.slow, "too slow"),
+        (faults.illegal, "illegal answers"),
+        (faults.flooded, "wrote too much"),
+    ];
+    let named: Vec<String> =
+        kinds.iter().filter(|(games, _)| *games > 0).map(|(games, kind)| format!("{games} {kind}")).collect();
+    let total = faults.total();
+    let games = if total == 1 { "game" } else { "games" };
+    format!("{agent} lost {total} {games} by its own fault: {}", named.join(", "))
 }
 
 /// What the gate said of a generation, in one line.

@@ -1,6 +1,7 @@
 //! The settings of matches: the evaluation of a run, and the gate that its networks pass.
 //!
-//! In go the keys of `[arena]`, checked for their ranges; what they decide is in `arena`, `gate` and `pipeline`.
+//! In go the keys of `[arena]`, checked for their ranges; what they decide is in `arena`, `gate` and
+//! `pipeline`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +11,8 @@ use super::{RangeProblem, even, range};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaConfig {
-    /// Paired games against `opponent` after each generation, even, 0..=1000000 (default 20; 0: none). Behind a gate
-    /// the champion plays them, when it is a new one.
+    /// Paired games against `opponent` after each generation, even, 0..=1000000 (default 20; 0: none). Behind a
+    /// gate the champion plays them, when it is a new one.
     pub games: usize,
     /// The same after the last generation (default 100).
     pub final_games: usize,
@@ -22,12 +23,14 @@ pub struct ArenaConfig {
     pub simulations: usize,
     /// Seeded random actions that begin each pair of games, 0..=1000 (default 4).
     pub opening_plies: usize,
-    /// What a new network must pass before it plays the self-play games and stands for the run (default `none`).
-    /// Training goes on from the newest network either way, as in KataGo (SelfplayTraining.md).
+    /// What a new network must pass before it plays the self-play games and stands for the run (default
+    /// `none`). Training goes on from the newest network either way, as in KataGo (SelfplayTraining.md).
     pub gate: GateKind,
-    /// H0 of the gate: the new network is better than the champion by this much, in Elo, -1000..=1000 (default 0).
+    /// H0 of the gate: the new network is better than the champion by this much, in Elo, -1000..=1000 (default
+    /// 0).
     pub gate_elo0: f64,
-    /// H1 of the gate, more than `gate_elo0`, -1000..=1000 (default 35, a score of 55 % as AlphaGo Zero asked for).
+    /// H1 of the gate, more than `gate_elo0`, -1000..=1000 (default 35, a score of 55 % as AlphaGo Zero asked
+    /// for).
     pub gate_elo1: f64,
     /// Probability that the gate promotes a network of `gate_elo0`, 0.000001..=0.4 (default 0.05).
     pub gate_alpha: f64,
