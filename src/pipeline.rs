@@ -6,7 +6,7 @@
 //! newest checkpoint. A resumed run plays the same games and
 //! finds the same weights, byte for byte, as an uninterrupted one.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -161,13 +161,7 @@ fn open_folder(config: &Config, folder: &Path) -> Result<File> {
     fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let path = folder.join("lock");
     let lock = File::create(&path).map_err(Error::io(&path))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(Error::Config(format!("{} is in use by another petteia train", folder.display())));
-        }
-        Err(TryLockError::Error(error)) => return Err(Error::io(&path)(error)),
-    }
+    storage::lock(&lock, folder, "petteia train")?;
     // another process may have made the run while we waited for the lock
     check_settings(config, folder, &settings)?;
     storage::remove_temporaries(folder)?;

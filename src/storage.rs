@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all, and their checksums.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,17 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
     sync_folder(&temporary)?;
     fs::rename(&temporary, path).map_err(Error::io(path))?;
     sync_folder(parent(path))
+}
+
+/// Takes the lock of `file`, which lasts as long as it is open; `command` is who else may have `place` in use.
+pub fn lock(file: &File, place: &Path, command: &str) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::Config(format!("{} is in use by another {command}", place.display())))
+        }
+        Err(TryLockError::Error(error)) => Err(Error::io(place)(error)),
+    }
 }
 
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.

@@ -6,7 +6,7 @@
 //! pairs are the same. Each line is written in one piece, a torn last one is dropped when the file is read, and
 //! every game is played again by the rules. The bytes do not depend on threads or interruptions.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -70,19 +70,17 @@ impl Journal {
         let (seed, opening_plies) = (plan.seed, plan.opening_plies);
         let header = Header { format: FORMAT, game: identity, agents, seed, opening_plies };
         let header = serde_json::to_value(header).expect("headers are valid JSON");
-        if path.metadata().map_or(true, |about| about.len() == 0) {
-            storage::write_whole(path, format!("{header}\n").as_bytes())?;
-        }
-        let mut file = File::options().read(true).append(true).open(path).map_err(Error::io(path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::Config(format!("{} is in use by another petteia arena", path.display())));
-            }
-            Err(TryLockError::Error(error)) => return Err(Error::io(path)(error)),
-        }
+        let mut file =
+            File::options().read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
+        storage::lock(&file, path, "petteia arena")?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
+        let first = format!("{header}\n");
+        // new, or cut off while it was begun
+        if first.as_bytes().starts_with(&bytes) && bytes.len() < first.len() {
+            file.set_len(0).and_then(|()| file.write_all(first.as_bytes())).map_err(Error::io(path))?;
+            bytes = first.into_bytes();
+        }
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let text = String::from_utf8_lossy(&bytes[..whole]);
         let (first, lines) = text.split_once('\n').unwrap_or_default();

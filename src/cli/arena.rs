@@ -23,9 +23,9 @@ const MAX_GAMES: usize = 1_000_000;
 #[derive(Args)]
 #[command(
     after_help = "Agents: random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]\n\
-    (an exported file serves as well; without SIMS it searches 100 simulations), and other programs, ugi:COMMAND:\n\
-    they speak UGI on standard input and output and know which game is played; whoever crashes, is too slow, answers\n\
-    no legal action or writes too much loses that game.\n\
+    (an exported file serves as well; without SIMS it searches 100 simulations), and programs, ugi:COMMAND, that play\n\
+    this very game over UGI on standard input and output; one that crashes, is too slow, answers no legal action or\n\
+    writes too much loses that game.\n\
     Each opening is played twice, with both colours; Elo and its bounds come from the scores of the pairs.\n\
     A clean sweep has no upper bound: what is printed then is the largest difference that so many games can show.\n\
     Random openings can decide a short game: give --opening-plies 0 for tic-tac-toe.\n\
