@@ -47,7 +47,8 @@ pub struct MatchResult {
     pub draws: usize,
     /// Lost by the first agent.
     pub losses: usize,
-    /// Drawn by a limit alone, in a game whose rules know no draws.
+    /// Drawn by a limit alone, in a game whose rules know no draws; results of before it was counted have none.
+    #[serde(default)]
     pub cut_short: usize,
     /// Elo of the first agent less that of the second.
     pub elo: f64,

@@ -199,7 +199,7 @@ impl<G: Game> Table<'_, G> {
         if !examples.is_empty() {
             say(&format!("Type an action to play it, here for example: {}", painted(examples, ACCENT)))?;
         }
-        print(HELP)
+        say(HELP)
     }
 
     /// What the opponent would play in the person's place, in words and on the board.

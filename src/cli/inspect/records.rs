@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::replay::store;
 
 pub fn is_shard(path: &Path) -> bool {
-    path.is_file() && path.to_string_lossy().ends_with(store::SUFFIX)
+    path.is_file() && store::is_packed(path)
 }
 
 pub fn is_generation(path: &Path) -> bool {
