@@ -1,4 +1,7 @@
 //! Checkpoints, their optimizer states, and networks as one file.
+//!
+//! All carry a manifest, which says what they are and has the hashes. They count as whole when they can be loaded as
+//! a resumed run or an agent would load them.
 
 use std::path::Path;
 
