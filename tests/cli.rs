@@ -200,6 +200,18 @@ fn play_is_a_conversation() {
     }
 }
 
+#[test]
+fn colours_are_for_terminals() {
+    let replay =
+        |color: &[&str]| out(&succeeds(&[&["replay", "caissa", "--board"], color].concat(), "c3-c4"));
+    let plain = replay(&[]);
+    assert!(!plain.contains('\u{1b}') && plain.contains("[R]") && plain.contains("[.]"), "{plain}");
+    assert_eq!(replay(&["--color", "never"]), plain);
+    let coloured = replay(&["--color", "always"]);
+    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
+    assert!(coloured.contains("\u{1b}[36mQ\u{1b}[0m"), "{coloured:?}");
+}
+
 /// Cage has no draws: "a cap of 1,000 actions is a safety net only (counts as a draw, must be loud)".
 #[test]
 fn a_game_cut_short_is_loud() {

@@ -58,7 +58,8 @@ pub struct MatchResult {
     pub draws: usize,
     /// Lost by the first agent.
     pub losses: usize,
-    /// Drawn by a limit alone, in a game whose rules know no draws.
+    /// Drawn by a limit alone, in a game whose rules know no draws; results of before it was counted have none.
+    #[serde(default)]
     pub cut_short: usize,
     /// Pairs by the first agent's score in them.
     #[serde(default)]

@@ -1,7 +1,7 @@
 //! `petteia play`: a person against an agent, in the terminal.
 
 use std::cmp::Reverse;
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
 
@@ -128,7 +128,10 @@ impl<G: Game> Table<'_, G> {
 
     /// Reads one line and does what it says; false to leave.
     fn ask(&mut self, state: &G::State) -> Result<bool> {
-        let mut line = String::new();
+        let (mut line, mut out) = (String::new(), std::io::stdout());
+        if std::io::stdin().is_terminal() && out.is_terminal() {
+            write!(out, "> ").and_then(|()| out.flush()).map_err(Error::io("standard output"))?;
+        }
         if std::io::stdin().lock().read_line(&mut line).map_err(Error::io("standard input"))? == 0 {
             return Ok(false);
         }
@@ -199,7 +202,7 @@ impl<G: Game> Table<'_, G> {
         if !examples.is_empty() {
             say(&format!("Type an action to play it, here for example: {}", painted(examples, ACCENT)))?;
         }
-        print(HELP)
+        say(HELP)
     }
 
     /// What the opponent would play in the person's place, in words and on the board.

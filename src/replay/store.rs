@@ -15,8 +15,7 @@ use crate::storage;
 
 /// The folder of the run where shards live.
 pub const FOLDER: &str = "selfplay";
-/// How the name of a shard ends.
-pub const SUFFIX: &str = ".jsonl.zst";
+const SUFFIX: &str = ".jsonl.zst";
 const BAD: &str = "bad";
 
 /// Where a shard of a run lives.
@@ -97,10 +96,16 @@ pub struct Shards {
     pub set_aside: Vec<PathBuf>,
 }
 
-/// What a user means by `path`: the shards of a run, those of one generation's folder, or one file, whose name
-/// does not matter.
+/// What a user means by `path`: the shards of a run, those of one generation's folder, or one file, which may have
+/// been set aside.
 pub fn find(path: &Path) -> Result<Shards> {
     if path.is_file() {
+        if !is_packed(path) && !is_set_aside(path) {
+            let place = path.display();
+            return Err(Error::Data(format!(
+                "{place} is no shard of records: its name does not end with {SUFFIX}"
+            )));
+        }
         return Ok(Shards { paths: vec![path.to_path_buf()], set_aside: Vec::new() });
     }
     if !path.exists() {
@@ -137,6 +142,11 @@ pub fn generation_of(folder: &Path) -> Option<usize> {
 /// Whether a file is named as a shard is.
 pub fn is_shard(path: &Path) -> bool {
     number_of(path, "shard-", SUFFIX).is_some()
+}
+
+/// Whether a file is packed as shards are, by its name, of which only the end matters.
+pub fn is_packed(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(SUFFIX)
 }
 
 /// Whether a file is named as a shard that was set aside is.

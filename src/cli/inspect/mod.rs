@@ -21,7 +21,7 @@ use super::board::{ACCENT, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, GameOptions, identity};
+use crate::game::{Game, GameIdentity, GameOptions, Settings, identity};
 use crate::games::{Job, with_game};
 use crate::pipeline::SETTINGS;
 use crate::replay::store;
@@ -101,7 +101,7 @@ impl Report {
 }
 
 /// A game as this program knows it.
-fn identity_here(id: &str, options: &crate::game::Settings) -> Result<GameIdentity> {
+fn identity_here(id: &str, options: &Settings) -> Result<GameIdentity> {
     struct Here;
     impl Job for Here {
         type Output = GameIdentity;

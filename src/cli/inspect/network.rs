@@ -1,4 +1,7 @@
 //! Checkpoints, their optimizer states, networks as one file, and bots.
+//!
+//! All carry a manifest, which says what they are and has the hashes. They count as whole when they can be loaded as
+//! a resumed run or an agent would load them.
 
 use std::path::Path;
 

@@ -1,15 +1,18 @@
 //! Shards of records, alone or in a generation's folder.
+//!
+//! What they are is said by their first record; they count as whole when each checksum is right and each game can be
+//! played again by the rules.
 
 use std::path::Path;
 
 use super::Report;
 use crate::cli::records::Source;
-use crate::cli::records::verify::verify;
+use crate::cli::records::verify::{Verified, verify};
 use crate::error::Result;
 use crate::replay::store;
 
 pub fn is_shard(path: &Path) -> bool {
-    path.is_file() && path.to_string_lossy().ends_with(store::SUFFIX)
+    path.is_file() && store::is_packed(path)
 }
 
 pub fn is_generation(path: &Path) -> bool {
@@ -34,7 +37,7 @@ pub fn report(path: &Path, report: &mut Report) -> Result<()> {
 }
 
 /// How much there is, and what is wrong with it.
-pub fn counts(source: &Source, found: crate::cli::records::verify::Verified, report: &mut Report) {
+pub fn counts(source: &Source, found: Verified, report: &mut Report) {
     report.fact("shards", source.shards.paths.len());
     report.fact("games", found.games);
     report.fact("plies", found.plies);

@@ -1,4 +1,7 @@
 //! Run folders: settings, records, checkpoints and metrics together.
+//!
+//! The game is that of `config.toml`; every checkpoint and every shard is checked as if it were named alone, and must
+//! be of that game. A run that goes on meanwhile is only read.
 
 use std::path::Path;
 

@@ -1,4 +1,7 @@
-//! Configs and metrics.
+//! Configs and metrics: texts, which have no hash.
+//!
+//! A config is whole when every key is known and in range and the game takes its options, metrics are when every line
+//! is JSON.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,12 +1,11 @@
 //! `petteia records RUN convert`: the records in a form that other programs read, one shard in memory at a time.
 
-use std::cmp::Reverse;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Source;
+use super::{Source, greatest_first};
 use crate::cli::board::wrapped;
 use crate::cli::play::result_text;
 use crate::cli::refuse_existing;
@@ -133,9 +132,8 @@ fn rows<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> Result<S
     let (mut rows, mut number) = (String::new(), 0);
     record.replay(game, identity, |ply| {
         let [win, draw, loss] = record.wdl[number];
-        let mut visits: Vec<(&String, &u32)> = record.visits[number].iter().collect();
-        visits.sort_by_key(|&(text, n)| (Reverse(n), text));
-        let visits: Vec<String> = visits.iter().map(|(text, n)| format!("{text}:{n}")).collect();
+        let visits = greatest_first(&record.visits[number]).into_iter();
+        let visits: Vec<String> = visits.map(|(text, n)| format!("{text}:{n}")).collect();
         let fields = [
             record.generation.to_string(),
             record.index.to_string(),

@@ -1,4 +1,6 @@
-//! `petteia records RUN list`: one line a shard.
+//! `petteia records RUN list`: one line a shard, printed as soon as it is read.
+//!
+//! A shard is `checked` when its checksum is right and its lines are records; nothing is played again here.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +9,7 @@ use clap::Args;
 use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
-use super::Source;
+use super::{Source, generation_of};
 use crate::cli::print;
 use crate::error::{Error, Result};
 use crate::replay::record::Record;
@@ -135,8 +137,4 @@ fn about<'a>(path: &Path, records: &'a [Record]) -> (Option<usize>, &'a str) {
         Some(record) => (Some(record.generation), &record.evaluator),
         None => (generation_of(path), ""),
     }
-}
-
-fn generation_of(shard: &Path) -> Option<usize> {
-    store::generation_of(shard.parent()?)
 }

@@ -5,6 +5,8 @@ mod list;
 mod show;
 pub mod verify;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -98,4 +100,16 @@ impl Source {
         }
         Err(problem)
     }
+}
+
+/// The generation of a shard, by the name of its folder.
+fn generation_of(shard: &Path) -> Option<usize> {
+    store::generation_of(shard.parent()?)
+}
+
+/// Visits or policy weights, the greatest first.
+fn greatest_first(weights: &BTreeMap<String, u32>) -> Vec<(&String, u32)> {
+    let mut sorted: Vec<(&String, u32)> = weights.iter().map(|(text, n)| (text, *n)).collect();
+    sorted.sort_by_key(|&(text, n)| (Reverse(n), text));
+    sorted
 }

@@ -1,11 +1,13 @@
 //! `petteia records RUN show`: one game, ply by ply.
+//!
+//! The game is played again by the rules first; a record that breaks them is an error, not a drawing. Shards of other
+//! generations are not read.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use clap::Args;
 
-use super::Source;
+use super::{Source, generation_of, greatest_first};
 use crate::cli::board::{ACCENT, Marks, drawn, painted, player_text, terminal_width, wrapped};
 use crate::cli::play::result_text;
 use crate::cli::print;
@@ -46,10 +48,11 @@ impl Show {
 
     fn find(&self, source: &Source) -> Result<Record> {
         let paths = &source.shards.paths;
-        let named = |path: &std::path::PathBuf| store::generation_of(path.parent()?);
-        let wanted = self.generation.or_else(|| paths.iter().filter_map(named).max());
+        let wanted = self.generation.or_else(|| paths.iter().filter_map(|path| generation_of(path)).max());
         let (mut numbers, mut problem) = (Vec::new(), None);
-        for path in paths.iter().filter(|path| named(path).is_none() || named(path) == wanted) {
+        for path in
+            paths.iter().filter(|path| generation_of(path).is_none_or(|number| Some(number) == wanted))
+        {
             let records = match store::read_unplayed(path) {
                 Ok(records) => records,
                 Err(error) => {
@@ -135,9 +138,8 @@ fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, to
 }
 
 /// The first `top` of these weights, the greatest first, and how many there are.
-pub fn best(weights: &BTreeMap<String, u32>, top: usize) -> String {
-    let mut sorted: Vec<(&String, u32)> = weights.iter().map(|(text, n)| (text, *n)).collect();
-    sorted.sort_by_key(|&(text, n)| (Reverse(n), text));
+fn best(weights: &BTreeMap<String, u32>, top: usize) -> String {
+    let sorted = greatest_first(weights);
     let shown: Vec<String> = sorted.iter().take(top).map(|(text, n)| format!("{text} {n}")).collect();
     let more = sorted.len().saturating_sub(top);
     if more > 0 { format!("{}, {more} more", shown.join(", ")) } else { shown.join(", ") }

@@ -1,4 +1,6 @@
 //! `petteia records RUN verify`: every checksum, every game played again by the rules.
+//!
+//! [`verify`] is silent and serves `petteia inspect` as well. One shard is in memory at a time.
 
 use clap::Args;
 
