@@ -234,6 +234,16 @@ fn inspect_knows_every_file() {
 }
 
 #[test]
+fn inspect_names_the_settings_that_are_no_defaults() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a.toml");
+    fs::write(&config, "game.id = 'phage'\n[search]\ncpuct = 2\nnoise_fraction = 0.15\n").unwrap();
+    let shown = out(&succeeds(&["inspect", text(&config)], ""));
+    // as the file has them, though they are kept as f32
+    assert!(shown.contains("search.cpuct: 2.0 / 1.5, search.noise_fraction: 0.15 / 0.25\n"), "{shown}");
+}
+
+#[test]
 fn inspect_finds_damage() {
     let (_folder, run) = copy();
     let weights = run.join("checkpoints/generation-0002/weights.safetensors");

@@ -39,7 +39,7 @@ pub fn config(path: &Path, report: &mut Report) -> Result<()> {
     report.fact("seed", config.seed);
     let id = format!("game.id = '{}'", config.game.id);
     let changed = config.differences(&Config::parse("defaults", &id, &[])?);
-    report.fact("settings (here / default)", changed);
+    report.fact("changed settings", changed);
     report.fact("checked", "every key and its range");
     Ok(())
 }
