@@ -199,7 +199,7 @@ fn inspect_knows_every_file() {
         (
             run.to_path_buf(),
             "run folder",
-            &[("generations", "3 of 3"), ("shards", "6"), ("games", "96")] as &[_],
+            &[("generations", "3"), ("generations_planned", "3"), ("shards", "6"), ("games", "96")] as &[_],
         ),
         (
             run.join("selfplay/generation-0002"),
