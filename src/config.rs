@@ -527,7 +527,7 @@ fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {
         }
         // most settings are f32: not with the digits that only f64 shows
         toml::Value::Float(number) if (*number as f32) as f64 == *number => {
-            out.push((prefix.to_string(), (*number as f32).to_string()));
+            out.push((prefix.to_string(), format!("{:?}", *number as f32)));
         }
         _ => out.push((prefix.to_string(), value.to_string())),
     }

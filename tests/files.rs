@@ -199,7 +199,7 @@ fn inspect_knows_every_file() {
         (
             run.to_path_buf(),
             "run folder",
-            &[("generations", "3 of 3"), ("shards", "6"), ("games", "96")] as &[_],
+            &[("generations", "3"), ("generations_planned", "3"), ("shards", "6"), ("games", "96")] as &[_],
         ),
         (
             run.join("selfplay/generation-0002"),
@@ -231,6 +231,16 @@ fn inspect_knows_every_file() {
         let shown = out(&succeeds(&["inspect", text(&path)], ""));
         assert!(shown.lines().next().unwrap().ends_with(kind) && !shown.contains("problem"), "{shown}");
     }
+}
+
+#[test]
+fn inspect_names_the_settings_that_are_no_defaults() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a.toml");
+    fs::write(&config, "game.id = 'phage'\n[search]\ncpuct = 2\nnoise_fraction = 0.15\n").unwrap();
+    let shown = out(&succeeds(&["inspect", text(&config)], ""));
+    // as the file has them, though they are kept as f32
+    assert!(shown.contains("search.cpuct: 2.0 / 1.5, search.noise_fraction: 0.15 / 0.25\n"), "{shown}");
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub fn report(path: &Path, report: &mut Report) -> Result<()> {
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     let checkpoints = checkpoint::list(path)?;
-    report.fact("generations", format!("{} of {}", checkpoints.len(), config.train.generations));
+    report.fact("generations", checkpoints.len());
+    report.fact("generations planned", config.train.generations);
     let mut loaded = 0;
     for folder in &checkpoints {
         let checked = Checkpoint::find(folder).and_then(|checkpoint| {

@@ -39,7 +39,7 @@ pub fn config(path: &Path, report: &mut Report) -> Result<()> {
     report.fact("seed", config.seed);
     let id = format!("game.id = '{}'", config.game.id);
     let changed = config.differences(&Config::parse("defaults", &id, &[])?);
-    report.fact("settings (here / default)", changed);
+    report.fact("changed settings", changed);
     report.fact("checked", "every key and its range");
     Ok(())
 }
@@ -60,9 +60,8 @@ pub fn metrics(path: &Path, report: &mut Report) -> Result<()> {
     }
     report.fact("lines of metrics", lines);
     if let Some(line) = last.get("train") {
-        let of = |key: &str| line[key].as_f64().unwrap_or(f64::NAN);
-        let losses = format!("policy {:.3}, value {:.3}", of("policy_loss"), of("value_loss"));
-        report.fact("last losses", losses);
+        let rounded = |key: &str| line[key].as_f64().map(|loss| (loss * 1000.0).round() / 1000.0);
+        report.fact("last losses", json!({"policy": rounded("policy_loss"), "value": rounded("value_loss")}));
     }
     if let Some(line) = last.get("evaluation")
         && let Ok(result) = serde_json::from_value(line["result"].clone())
