@@ -23,9 +23,9 @@ const MAX_GAMES: usize = 1_000_000;
 #[derive(Args)]
 #[command(after_help = format!("\
 {AGENTS}
-  ugi:COMMAND    another program that speaks UGI on standard input and output and
-                 knows which game is played; whoever crashes, is too slow, answers
-                 no legal action or writes too much loses that game
+  ugi:COMMAND    another program for the same game that speaks UGI; when it
+                 crashes, is too slow, answers no legal action or writes too
+                 much, it loses that game
 
 Each opening is played twice, with both colours; Elo and its bounds come from the \
 scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
@@ -38,7 +38,7 @@ after such an end is a little too far from the middle.
 
 Examples:
   petteia arena phage runs/phage:100 rollout:400 --games 200
-  petteia arena phage runs/new runs/old --sprt 0,20 --games 4000 --save match.jsonl
+  petteia arena phage runs/a runs/b --sprt 0,20 --games 4000 --save a-b.jsonl
   petteia arena caissa runs/caissa 'ugi:./rival' --go 'movetime 50'
   petteia arena tic-tac-toe runs/tic-tac-toe perfect --opening-plies 0"))]
 pub struct Arena {

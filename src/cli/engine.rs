@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::GameArgs;
 use super::converse::converse;
+use super::{AGENTS, GameArgs};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, identity};
@@ -16,24 +16,34 @@ use crate::protocol::gtp::Gtp;
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
 
-/// Speak a protocol on standard input and output.
+/// Let other programs talk to an agent: UGI, GTP, CodeCup.
 #[derive(Args)]
-#[command(after_help = "\
-    ugi      the Universal Game Interface of match runners for any game: ugi, isready, uginewgame, setoption,\n         \
-             position startpos|fen TEXT [moves ...], query p1turn|gameover|result, go, stop, quit\n\
-    codecup  the dialogue of the CodeCup 2003 jury: start, actions, end\n\
-    gtp      the Go Text Protocol; a vertex is an action in the game's own text")]
+#[command(after_help = format!("\
+Protocols, on standard input and output:
+  ugi      what match runners for any game speak: ugi, isready, uginewgame,
+           setoption, position startpos|fen TEXT [moves ...],
+           query p1turn|gameover|result, go [nodes|depth|movetime|p1time ...],
+           stop, quit
+  codecup  the dialogue of the CodeCup 2003 jury: start, actions, end
+  gtp      the Go Text Protocol 2; a vertex is an action in the game's own text
+
+{AGENTS}
+(random and perfect do not search: they cannot be engines)
+
+Examples:
+  petteia engine phage --agent runs/phage
+  petteia engine caissa --agent runs/caissa --protocol codecup --time 30"))]
 pub struct EngineCommand {
-    /// The game
     #[command(flatten)]
     pub game: GameArgs,
-    /// rollout:SIMS, uniform:SIMS or RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
-    #[arg(long)]
+    /// The agent, see below
+    #[arg(long, value_name = "AGENT")]
     agent: String,
-    /// The protocol
+    /// What is spoken
     #[arg(long, value_enum, default_value_t = Language::Ugi)]
     protocol: Language,
-    /// Thinking time of a whole game (codecup); the agent's simulations for each action otherwise
+    /// Thinking time of a whole game before the CodeCup jury; without it each action
+    /// has the agent's simulations
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
 }
