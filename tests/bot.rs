@@ -283,8 +283,11 @@ fn the_programs_own_commands_work_in_a_bot() {
     assert!(text.contains("bot against random: "), "the bot's own results are counted: {text}");
     let both = run(&["arena", "random", "rollout:5", "--games", "2"], "");
     assert!(both.contains("random against rollout:5: "), "{both}");
-    // it is an agent like any other file of ours
+    // it is an agent like any other file of ours, and inspect knows it
     let file = file.display().to_string();
+    let inspect = Command::new(env!("CARGO_BIN_EXE_petteia")).args(["inspect", &file]).output().unwrap();
+    let said = String::from_utf8_lossy(&inspect.stdout);
+    assert!(inspect.status.success() && said.contains("bot") && said.contains("model SHA-256"), "{said}");
     let arena = Command::new(env!("CARGO_BIN_EXE_petteia"))
         .args(["arena", "tic-tac-toe", &file, &format!("{file}:5"), "--games", "2"])
         .output()

@@ -286,7 +286,7 @@ fn inspect_says_what_it_can_of_other_files() {
     fails(
         &["inspect", &file("c.safetensors", b"hello")],
         1,
-        &["no safetensors file that `petteia export` wrote"],
+        &["no safetensors file or bot that `petteia export` wrote"],
     );
     fails(&["inspect", &file("optimizer.bin", b"hello")], 1, &["no manifest.json beside it"]);
     fails(&["inspect", &file("d.toml", b"x = 1")], 1, &["no config of ours", "unknown field `x`"]);

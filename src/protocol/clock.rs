@@ -45,22 +45,22 @@ impl Clock {
     /// nothing to spare: then the first thought is played.
     pub fn budget(&self, ahead: f64) -> Budget {
         let usable = self.left.saturating_sub(self.overhead).as_secs_f64();
-        let increment = (self.increment.as_secs_f64() - self.overhead.as_secs_f64()).max(0.0);
-        let overhead = self.overhead.as_secs_f64();
+        let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
+        // what an action costs beyond its increment is put by for every action to come, and the rest is shared out
+        let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
         let ahead = ahead.max(FEWEST_AHEAD);
-        // the overhead of every action to come is taken off before the rest is shared out
         let (ahead, free) = match self.to_go {
             Some(to_go) => {
                 let to_go = to_go.max(1) as f64;
-                (ahead.min(to_go), (usable - overhead * (to_go - 1.0)).max(0.0))
+                (ahead.min(to_go), (usable - cost * (to_go - 1.0)).max(0.0))
             }
-            None => (ahead, (usable - overhead * (ahead - 1.0)).max(usable * LEAST_FREE)),
+            None => (ahead, (usable - cost * (ahead - 1.0)).max(usable * LEAST_FREE)),
         };
         let most_of_left = match self.to_go {
             Some(0 | 1) => usable * MOST_OF_LAST,
             _ => free.min(usable * MOST_OF_LEFT),
         };
-        let share = (free / ahead + increment * INCREMENT_SPENT).min(most_of_left);
+        let share = (free / ahead + gain * INCREMENT_SPENT).min(most_of_left);
         Budget {
             share: Duration::from_secs_f64(share),
             most: Duration::from_secs_f64((share * DOUBT).min(most_of_left)),

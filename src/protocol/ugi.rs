@@ -16,7 +16,7 @@ use crate::game::{Game, Outcome, Player};
 const MEBIBYTE: usize = 1 << 20;
 
 /// What goes by outside the search for an action when nobody says.
-const DEFAULT_OVERHEAD: i64 = 20;
+const DEFAULT_OVERHEAD: i64 = 10;
 
 /// After `quit` searches "finish normally" and the program ends "as soon as possible": within this.
 const FAREWELL: Duration = Duration::from_secs(1);
