@@ -123,7 +123,7 @@ fn arena_tests_hypotheses_and_keeps_games() {
     for part in [
         "SPRT of -20 against +80 Elo (alpha 0.1, beta 0.05)",
         "(-2.89 to 2.25)",
-        "H1 accepted: at least +80 Elo",
+        "H1 accepted: +80 Elo rather than",
     ] {
         assert!(text.contains(part), "no `{part}` in: {text}");
     }

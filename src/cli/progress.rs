@@ -241,8 +241,8 @@ pub fn sprt_standing(result: &SprtResult) -> String {
 pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
     let sprt = &result.sprt;
     let says = match result.verdict {
-        Verdict::H1 => format!("H1 accepted: at least {:+} Elo", sprt.elo1),
-        Verdict::H0 => format!("H0 accepted: at most {:+} Elo", sprt.elo0),
+        Verdict::H1 => format!("H1 accepted: {:+} Elo rather than {:+}", sprt.elo1, sprt.elo0),
+        Verdict::H0 => format!("H0 accepted: {:+} Elo rather than {:+}", sprt.elo0, sprt.elo1),
         Verdict::Undecided => format!("undecided after {games} games"),
     };
     format!(

@@ -13,6 +13,8 @@ const DOUBT: f64 = 2.5;
 /// No action takes more than this part of what is left, and the last of a period no more than that.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
+/// Held back for the hiccup of a busy machine, at most half of what is left: below this, actions are played at once.
+const SAFETY: Duration = Duration::from_millis(50);
 /// However many actions are ahead, this part of what is left is shared out.
 const LEAST_FREE: f64 = 0.1;
 /// Fewer actions than this are never expected, for games can be longer than they look.
@@ -44,7 +46,7 @@ impl Clock {
     /// The budget of an action when the player expects `ahead` more of them, this one included. Zero when the clock has
     /// nothing to spare: then the first thought is played.
     pub fn budget(&self, ahead: f64) -> Budget {
-        let usable = self.left.saturating_sub(self.overhead).as_secs_f64();
+        let usable = self.left.saturating_sub(self.overhead + SAFETY.min(self.left / 2)).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
         // what an action costs beyond its increment is put by for every action to come, and the rest is shared out
         let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
