@@ -6,8 +6,9 @@
 The rules are written here again, from the rulings and not from the program's source, so that what the program plays is judged by
 somebody else. Exit code 1 when the program breaks them, falls silent or ends by itself.
 """
-import argparse, random, shlex, subprocess, sys
+import argparse, random, select, shlex, subprocess, sys
 
+PATIENCE = 60  # seconds
 SLIDES = {"R": [(1, 0), (-1, 0), (0, 1), (0, -1)], "B": [(1, 1), (1, -1), (-1, 1), (-1, -1)]}
 SLIDES["Q"] = SLIDES["R"] + SLIDES["B"]
 JUMPS = [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)]
@@ -79,6 +80,16 @@ def text(move):
 def game(command, side, chance):
     """The result for the program that plays `side`: "won", "drawn", "lost", or how it broke the rules."""
     program = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    try:
+        return judge(program, side, chance)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"breaks off: {error}"
+    finally:
+        program.kill()
+        program.wait()
+
+
+def judge(program, side, chance):
     pieces, tiles, mover, ban, told = START, set(BOARD), "w", None, "start" if side == "w" else None
     for _ply in range(201):
         moves = legal(pieces, tiles, mover, ban)
@@ -90,10 +101,10 @@ def game(command, side, chance):
             return "does not end in silence" if broken else "drawn" if not lost else "lost" if mover == side else "won"
         if mover == side:
             program.stdin.write(told + "\n")
-            told = program.stdout.readline().rstrip("\n")
+            heard = select.select([program.stdout], [], [], PATIENCE)[0]
+            told = program.stdout.readline().rstrip("\n") if heard else "nothing"
             move = next((move for move in moves if text(move) == told), None)
             if move is None:
-                program.kill()
                 return f"plays {told!r} after {_ply} plies"
         else:
             move = chance.choice(sorted(moves))
@@ -103,9 +114,9 @@ def game(command, side, chance):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("command")
-    parser.add_argument("--games", type=int, default=100)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", help="the program with its arguments, in one word")
+    parser.add_argument("--games", type=int, default=100, help="default: 100")
     options = parser.parse_args()
     results = [game(options.command, "wb"[number % 2], random.Random(number)) for number in range(options.games)]
     counts = {result: results.count(result) for result in dict.fromkeys(["won", "drawn", "lost"] + results)}

@@ -15,6 +15,8 @@ import sys
 import numpy as np
 import onnxruntime
 
+if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    sys.exit(__doc__)
 session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
 different = 0
 for position in map(json.loads, sys.stdin):

@@ -2,11 +2,12 @@
 """Two UGI engines play games against each other; knows no game's rules, asks the engines.
 
     python3 scripts/ugi_match.py ./a ./b --games 20 --go 'nodes 100'
-    python3 scripts/ugi_match.py ./a ./b --games 1000 --clock 200+2 --random 4
+    python3 scripts/ugi_match.py ./a ./b --games 1000 --clock 200+2 --random 4    (milliseconds)
 
-Every position goes to both engines, and both are asked `query p1turn`, `gameover` and `result`: they must agree. What an engine
-does against the protocol is a fault: silence, an answer of another form, an action that the other one does not accept, a clock
-that has run out. Exit code 1 when there was any. Needs nothing but Python 3.8.
+Every position goes to both engines, and both are asked `query p1turn`, `gameover` and `result`: they must agree. A game begins
+with random moves, from `query moves` (an extension of ours); games in pairs have the same ones. What an engine does against the
+protocol is a fault: silence, an answer of another form, an action that the other one does not accept, a clock that has run out.
+Exit code 1 when there was any. Needs nothing but Python 3.8.
 """
 import argparse, queue, random, shlex, subprocess, sys, threading, time
 
@@ -18,7 +19,11 @@ class Fault(Exception):
 class Engine:
     def __init__(self, command, patience):
         self.name, self.patience = command, patience
-        self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace", bufsize=1)
+        try:
+            self.process = subprocess.Popen(shlex.split(command), **pipes)
+        except OSError as error:
+            sys.exit(f"{command} cannot be started: {error}")
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
         self.tell("ugi")
@@ -63,7 +68,7 @@ class Engine:
 
 
 def play(engines, first, options, seed):
-    """The result for engine 0: 1, 0.5 or 0, and the number of moves."""
+    """The result for engine 0: 1, 0.5 or 0, and the moves."""
     moves, chance = [], random.Random(seed)
     left = [options.clock[0] / 1000] * 2 if options.clock else None
     for engine in engines:
@@ -74,19 +79,23 @@ def play(engines, first, options, seed):
             raise Fault(f"after {' '.join(moves)}: {said[0]} or {said[1]}?")
         p1turn, over, result = said[0]
         if over == "true":
-            return {"p1win": 1 - first, "p2win": first, "draw": 0.5}[result], len(moves)
+            return {"p1win": 1 - first, "p2win": first, "draw": 0.5}[result], moves
         player = 0 if p1turn == "true" else 1
         mover = engines[player ^ first]
         go, patience = options.go, None
-        if len(moves) < options.random:  # an opening: one simulation of a seeded search is as good as chance
-            go = f"nodes {chance.randint(1, 3)}"
-        elif left:
+        if len(moves) < options.random:
+            lists = [engine.answer("query moves", "response") for engine in engines]
+            if lists[0] != lists[1]:
+                raise Fault(f"after {' '.join(moves)}: different moves")
+            moves.append(chance.choice(lists[0]))
+            continue
+        if left:
             increment = options.clock[1]
             go = f"p1time {max(1, int(left[0] * 1000))} p2time {max(1, int(left[1] * 1000))} p1inc {increment} p2inc {increment}"
             patience = left[player] + 10
         asked = time.perf_counter()
         best = mover.answer("go " + go, "bestmove", patience)
-        if left and len(moves) >= options.random:
+        if left:
             left[player] -= mover.heard - asked
             options.least = min(options.least, left[player])
             if left[player] < 0:
@@ -97,23 +106,33 @@ def play(engines, first, options, seed):
         moves.append(best[0])
 
 
+def milliseconds(text):
+    clock = [int(part) for part in text.split("+")]
+    if len(clock) != 2:
+        raise ValueError
+    return clock
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("engines", nargs=2, metavar="COMMAND")
-    parser.add_argument("--games", type=int, default=20)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engines", nargs=2, metavar="COMMAND", help="a program with its arguments, in one word")
+    parser.add_argument("--games", type=int, default=20, help="default: 20")
     parser.add_argument("--go", default="nodes 100", help="text after `go` (default: nodes 100)")
-    parser.add_argument("--clock", type=lambda text: [int(part) for part in text.split("+")], help="milliseconds+increment")
-    parser.add_argument("--random", type=int, default=2, help="moves at the beginning that are hardly thought about")
-    parser.add_argument("--patience", type=float, default=60, help="seconds without an answer that are a fault")
+    parser.add_argument("--clock", type=milliseconds, metavar="MS+MS", help="a game's clock and increment, milliseconds")
+    parser.add_argument("--random", type=int, default=2, help="random moves that begin a game (default: 2)")
+    parser.add_argument("--patience", type=float, default=20, help="seconds without an answer that are a fault (default: 20)")
     options = parser.parse_args()
     options.least = float("inf")
-    engines = [Engine(command, options.patience) for command in options.engines]
-    scores, faults, moves = {1: 0, 0.5: 0, 0: 0}, 0, 0
+    try:
+        engines = [Engine(command, options.patience) for command in options.engines]
+    except Fault as fault:
+        sys.exit(f"{fault} when it should answer `ugi` with `ugiok`")
+    scores, faults, played = {1: 0, 0.5: 0, 0: 0}, 0, []
     for game in range(options.games):
         try:
-            score, length = play(engines, game % 2, options, game // 2)
+            score, moves = play(engines, game % 2, options, game // 2)
             scores[score] += 1
-            moves += length
+            played.append(" ".join(moves))
         except Fault as fault:
             print(f"game {game + 1}: {fault}", file=sys.stderr)
             faults += 1
@@ -122,10 +141,10 @@ def main():
             engines = [Engine(command, options.patience) for command in options.engines]
     for engine in engines:
         engine.tell("quit")
-        if engine.process.wait(timeout=10) != 0:
-            faults += 1
+        faults += engine.process.wait(timeout=10) != 0
     clock = f", least time left {options.least * 1000:.0f} ms" if options.clock else ""
-    print(f"{scores[1]} wins, {scores[0.5]} draws, {scores[0]} losses, {faults} faults, {moves} moves{clock}")
+    moves = sum(len(game.split()) for game in played)
+    print(f"{scores[1]} wins, {scores[0.5]} draws, {scores[0]} losses, {faults} faults, {moves} moves, {len(set(played))} distinct games{clock}")
     sys.exit(faults > 0)
 
 

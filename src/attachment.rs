@@ -17,6 +17,8 @@ const SUM: usize = 32;
 /// Length, magic and SHA-256.
 const TRAILER: usize = 8 + MAGIC.len() + SUM;
 const LABEL: usize = 24;
+/// How programs begin on Linux, macOS and Windows.
+const PROGRAMS: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"MZ\x90\0"];
 
 /// Filled in when a payload is attached: a label to find it by, the payload's length and its SHA-256.
 #[repr(C)]
@@ -55,22 +57,38 @@ pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// The payload of a program's file; `None` when it has none, an error when it has one that is damaged.
+/// The payload of a program's file; `None` when it has none or is no program, an error when it has one that is damaged.
 pub fn extract(path: &Path) -> Result<Option<Vec<u8>>> {
+    let mut file = File::open(path).map_err(Error::io(path))?;
+    let mut first = [0; 4];
+    if file.read_exact(&mut first).is_err() || !PROGRAMS.contains(&first) {
+        return Ok(None);
+    }
+    let mut trailer = [0; TRAILER];
+    let at_end = file.seek(SeekFrom::End(-(TRAILER as i64))).and_then(|_| file.read_exact(&mut trailer));
+    let (length, rest) = trailer.split_at(8);
+    let (magic, sum) = rest.split_at(MAGIC.len());
+    if at_end.is_ok() && magic == MAGIC {
+        return read_sealed(path, number(length), sum).map(Some);
+    }
+    // without a trailer only the seal knows whether there was one
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
-    let sealed = seals(&bytes).into_iter().find_map(|place| {
-        let length = u64::from_le_bytes(bytes[place..place + 8].try_into().expect("8 bytes"));
-        (length > 0).then(|| (length, bytes[place + 8..place + 8 + SUM].to_vec()))
-    });
+    let sealed = seals(&bytes).into_iter().find(|place| number(&bytes[*place..place + 8]) > 0);
     match sealed {
-        Some((length, sum)) => read_sealed(path, length, &sum).map(Some),
+        Some(place) => {
+            read_sealed(path, number(&bytes[place..place + 8]), &bytes[place + 8..place + 8 + SUM]).map(Some)
+        }
         None => Ok(None),
     }
 }
 
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+}
+
 /// The payload of the program that runs; `None` when it has none, an error when it has one that is damaged.
 pub fn own() -> Result<Option<Vec<u8>>> {
-    let length = u64::from_le_bytes(seal().length);
+    let length = number(&seal().length);
     if length == 0 {
         return Ok(None);
     }
@@ -116,7 +134,7 @@ mod tests {
     /// Stands for a program: something, the seal as the compiler wrote it, something.
     fn program() -> Vec<u8> {
         let seal = seal();
-        [b"code".as_slice(), &seal.label, &seal.length, &seal.sum, b"more code"].concat()
+        [b"\x7fELF code".as_slice(), &seal.label, &seal.length, &seal.sum, b"more code"].concat()
     }
 
     fn written(bytes: &[u8]) -> tempfile::NamedTempFile {

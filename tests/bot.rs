@@ -209,13 +209,36 @@ fn a_bot_survives_what_it_hears() {
     bot.until("bestmove");
     let best = bot.until("bestmove").pop().unwrap();
     assert_ne!(best, "bestmove 1", "the column is full");
-    // many lines at once: some may be too many, none breaks anything
-    bot.tell("go movetime 50");
-    for _ in 0..1_000 {
-        bot.tell("position startpos");
+    // many lines at once: each is heard, in its turn
+    bot.tell("go nodes 2000");
+    for column in 1..=7 {
+        for _ in 0..100 {
+            bot.tell(format!("position startpos moves {column}"));
+        }
     }
+    bot.tell("query moves\nquery p1turn\ngo nodes 5");
     bot.until("bestmove");
-    bot.tell("isready");
+    assert_eq!(bot.line(), "response 1 2 3 4 5 6 7");
+    assert_eq!(bot.line(), "response false");
+    bot.until("bestmove");
+    let pages = "go nodes 10\n".repeat(400);
+    bot.tell(pages.trim_end());
+    for _ in 0..400 {
+        bot.until("bestmove");
+    }
+    // a line of nonsense does not make many
+    bot.tell(format!("go nodes 1 {}", "z ".repeat(1_000)));
+    assert!(bot.until("bestmove").len() < 10);
+    bot.tell(format!("position fen {}", "y".repeat(10_000)));
+    assert!(bot.line().len() < 500);
+    // pondering ends when it is told to
+    bot.tell("setoption name Ponder value true\nposition startpos\ngo nodes 50");
+    bot.until("bestmove");
+    bot.tell("stop\nisready");
+    bot.until("readyok");
+    bot.tell("go nodes 50");
+    bot.until("bestmove");
+    bot.tell("setoption name Ponder value false\nposition startpos moves 4\nisready");
     bot.until("readyok");
     // the input ends during a search: it is finished
     bot.tell("go nodes 2000");
@@ -244,13 +267,53 @@ fn a_bot_speaks_to_juries_and_in_gtp() {
             assert_eq!((gtp.line(), gtp.line()), ("=".into(), String::new()));
         }
     }
+    assert_eq!(white.line().len(), 5);
     white.tell("end");
-    assert!(white.end().len() <= 1, "the answer to the last line at most");
+    assert!(white.end().is_empty());
     black.tell("end");
     assert!(black.end().is_empty());
     gtp.tell("1 genmove white\n2 quit");
     let said = gtp.end();
     assert!(said[0].starts_with("=1 ") && said[2] == "=2", "{said:?}");
+}
+
+/// The jury has not heard of standard error, but people have.
+#[test]
+fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("caissa", folder.path());
+    let run = |input: &str| {
+        let mut bot = Bot::start(&file, &["--codecup", "--time", "60"]);
+        bot.tell(input);
+        let output = {
+            drop(bot.input);
+            let said = bot.output.lines().map(|line| line.unwrap()).collect::<Vec<_>>();
+            let mut complaint = String::new();
+            std::io::Read::read_to_string(&mut bot.child.stderr.take().unwrap(), &mut complaint).unwrap();
+            assert!(bot.child.wait().unwrap().success());
+            (said, complaint)
+        };
+        output
+    };
+    let (said, complaint) = run("nonsense\nend");
+    assert!(said.is_empty() && complaint.contains("`nonsense` is no legal action"), "{said:?} {complaint}");
+    let (said, _) = run("start\nend");
+    assert!(said.is_empty(), "{said:?}");
+}
+
+#[test]
+fn an_engine_of_another_game_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let output = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(["engine".as_ref(), "caissa".as_ref(), "--agent".as_ref(), file.as_os_str()])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("has game tic-tac-toe, but caissa is asked for")
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The protocols as state machines: what they answer, what they order, and that nothing breaks them.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::game::{Game, GameOptions, identity};
@@ -47,7 +47,8 @@ impl<G: Game, P: Protocol<G>> Talk<G, P> {
             self.searches.push(task.clone());
             // nobody is there to stop it
             task.limits.infinite = false;
-            let report = self.engine.search(&task, &AtomicBool::new(false), &mut |_| {}).unwrap();
+            let report =
+                self.engine.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap();
             reply = self.protocol.found(&report);
             said.append(&mut reply.lines);
         }
@@ -77,6 +78,7 @@ fn ugi_introduces_itself_and_answers_queries() {
     assert!(said[1].starts_with("id author "));
     assert!(said[2..said.len() - 1].iter().all(|line| line.starts_with("option name ")), "{said:?}");
     assert_eq!(talk.say("isready"), ["readyok"]);
+    assert_eq!(talk.say("query moves"), ["response a1 b1 c1 a2 b2 c2 a3 b3 c3"]);
     let queries = ["query p1turn", "query gameover", "query result"];
     assert_eq!(talk.all(&queries), ["response true", "response false", "response none"]);
     talk.say("position startpos moves b2");
@@ -147,7 +149,7 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
         ("position", "say: position"),
         ("position fen nonsense", "no position"),
         ("position startpos moves b1 b1", "move 2 (`b1`) is not legal"),
-        ("query moves", "unknown query `moves`"),
+        ("query nothing", "unknown query `nothing`"),
         ("setoption name Nothing value 1", "unknown option `Nothing`"),
         ("setoption name Hash value x", "option Hash: `x` is not in 1 to"),
         ("setoption name Ponder value 1", "neither true nor false"),
@@ -219,7 +221,7 @@ fn the_tree_is_kept_within_a_game() {
             ponder: false,
             fresh,
         };
-        engine.search(&task, &AtomicBool::new(false), &mut |_| {}).unwrap()
+        engine.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     let line = |report: &Report| -> Vec<petteia::game::Action> {
         let mut state = game.initial();
@@ -258,7 +260,7 @@ fn a_stopped_search_and_one_without_time_have_an_action() {
             ponder: false,
             fresh: true,
         };
-        let report = engine.search(&task, &AtomicBool::new(stopped), &mut |_| {}).unwrap();
+        let report = engine.search(&task, Instant::now(), &AtomicBool::new(stopped), &mut |_| {}).unwrap();
         assert!(game.legal(&game.initial()).contains(&report.action));
         assert_eq!(report.simulations, 0);
     }
@@ -271,7 +273,7 @@ fn depth_and_memory_end_a_search() {
     let mut search = |limits: Limits, memory: usize| {
         let task =
             Task { start: game.initial(), actions: Vec::new(), limits, memory, ponder: false, fresh: true };
-        engine.search(&task, &AtomicBool::new(false), &mut |_| {}).unwrap()
+        engine.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     let deep = search(Limits { depth: Some(3), ..Limits::default() }, 1 << 30);
     assert!(deep.line.len() >= 3 || deep.simulations == 3_000, "{deep:?}");
@@ -354,6 +356,13 @@ fn gtp_keeps_a_clock() {
         assert_eq!(clock.to_go, Some(to_go));
         talk.say("genmove o");
     }
+    // behind the main time come periods: what is left of it is not all that there is
+    talk.all(&["clear_board", "time_settings 10 6 2"]);
+    let clock = talk.limits("genmove x").clock.unwrap();
+    assert_eq!((clock.left, clock.increment), (Duration::from_secs(10), Duration::from_secs(3)));
+    talk.say("time_left o 0.5 0");
+    let clock = talk.limits("genmove o").clock.unwrap();
+    assert_eq!((clock.left, clock.to_go), (Duration::from_millis(6_500), Some(2)));
     talk.all(&["clear_board", "time_settings 0 1 0"]);
     assert!(talk.limits("genmove x").clock.is_none(), "no limit, as GTP says it");
 }

@@ -24,7 +24,8 @@ use crate::search::tree::Tree;
 
 /// Simulations of a trained agent when the user names none.
 pub const DEFAULT_SIMULATIONS: usize = 100;
-const MAX_SIMULATIONS: usize = 1_000_000;
+/// The most simulations of an action that an agent may be given.
+pub const MAX_SIMULATIONS: usize = 1_000_000;
 /// Mebibytes of a trained agent's memory of what its network said: positions come back within a search and from
 /// one to the next, and are not computed again.
 const CACHE: usize = 4;
@@ -317,9 +318,9 @@ impl<G: Game> SearchAgent<G> {
         self.simulations
     }
 
-    /// Forgets the positions of the game.
-    pub fn forget(&mut self) {
-        self.tree = None;
+    /// Forgets the positions of the game; the tree that it had of them.
+    pub fn forget(&mut self) -> Option<Tree<G>> {
+        self.tree.take()
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::agent::Agent;
-use super::engine::Engine;
+use super::process::Process;
 use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game};
 
@@ -85,7 +85,7 @@ pub struct Program {
     command: Vec<String>,
     terms: Arc<Terms>,
     /// Those that no game has at the moment.
-    idle: Mutex<Vec<Engine>>,
+    idle: Mutex<Vec<Process>>,
 }
 
 impl Program {
@@ -93,7 +93,7 @@ impl Program {
     pub fn start(command: &str, terms: &Arc<Terms>) -> Result<Program> {
         let words = split(command)?;
         let wrong = |what: String| Error::Config(format!("agent `ugi:{command}`: {what}"));
-        let engine = Engine::start(&words, terms.log.as_ref())
+        let engine = Process::start(&words, terms.log.as_ref())
             .map_err(|error| wrong(format!("`{}` cannot be started: {error}", words[0])))?;
         let program = Program { command: words, terms: terms.clone(), idle: Mutex::default() };
         program.greet(&engine).map_err(|fault| {
@@ -105,21 +105,23 @@ impl Program {
 
     /// What the program is asked for, in one line.
     pub(super) fn identity(&self) -> String {
-        format!("ugi:{}, go {}", self.command.join(" "), self.terms.limit)
+        // quoted again, for other words are another program
+        let words = shlex::try_join(self.command.iter().map(String::as_str));
+        format!("ugi:{}, go {}", words.unwrap_or_else(|_| self.command.join(" ")), self.terms.limit)
     }
 
-    fn greet(&self, engine: &Engine) -> Result<(), Fault> {
+    fn greet(&self, engine: &Process) -> Result<(), Fault> {
         engine.say("ugi")?;
         engine.wait_for("ugiok", self.terms.timeout).map(|_| ())
     }
 
     /// A process that is ready for a new game.
-    fn take(&self) -> Result<Engine, Fault> {
+    fn take(&self) -> Result<Process, Fault> {
         let idle = self.idle.lock().expect("no panic while exchanging").pop();
         let engine = match idle {
             Some(engine) => engine,
             None => {
-                let engine = Engine::start(&self.command, self.terms.log.as_ref());
+                let engine = Process::start(&self.command, self.terms.log.as_ref());
                 let engine = engine.map_err(|_| Fault::Crashed)?;
                 self.greet(&engine)?;
                 engine
@@ -130,7 +132,7 @@ impl Program {
         Ok(engine)
     }
 
-    fn give_back(&self, engine: Engine) {
+    fn give_back(&self, engine: Process) {
         self.idle.lock().expect("no panic while exchanging").push(engine);
     }
 }
@@ -138,8 +140,8 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let mut engines = std::mem::take(self.idle.get_mut().expect("no panic while exchanging"));
-        engines.iter_mut().for_each(Engine::ask_to_quit);
-        engines.iter().for_each(Engine::wait_for_end);
+        engines.iter_mut().for_each(Process::ask_to_quit);
+        engines.iter().for_each(Process::wait_for_end);
     }
 }
 
@@ -148,7 +150,7 @@ pub(super) struct External<G: Game> {
     game: G,
     program: Arc<Program>,
     /// The process; none before the first decision and after a fault.
-    engine: Option<Engine>,
+    engine: Option<Process>,
     /// The position that the game began with, in the words of UGI.
     start: Option<String>,
     actions: Vec<String>,

@@ -8,11 +8,11 @@
 
 pub mod agent;
 pub mod elo;
-mod engine;
 pub mod external;
 pub mod journal;
 mod ledger;
 pub mod perfect;
+mod process;
 pub mod sprt;
 
 use std::collections::HashSet;
@@ -128,8 +128,7 @@ struct Played {
 /// The games of one opening: in the first one the first agent is the first player.
 type Pair = [Played; 2];
 
-/// Plays `game` between two agents, behind the pairs that `journal` holds. `tick` hears how far the match is
-/// and returns false to stop.
+/// Plays `game` between two agents to the end of the match, or fails as interrupted ([`play_while`]).
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
@@ -137,11 +136,26 @@ pub fn play_match<G: Game>(
     journal: Option<Journal>,
     tick: impl Fn(&Progress) -> bool + Sync,
 ) -> Result<MatchResult> {
+    match play_while(game, plan, agents, journal, tick)? {
+        (_, false) => Err(Error::Interrupted),
+        (result, true) => Ok(result),
+    }
+}
+
+/// Plays `game` between two agents, behind the pairs that `journal` holds. `tick` hears how far the match is
+/// and returns false to stop: then the second value is false, and the first says what was played until then.
+pub fn play_while<G: Game>(
+    game: &G,
+    plan: &Match,
+    agents: [&Contestant<G>; 2],
+    journal: Option<Journal>,
+    tick: impl Fn(&Progress) -> bool + Sync,
+) -> Result<(MatchResult, bool)> {
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
     let ledger = Mutex::new(ledger);
     let locked = || -> MutexGuard<Ledger<G>> { ledger.lock().expect("no panic while counting") };
-    openings(game, plan)
+    let played = openings(game, plan)
         .enumerate()
         .skip(saved)
         .take_while(|_| !locked().is_over())
@@ -162,10 +176,14 @@ pub fn play_match<G: Game>(
             }
             let pair = pair.try_into().unwrap_or_else(|_| unreachable!("two games were played"));
             locked().add(number, pair)
-        })?;
+        });
+    let complete = match played {
+        Err(Error::Interrupted) => false,
+        played => played.map(|()| true)?,
+    };
     let ledger = locked();
     tick(&ledger.progress());
-    Ok(ledger.result())
+    Ok((ledger.result(), complete))
 }
 
 /// One opening for each pair of games; none ends the game. Those of a longer match begin with those of a

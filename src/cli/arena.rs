@@ -1,5 +1,6 @@
 //! `petteia arena`: which of two agents is stronger.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
-use crate::arena::{Match, MatchResult, play_match};
+use crate::arena::{Match, MatchResult, play_while};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
 use crate::games::Job;
@@ -109,7 +110,7 @@ impl Job for Arena {
         let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
         let style = ProgressStyle::with_template(template).expect("the template is constant");
         let bar = ProgressBar::new(self.games as u64).with_style(style);
-        let result = play_match(&game, &plan, agents, journal, |progress| {
+        let played = play_while(&game, &plan, agents, journal, |progress| {
             bar.set_position(progress.games as u64);
             if let Some(sprt) = &progress.sprt {
                 bar.set_message(format!(", {}", sprt_standing(sprt)));
@@ -117,14 +118,19 @@ impl Job for Arena {
             !interrupted()
         });
         bar.finish_and_clear();
-        match (result, &self.save) {
-            (Ok(result), _) => self.show(&result),
-            (Err(Error::Interrupted), Some(path)) if !self.json => print(format_args!(
-                "interrupted; the finished pairs are in {}, the same command goes on from there",
-                path.display()
-            )),
-            (Err(error), _) => Err(error),
+        let (result, complete) = played?;
+        self.show(&result)?;
+        if complete {
+            return Ok(());
         }
+        if let Some(path) = &self.save {
+            let _ = writeln!(
+                std::io::stderr(),
+                "the finished pairs are in {}, the same command goes on from there",
+                path.display()
+            );
+        }
+        Err(Error::Interrupted)
     }
 }
 

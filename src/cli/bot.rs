@@ -9,8 +9,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::engine::{Language, speak};
-use super::{analyze, arena, on_game, play, print};
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
+use super::{AGENTS, Color, analyze, arena, on_game, play, print};
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, MAX_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
@@ -19,16 +19,15 @@ use crate::storage;
 
 /// A trained agent that plays. Without arguments it speaks UGI on standard input and output.
 #[derive(Parser)]
-#[command(
-    version,
-    after_help = "Where an agent is asked for, this bot is meant unless another is named:\n  \
-    random, perfect (small games), rollout:SIMS, uniform:SIMS, RUN, CHECKPOINT or BOT, each with [:SIMS][:f32|:bf16]"
-)]
+#[command(version, max_term_width = 80, args_conflicts_with_subcommands = true)]
+#[command(after_help = format!("Where an agent is asked for, this bot is meant unless another is named.\n\n{AGENTS}"))]
 struct Bot {
     #[command(flatten)]
     talk: Talk,
     #[command(subcommand)]
     command: Option<BotCommand>,
+    #[command(flatten)]
+    color: Color,
 }
 
 #[derive(Args)]
@@ -40,7 +39,7 @@ struct Talk {
     #[arg(long)]
     gtp: bool,
     /// Simulations for an action when nobody limits the search
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS, value_parser = simulations)]
     simulations: usize,
     /// Thinking time of a whole game before the CodeCup jury
     #[arg(long, value_name = "SECONDS", requires = "codecup")]
@@ -64,6 +63,7 @@ pub fn run() -> Result<()> {
     let manifest = &checkpoint.manifest;
     let matches = command(&me, manifest).get_matches();
     let bot = Bot::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    bot.color.choose();
     match bot.command {
         Some(BotCommand::Play(command)) => on_game(&command.game.clone(), command),
         Some(BotCommand::Analyze(command)) => on_game(&command.game.clone(), command),
@@ -79,6 +79,13 @@ pub fn run() -> Result<()> {
             with_game(&id, &settings, Conversation { talk: bot.talk, me: &me, manifest })?
         }
     }
+}
+
+/// A number of simulations, with the range of every agent.
+fn simulations(text: &str) -> Result<usize, String> {
+    let range = 1..=MAX_SIMULATIONS;
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("give a number of simulations, 1 to {MAX_SIMULATIONS}"))
 }
 
 fn is_default(matches: &ArgMatches, argument: &str) -> bool {
@@ -109,14 +116,32 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
     };
     Bot::command()
         .about(format!("{}: plays {}. Without arguments it speaks UGI.", title(manifest), manifest.game.id))
-        .mut_subcommand("play", |play| of_game(play).mut_arg("opponent", own.clone()))
-        .mut_subcommand("analyze", |analyze| of_game(analyze).mut_arg("agent", own.clone()))
-        .mut_subcommand("arena", |arena| of_game(arena).mut_arg("second", own.clone()))
+        .mut_subcommand("play", |play| {
+            of_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone())
+        })
+        .mut_subcommand("analyze", |analyze| {
+            of_game(analyze).after_help(examples("analyze < positions.txt")).mut_arg("agent", own.clone())
+        })
+        .mut_subcommand("arena", |arena| {
+            of_game(arena)
+                .after_help(examples("arena rollout:400 --games 200"))
+                .mut_arg("first", |first| first.help("The bot's opponent; with two agents the first of them"))
+                .mut_arg("second", own.clone())
+                .mut_arg("second", |second| second.help("The other one of two agents that are not this bot"))
+        })
 }
 
 /// clap wants defaults that live as long as the program; a bot makes its own once.
 fn os_str(text: String) -> OsStr {
     OsStr::from(&*text.leak())
+}
+
+/// What a command's help ends with.
+fn examples(command: &str) -> String {
+    let me = std::env::args().next().unwrap_or_else(|| "bot".into());
+    format!(
+        "This bot is the agent that is meant unless another is named.\n\n{AGENTS}\n\nExample:\n  {me} {command}"
+    )
 }
 
 fn title(manifest: &Manifest) -> String {
@@ -171,7 +196,7 @@ impl Job for Conversation<'_> {
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
         let identity = identity(&game, &options);
-        let spec = AgentSpec::parse(&format!("{}:{}", self.me.display(), self.talk.simulations))?;
+        let spec = AgentSpec::Trained(self.me.to_path_buf(), self.talk.simulations, None);
         speak(game, &identity, &spec, title(self.manifest), language, self.talk.time)
     }
 }

@@ -1,63 +1,102 @@
 //! The streams around a protocol: standard input to lines, a thread that searches, lines to standard output.
 //!
 //! Three threads: one reads, one searches, and this one hears both in the order of their events and is the only one that
-//! prints. Memory is bounded: lines, waiting lines and the queue between the threads all have limits.
+//! prints. Memory is bounded: a line has a longest length, and the reader waits while too much is read and not heard.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::game::Game;
+use crate::game::{Action, Game};
 use crate::protocol::engine::{Engine, Report, Task};
 use crate::protocol::{Hearing, Order, Protocol, Reply};
 
 /// A longer line is refused; every legal game of ours fits many times.
 const LONGEST_LINE: usize = 1 << 20;
-/// Lines that may wait for a search to end.
-const MOST_WAITING: usize = 256;
+/// Bytes of lines that were read and not heard yet; the reader waits when there are more.
+const MOST_UNHEARD: usize = 4 << 20;
 /// Events on their way to the thread that prints.
 const EVENTS: usize = 8;
 
 enum Event {
-    Line(String),
-    TooLong,
+    Heard(Heard),
     End,
+    /// The searching thread has its engine, or has gone where it was told to.
+    Ready,
     Progress(Report),
     Found(Result<Report>),
-    /// The searching thread is gone, by a bug of ours.
-    Broken,
+    /// The searching thread is gone.
+    Gone,
 }
 
-/// Talks on the standard streams until the other side has enough. `engine` is made on the searching thread, so that the
-/// first answers need not wait for it.
+/// What was read.
+enum Heard {
+    Line(String),
+    TooLong,
+}
+
+impl Heard {
+    fn bytes(&self) -> usize {
+        match self {
+            Heard::Line(line) => size_of::<Heard>() + line.len(),
+            Heard::TooLong => size_of::<Heard>(),
+        }
+    }
+}
+
+/// What the searching thread is told.
+enum Work<G: Game> {
+    /// With the time of the order.
+    Search(Task<G>, Instant),
+    Follow(Task<G>),
+}
+
+/// What the searching thread does.
+#[derive(Clone, Copy, PartialEq)]
+enum Busy {
+    /// Nothing is heard until it is ready.
+    Moving,
+    Searching {
+        infinite: bool,
+    },
+}
+
+/// Talks on the standard streams until the other side has enough. `engine` is made first, on the searching thread.
 pub fn converse<G: Game, P: Protocol<G>>(
     protocol: P,
     engine: impl FnOnce() -> Result<Engine<G>> + Send,
 ) -> Result<()> {
     let (events, heard) = sync_channel(EVENTS);
-    let (tasks, ordered) = channel();
+    let (work, ordered) = channel();
     let stop = Arc::new(AtomicBool::new(false));
+    let unheard = Arc::new(Unheard::default());
     thread::scope(|scope| {
-        let (to_reader, flag) = (events.clone(), stop.clone());
+        let (to_reader, room) = (events.clone(), unheard.clone());
         // not of the scope: it may wait for a line that never comes
-        thread::spawn(move || read(&to_reader));
-        scope.spawn(move || work(engine, &ordered, &events, &flag));
+        thread::spawn(move || read(&to_reader, &room));
+        let flag = stop.clone();
+        let searching = scope.spawn(move || search(engine, &ordered, &events, &flag));
         let mut desk = Desk {
             protocol,
-            tasks: Some(tasks),
+            work: Some(work),
             stop,
-            searching: None,
+            unheard,
+            busy: Some(Busy::Moving),
             waiting: VecDeque::new(),
             stopped: 0,
             ended: false,
             deadline: None,
+            alone: false,
         };
-        desk.run(&heard)
+        let result = desk.run(&heard);
+        // a panic there has been told of: by itself, and by what the desk returned
+        let _ = searching.join();
+        result
     })
 }
 
@@ -65,16 +104,18 @@ pub fn converse<G: Game, P: Protocol<G>>(
 struct Desk<G: Game, P> {
     protocol: P,
     /// Gone when no more is to be searched.
-    tasks: Option<Sender<Task<G>>>,
+    work: Option<Sender<Work<G>>>,
     stop: Arc<AtomicBool>,
-    /// Whether the search under way, if any, has no end of its own.
-    searching: Option<bool>,
-    waiting: VecDeque<String>,
+    unheard: Arc<Unheard>,
+    busy: Option<Busy>,
+    waiting: VecDeque<Heard>,
     /// So many of the waiting lines were there when the last `stop` was heard: it is meant for their searches too.
     stopped: usize,
     /// Nothing more will be heard: what is ordered is finished, until the deadline if there is one.
     ended: bool,
     deadline: Option<Instant>,
+    /// The searching thread is gone.
+    alone: bool,
 }
 
 impl<G: Game, P: Protocol<G>> Desk<G, P> {
@@ -82,27 +123,29 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
         let result = self.talk(heard);
         // whatever ended the talk, the searching thread shall end too
         self.stop.store(true, Ordering::Relaxed);
-        self.tasks = None;
+        self.work = None;
         // it may be waiting to be heard
-        while !matches!(heard.recv(), Ok(Event::Broken) | Err(_)) {}
+        while !self.alone && !matches!(heard.recv(), Ok(Event::Gone) | Err(_)) {}
         result
     }
 
     fn talk(&mut self, heard: &Receiver<Event>) -> Result<()> {
-        while !(self.ended && self.searching.is_none() && self.waiting.is_empty()) {
+        while !(self.ended && self.busy.is_none() && self.waiting.is_empty()) {
             match self.next_event(heard) {
-                Ok(Event::Line(line)) => self.hear(line)?,
-                Ok(Event::TooLong) => self
-                    .say(&self.protocol.refuse(&format!("a line of over {LONGEST_LINE} bytes is ignored")))?,
+                Ok(Event::Heard(line)) => self.hear(line)?,
                 Ok(Event::End) => {
                     self.ended = true;
                     self.end_infinite();
                 }
                 Ok(Event::Progress(report)) => self.say(self.protocol.progress(&report).as_slice())?,
+                Ok(Event::Ready) => {
+                    self.busy = None;
+                    self.hear_waiting()?;
+                }
                 Ok(Event::Found(report)) => {
-                    self.searching = None;
+                    self.busy = None;
                     let reply = self.protocol.found(&report?);
-                    self.carry_out(reply, false)?;
+                    self.carry_out(reply, 0, false)?;
                     self.hear_waiting()?;
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -110,7 +153,8 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
                     self.waiting.clear();
                     self.stop.store(true, Ordering::Relaxed);
                 }
-                Ok(Event::Broken) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(Event::Gone) | Err(RecvTimeoutError::Disconnected) => {
+                    self.alone = true;
                     return Err(Error::Data(
                         "the search ended by a bug of the program: please report it".into(),
                     ));
@@ -127,44 +171,38 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
         }
     }
 
-    fn hear(&mut self, line: String) -> Result<()> {
+    fn hear(&mut self, line: Heard) -> Result<()> {
         if self.ended {
             return Ok(());
         }
-        let at_once = self.searching.is_none()
-            || match self.protocol.hearing(&line) {
-                Hearing::Now => true,
-                Hearing::InTurn => self.waiting.is_empty(),
-                Hearing::AfterSearch => false,
-            };
-        if at_once {
-            let reply = self.protocol.line(&line);
-            return self.carry_out(reply, false);
-        }
-        if self.waiting.len() == MOST_WAITING {
-            let problem = format!("{MOST_WAITING} lines wait for the search to end: this one is ignored");
-            return self.say(&self.protocol.refuse(&problem));
-        }
         self.waiting.push_back(line);
-        self.end_infinite();
-        Ok(())
-    }
-
-    /// Lines that wait, or no more lines, end a search that would go on for ever.
-    fn end_infinite(&self) {
-        if self.searching == Some(true) {
-            self.stop.store(true, Ordering::Relaxed);
+        // those before it have waited already
+        match self.may_be_heard(self.waiting.len() - 1) {
+            true => self.hear_waiting(),
+            false => {
+                self.end_infinite();
+                Ok(())
+            }
         }
     }
 
+    /// Hears every waiting line that may be heard now.
     fn hear_waiting(&mut self) -> Result<()> {
-        while self.searching.is_none()
-            && let Some(line) = self.waiting.pop_front()
-        {
-            let stopped = self.stopped > 0;
-            self.stopped = self.stopped.saturating_sub(1);
-            let reply = self.protocol.line(&line);
-            self.carry_out(reply, stopped)?;
+        while let Some(place) = (0..self.waiting.len()).find(|place| self.may_be_heard(*place)) {
+            let line = self.waiting.remove(place).expect("it was found there");
+            self.unheard.take(line.bytes());
+            let stopped = place < self.stopped;
+            self.stopped -= stopped as usize;
+            match line {
+                Heard::Line(line) => {
+                    let reply = self.protocol.line(&line);
+                    self.carry_out(reply, place, stopped)?;
+                }
+                Heard::TooLong => {
+                    let problem = format!("a line of over {LONGEST_LINE} bytes is ignored");
+                    self.say(&self.protocol.refuse(&problem))?;
+                }
+            }
         }
         if self.ended || !self.waiting.is_empty() {
             self.end_infinite();
@@ -172,30 +210,65 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
         Ok(())
     }
 
-    /// Prints and does what a reply says; `stopped`: its search was stopped before it began.
-    fn carry_out(&mut self, reply: Reply<G>, stopped: bool) -> Result<()> {
+    fn may_be_heard(&self, place: usize) -> bool {
+        let hearing = || match &self.waiting[place] {
+            Heard::Line(line) => self.protocol.hearing(line),
+            Heard::TooLong => Hearing::InTurn,
+        };
+        match self.busy {
+            None => true,
+            Some(Busy::Moving) => false,
+            Some(Busy::Searching { .. }) => match hearing() {
+                Hearing::Now => true,
+                Hearing::InTurn => place == 0,
+                Hearing::AfterSearch => false,
+            },
+        }
+    }
+
+    /// Lines that wait, or no more lines, end a search that would go on for ever.
+    fn end_infinite(&self) {
+        if self.busy == Some(Busy::Searching { infinite: true }) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Prints and does what a reply to the line at `place` of those that waited says; `stopped`: its search was stopped
+    /// before it began.
+    fn carry_out(&mut self, reply: Reply<G>, place: usize, stopped: bool) -> Result<()> {
         self.say(&reply.lines)?;
+        if let Some(aside) = reply.aside {
+            // nobody may be left to read it
+            let _ = writeln!(std::io::stderr(), "{aside}");
+        }
         match reply.order {
             Order::Nothing => {}
             Order::Search(task) => {
                 self.stop.store(stopped, Ordering::Relaxed);
-                self.searching = Some(task.limits.infinite);
-                // a thread that is gone has said so
-                if let Some(tasks) = &self.tasks {
-                    let _ = tasks.send(task);
-                }
+                let infinite = task.limits.infinite;
+                self.order(Work::Search(task, Instant::now()), Busy::Searching { infinite });
             }
+            Order::Follow(task) => self.order(Work::Follow(task), Busy::Moving),
             Order::Stop => {
                 self.stop.store(true, Ordering::Relaxed);
-                self.stopped = self.waiting.len();
+                self.stopped = place;
             }
             Order::Quit(grace) => {
                 self.ended = true;
+                self.waiting.truncate(place);
                 self.deadline = Some(Instant::now() + grace);
                 self.end_infinite();
             }
         }
         Ok(())
+    }
+
+    fn order(&mut self, work: Work<G>, busy: Busy) {
+        self.busy = Some(busy);
+        // a thread that is gone has said so
+        if let Some(to_search) = &self.work {
+            let _ = to_search.send(work);
+        }
     }
 
     fn say(&self, lines: &[impl AsRef<str>]) -> Result<()> {
@@ -205,19 +278,44 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
     }
 }
 
+/// Bytes that were read and not heard yet.
+#[derive(Default)]
+struct Unheard {
+    bytes: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Unheard {
+    /// Waits until there is room for so many.
+    fn put(&self, bytes: usize) {
+        let unheard = self.bytes.lock().expect("nobody panics with it");
+        let full = |unheard: &mut usize| *unheard > 0 && *unheard + bytes > MOST_UNHEARD;
+        *self.fewer.wait_while(unheard, full).expect("nobody panics with it") += bytes;
+    }
+
+    fn take(&self, bytes: usize) {
+        *self.bytes.lock().expect("nobody panics with it") -= bytes;
+        self.fewer.notify_one();
+    }
+}
+
 /// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are no UTF-8 are replaced.
-fn read(events: &SyncSender<Event>) {
+fn read(events: &SyncSender<Event>, unheard: &Unheard) {
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {
         line.clear();
-        let event = match read_line(&mut input, &mut line) {
-            Ok(Some(true)) => Event::Line(String::from_utf8_lossy(&line).into_owned()),
-            Ok(Some(false)) => Event::TooLong,
-            Ok(None) | Err(_) => Event::End,
+        let heard = match read_line(&mut input, &mut line) {
+            Ok(Some(true)) => Heard::Line(String::from_utf8_lossy(&line).into_owned()),
+            Ok(Some(false)) => Heard::TooLong,
+            Ok(None) | Err(_) => {
+                // whoever would hear it may be gone
+                let _ = events.send(Event::End);
+                return;
+            }
         };
-        let last = matches!(event, Event::End);
-        if events.send(event).is_err() || last {
+        unheard.put(heard.bytes());
+        if events.send(Event::Heard(heard)).is_err() {
             return;
         }
     }
@@ -255,45 +353,64 @@ struct Farewell<'a>(&'a SyncSender<Event>);
 
 impl Drop for Farewell<'_> {
     fn drop(&mut self) {
-        let _ = self.0.send(Event::Broken);
+        let _ = self.0.send(Event::Gone);
     }
 }
 
 /// Searches what is ordered until no more orders can come.
-fn work<G: Game>(
+fn search<G: Game>(
     engine: impl FnOnce() -> Result<Engine<G>>,
-    ordered: &Receiver<Task<G>>,
+    ordered: &Receiver<Work<G>>,
     events: &SyncSender<Event>,
     stop: &AtomicBool,
 ) {
     let _farewell = Farewell(events);
+    // whoever would hear it may be gone: then no more orders come
+    let tell = |event| {
+        let _ = events.send(event);
+    };
     let mut engine = match engine() {
         Ok(engine) => engine,
-        Err(error) => {
-            let _ = events.send(Event::Found(Err(error)));
-            return;
-        }
+        Err(error) => return tell(Event::Found(Err(error))),
     };
+    tell(Event::Ready);
     let mut next = ordered.recv().ok();
-    while let Some(task) = next {
-        let found = engine.search(&task, stop, &mut |report| {
-            let _ = events.send(Event::Progress(report.clone()));
-        });
-        let action = found.as_ref().ok().map(|report| report.action);
-        if events.send(Event::Found(found)).is_err() {
-            return;
-        }
-        let mut early = None;
-        if let Some(action) = action.filter(|_| task.ponder) {
-            engine.ponder(action, task.memory, || match ordered.try_recv() {
-                Ok(task) => {
-                    early = Some(task);
-                    false
+    while let Some(work) = next.take() {
+        match work {
+            Work::Follow(task) => {
+                engine.follow(&task);
+                tell(Event::Ready);
+            }
+            Work::Search(task, begun) => {
+                let found =
+                    engine.search(&task, begun, stop, &mut |report| tell(Event::Progress(report.clone())));
+                let action = found.as_ref().ok().map(|report| report.action);
+                tell(Event::Found(found));
+                if let Some(action) = action.filter(|_| task.ponder) {
+                    next = ponder(&mut engine, action, task.memory, ordered, stop);
                 }
-                Err(TryRecvError::Empty) => true,
-                Err(TryRecvError::Disconnected) => false,
-            });
+            }
         }
-        next = early.or_else(|| ordered.recv().ok());
+        next = next.or_else(|| ordered.recv().ok());
     }
+}
+
+/// Thinks on until there is something else to do, which it returns, or it is stopped.
+fn ponder<G: Game>(
+    engine: &mut Engine<G>,
+    action: Action,
+    memory: usize,
+    ordered: &Receiver<Work<G>>,
+    stop: &AtomicBool,
+) -> Option<Work<G>> {
+    let mut next = None;
+    engine.ponder(action, memory, || match ordered.try_recv() {
+        Ok(work) => {
+            next = Some(work);
+            false
+        }
+        Err(TryRecvError::Empty) => !stop.load(Ordering::Relaxed),
+        Err(TryRecvError::Disconnected) => false,
+    });
+    next
 }

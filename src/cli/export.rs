@@ -15,7 +15,7 @@ use crate::export::{Format, export};
 Example:
   petteia export runs/phage --format safetensors --out phage.safetensors")]
 pub struct Export {
-    /// Run folder (its newest checkpoint), checkpoint folder or exported file
+    /// Run folder (its newest checkpoint, with a gate its champion), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
     source: PathBuf,
     /// What to write

@@ -49,10 +49,10 @@ Agents:
   uniform:SIMS   tree search that knows only the rules
   perfect        never errs; small games such as tic-tac-toe only
   RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
-                 what a run trained: a run folder (its newest checkpoint), a
-                 checkpoint or an exported file; searches 100 simulations an
-                 action unless SIMS says otherwise, in the run's own precision
-                 unless f32 or bf16 is named";
+                 what a run trained: a run folder (its newest checkpoint, with
+                 a gate its champion), a checkpoint, an exported file or bot;
+                 searches 100 simulations an action unless SIMS says otherwise,
+                 in the run's own precision unless f32 or bf16 is named";
 
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
@@ -71,10 +71,29 @@ Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    color: Color,
+}
+
+/// Whether what is printed has colours.
+#[derive(Args)]
+struct Color {
     /// Colours: auto (the default), always, never
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     color: When,
+}
+
+impl Color {
+    /// For everything that the program prints from now on.
+    fn choose(&self) {
+        let choice = match self.color {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        };
+        choice.write_global();
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -106,12 +125,7 @@ enum Command {
 impl Cli {
     /// Runs the command.
     pub fn run(self) -> Result<()> {
-        let color = match self.color {
-            When::Auto => ColorChoice::Auto,
-            When::Always => ColorChoice::Always,
-            When::Never => ColorChoice::Never,
-        };
-        color.write_global();
+        self.color.choose();
         match self.command {
             Command::Train(command) => command.run(),
             Command::Arena(command) => on_game(&command.game.clone(), command),

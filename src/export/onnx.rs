@@ -8,6 +8,8 @@
 
 mod proto;
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 
 use self::proto::{
@@ -28,6 +30,14 @@ const INPUT: &str = "planes";
 const OUTPUTS: [&str; 2] = ["policy", "wdl"];
 /// The name of the free dimension.
 const BATCH: &str = "batch";
+
+/// What an ONNX file of ours says of itself; `None` when it is none of ours.
+pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
+    let model = ModelProto::decode(bytes).ok()?;
+    let entries: BTreeMap<_, _> =
+        model.metadata_props.into_iter().map(|entry| (entry.key, entry.value)).collect();
+    entries.contains_key("petteia").then_some(entries)
+}
 
 /// The file's bytes.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {

@@ -54,10 +54,11 @@ impl Clock {
         let (ahead, free) = match self.to_go {
             Some(to_go) => {
                 let to_go = to_go.max(1) as f64;
-                (ahead.min(to_go), (usable - cost * (to_go - 1.0)).max(0.0))
+                (ahead.min(to_go), usable - cost * (to_go - 1.0))
             }
-            None => (ahead, (usable - cost * (ahead - 1.0)).max(usable * LEAST_FREE)),
+            None => (ahead, usable - cost * (ahead - 1.0)),
         };
+        let free = free.max(usable * LEAST_FREE);
         let most_of_left = match self.to_go {
             Some(0 | 1) => usable * MOST_OF_LAST,
             _ => free.min(usable * MOST_OF_LEFT),
@@ -80,7 +81,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the clock, a player who always spends the most still has time after 500 actions.
+        /// Whatever the clock, no action takes all that is left, not if it always spends the most.
         #[test]
         fn the_clock_never_runs_out(left in 1u64..600_000, increment in 0u64..5_000, ahead in 1.0f64..200.0) {
             let overhead = ms(10);
@@ -89,6 +90,20 @@ mod tests {
                 let budget = clock.budget(ahead);
                 prop_assert!(budget.share <= budget.most && budget.most < clock.left);
                 clock.left = clock.left - budget.most + clock.increment;
+            }
+        }
+
+        /// Nor does what goes by outside the search use the clock up: for ever when the increment pays for it, else for
+        /// as many actions as were expected.
+        #[test]
+        fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
+            let overhead = ms(10);
+            prop_assume!(left > 3 * 10 * ahead);
+            let mut clock = Clock { left: ms(left), increment: ms(increment), to_go: None, overhead };
+            for _ in 0..if increment >= 10 { 500 } else { ahead } {
+                let spent = clock.budget(ahead as f64).share + overhead;
+                prop_assert!(spent < clock.left, "{clock:?}");
+                clock.left = clock.left - spent + clock.increment;
             }
         }
 

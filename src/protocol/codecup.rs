@@ -2,17 +2,14 @@
 //!
 //! `start` means: play first. Any other first line is the first player's action. `end` ends the program. The rules of
 //! other games fit as well: who is to move several times in a row prints, or is told, several lines. The jury's
-//! input is always valid; a line that is not changes nothing and is answered on no stream of the protocol.
+//! input is always valid; a line that is not changes nothing and is complained about on the stream for people.
 
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{Limits, Report};
-use super::{Course, Hearing, Order, Protocol, Reply};
+use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply, quoted};
 use crate::game::{Game, Player};
-
-/// What goes by outside the search for an action.
-const OVERHEAD: Duration = Duration::from_millis(50);
 
 /// A game before the jury.
 pub struct Codecup<G: Game> {
@@ -21,12 +18,14 @@ pub struct Codecup<G: Game> {
     side: Option<Player>,
     /// Thinking time left in the whole game.
     left: Option<Duration>,
+    /// `end` was heard: nothing is said any more.
+    over: bool,
 }
 
 impl<G: Game> Codecup<G> {
     /// A game with so much thinking time in all, or the agent's own simulations for each action.
     pub fn new(game: G, time: Option<Duration>) -> Codecup<G> {
-        Codecup { course: Course::new(game), side: None, left: time }
+        Codecup { course: Course::new(game), side: None, left: time, over: false }
     }
 
     /// Orders a search when it is our turn.
@@ -45,11 +44,15 @@ impl<G: Game> Protocol<G> for Codecup<G> {
     fn line(&mut self, line: &str) -> Reply<G> {
         match line.trim() {
             "" => return Reply::nothing(),
-            "end" => return Reply::order(Order::Quit(Duration::ZERO)),
+            "end" => {
+                self.over = true;
+                return Reply::order(Order::Quit(Duration::ZERO));
+            }
             "start" if self.side.is_none() => self.side = Some(Player::First),
             text => {
                 if !self.course.play_text(text) {
-                    return Reply::nothing();
+                    let aside = format!("{} is no legal action here and ignored", quoted(text));
+                    return Reply { aside: Some(aside), ..Reply::nothing() };
                 }
                 self.side = self.side.or(Some(Player::Second));
             }
@@ -62,11 +65,14 @@ impl<G: Game> Protocol<G> for Codecup<G> {
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {
+        if self.over {
+            return Reply::nothing();
+        }
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(report.elapsed + OVERHEAD);
         }
         self.course.play(report.action);
-        Reply { lines: report.line.first().cloned().into_iter().collect(), order: self.next() }
+        Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 
     fn refuse(&self, _problem: &str) -> Vec<String> {

@@ -15,7 +15,7 @@ use crate::random::{Purpose, Random, choose, stream};
 use crate::search::tree::{Edge, Tree};
 
 /// Bytes that the tree may take when nobody says how many.
-pub const DEFAULT_MEMORY: usize = 1 << 30;
+pub const DEFAULT_MEMORY: usize = 256 << 20;
 /// A larger number of simulations is a limit like another and not planned.
 const MOST_PLANNED: usize = 1_000_000;
 /// `depth N` ends after so many thousand simulations even when no line is that long.
@@ -96,19 +96,20 @@ impl<G: Game> Engine<G> {
         Engine { game, agent, state: start.clone(), start, actions: Vec::new(), random }
     }
 
-    /// Searches until a limit is reached or `stop` is set; `report` hears of it now and then.
+    /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` hears of it now and then.
     pub fn search(
         &mut self,
         task: &Task<G>,
+        begun: Instant,
         stop: &AtomicBool,
         report: &mut dyn FnMut(&Report),
     ) -> Result<Report> {
-        let begun = Instant::now();
         self.follow(task);
         if self.game.outcome(&self.state).is_some() {
             return Err(Error::Position("the game is over: there is no action to search for".into()));
         }
-        let ends = Ends::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
+        let mut ends =
+            Ends::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
         let (game, state) = (&self.game, &self.state);
         let mut pause = FIRST_REPORT;
         let mut next_report = begun + pause;
@@ -143,11 +144,14 @@ impl<G: Game> Engine<G> {
         }
     }
 
-    /// Goes to the position of the task, with the tree if the game went on from the last one.
-    fn follow(&mut self, task: &Task<G>) {
+    /// Goes to the position of the task, with the tree if the game went on from the last one. In a large tree this takes a
+    /// while.
+    pub fn follow(&mut self, task: &Task<G>) {
         let goes_on = !task.fresh && self.start == task.start && task.actions.starts_with(&self.actions);
         if !goes_on {
-            self.agent.forget();
+            // to free a large tree takes a while, too
+            let old = self.agent.forget();
+            std::thread::spawn(move || drop(old));
             self.start = task.start.clone();
             self.state = task.start.clone();
             self.actions.clear();
@@ -213,6 +217,8 @@ struct Ends {
     time: Option<Duration>,
     budget: Option<Budget>,
     memory: usize,
+    /// When the first simulation began.
+    began: Option<Duration>,
 }
 
 impl Ends {
@@ -227,20 +233,22 @@ impl Ends {
             simulations = Some(default);
         }
         let planned = simulations.filter(|simulations| *simulations <= MOST_PLANNED && !timed);
-        Ends { planned, simulations, depth: limits.depth, time: limits.time, budget, memory }
+        Ends { planned, simulations, depth: limits.depth, time: limits.time, budget, memory, began: None }
     }
 
     /// Whether the search may go on after `done` simulations and this time.
-    fn permit<G: Game>(&self, game: &G, tree: &Tree<G>, done: usize, elapsed: Duration) -> bool {
+    fn permit<G: Game>(&mut self, game: &G, tree: &Tree<G>, done: usize, elapsed: Duration) -> bool {
         if self.simulations.is_some_and(|most| done >= most) || self.time.is_some_and(|most| elapsed >= most)
         {
             return false;
         }
-        if let Some(budget) = &self.budget {
+        if let Some(budget) = self.budget {
             if elapsed >= budget.most {
                 return false;
             }
-            if done.is_multiple_of(LOOK) && !worth_more(game, tree, budget, done, elapsed) {
+            let began = *self.began.get_or_insert(elapsed);
+            let rate = done as f64 / (elapsed - began).as_secs_f64().max(1e-6);
+            if done.is_multiple_of(LOOK) && !worth_more(game, tree, budget, rate, elapsed) {
                 return false;
             }
         }
@@ -252,8 +260,8 @@ impl Ends {
     }
 }
 
-/// Whether more thought on a clock could change the action.
-fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: &Budget, done: usize, elapsed: Duration) -> bool {
+/// Whether more thought on a clock could change the action, at so many simulations a second.
+fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: Budget, rate: f64, elapsed: Duration) -> bool {
     if tree.root_edges().len() == 1 {
         return false;
     }
@@ -277,7 +285,6 @@ fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: &Budget, done: usize, e
         return false;
     }
     // at this rate the second cannot catch up
-    let rate = done as f64 / elapsed.as_secs_f64().max(1e-6);
     let coming = rate * (until - elapsed).as_secs_f64();
-    done == 0 || in_doubt || coming + second as f64 > first.visits as f64
+    rate == 0.0 || in_doubt || coming + second as f64 > first.visits as f64
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{Limits, Report};
-use super::{Course, Hearing, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply, quoted};
 use crate::game::{Game, Outcome, Player};
 
 const COMMANDS: [&str; 16] = [
@@ -30,9 +30,6 @@ const COMMANDS: [&str; 16] = [
     "time_settings",
     "time_left",
 ];
-
-/// What goes by outside the search for an action.
-const OVERHEAD: Duration = Duration::from_millis(50);
 
 /// What a command came to: text, or what was wrong.
 type Answer = Result<String, String>;
@@ -192,29 +189,40 @@ impl<G: Game> Gtp<G> {
             Ok(player) => player,
             Err(what) => return reply(number, Err(what)),
         };
-        let (left, stones) = self.clocks[player.index()];
-        let to_go = Some(stones).filter(|stones| *stones > 0);
-        let clock =
-            self.settings.map(|_| Clock { left, increment: Duration::ZERO, to_go, overhead: OVERHEAD });
-        let mut task = self.course.task(Limits { clock, ..Limits::default() });
+        let mut task = self.course.task(Limits { clock: self.clock(player), ..Limits::default() });
         task.fresh = std::mem::take(&mut self.fresh);
         self.asked = number.into();
         Reply::order(Order::Search(task))
+    }
+
+    /// What the player may think about an action: in the main time each action of a period to come is as good as an
+    /// increment, and the last of the main time belongs to the period already.
+    fn clock(&self, player: Player) -> Option<Clock> {
+        let (_, extra, stones) = self.settings?;
+        let (left, to_go) = self.clocks[player.index()];
+        let each = extra.checked_div(stones as u32).unwrap_or_default();
+        let clock = |left, increment, to_go| Some(Clock { left, increment, to_go, overhead: OVERHEAD });
+        match to_go {
+            0 if stones > 0 && left <= each => clock(left + extra, Duration::ZERO, Some(stones)),
+            0 => clock(left, each, None),
+            _ => clock(left, Duration::ZERO, Some(to_go)),
+        }
     }
 
     /// Takes the time of an action off its player's clock.
     fn spend(&mut self, player: Player, time: Duration) {
         let Some((_, extra, stones)) = self.settings else { return };
         let (left, to_go) = &mut self.clocks[player.index()];
+        let overrun = time.saturating_sub(*left);
         *left = left.saturating_sub(time);
-        let period_over = match to_go {
-            0 => left.is_zero(),
-            _ => {
-                *to_go -= 1;
-                *to_go == 0
-            }
-        };
-        if period_over {
+        if *to_go > 0 {
+            *to_go -= 1;
+        } else if left.is_zero() && stones > 0 {
+            (*left, *to_go) = (extra.saturating_sub(overrun), stones - 1);
+        } else {
+            return;
+        }
+        if *to_go == 0 {
             (*left, *to_go) = (extra, stones);
         }
     }
@@ -270,7 +278,7 @@ fn reply<G: Game>(number: &str, answer: Answer) -> Reply<G> {
     };
     let gap = if text.is_empty() || text.starts_with('\n') { "" } else { " " };
     let whole = format!("{sign}{number}{gap}{text}");
-    Reply { lines: whole.lines().map(String::from).chain([String::new()]).collect(), order: Order::Nothing }
+    Reply::new(whole.lines().map(String::from).chain([String::new()]).collect(), Order::Nothing)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -20,6 +20,8 @@ use engine::{Report, Task};
 pub struct Reply<G: Game> {
     /// Lines to print, without line ends.
     pub lines: Vec<String>,
+    /// A line for people, who read another stream.
+    pub aside: Option<String>,
     /// What is to be done then.
     pub order: Order<G>,
 }
@@ -30,6 +32,8 @@ pub enum Order<G: Game> {
     Nothing,
     /// A search; its report goes to [`Protocol::found`].
     Search(Task<G>),
+    /// The position of a task, for a search to come; all lines wait until the engine is there.
+    Follow(Task<G>),
     /// The search under way shall end now.
     Stop,
     /// The conversation is over. What was asked for before may take so long still; then it is stopped.
@@ -59,26 +63,34 @@ pub trait Protocol<G: Game> {
     }
     /// Hears what an ordered search found.
     fn found(&mut self, report: &Report) -> Reply<G>;
-    /// The answer to a line that could not be heard (too long, or too many wait).
+    /// The answer to a line that could not be heard.
     fn refuse(&self, problem: &str) -> Vec<String>;
 }
 
 impl<G: Game> Reply<G> {
+    /// Lines, then an order.
+    pub fn new(lines: Vec<String>, order: Order<G>) -> Reply<G> {
+        Reply { lines, aside: None, order }
+    }
+
     /// Nothing to say, nothing to do.
     pub fn nothing() -> Reply<G> {
-        Reply { lines: Vec::new(), order: Order::Nothing }
+        Reply::new(Vec::new(), Order::Nothing)
     }
 
     /// One line.
     pub fn line(line: impl Into<String>) -> Reply<G> {
-        Reply { lines: vec![line.into()], order: Order::Nothing }
+        Reply::new(vec![line.into()], Order::Nothing)
     }
 
     /// An order without a word.
     pub fn order(order: Order<G>) -> Reply<G> {
-        Reply { lines: Vec::new(), order }
+        Reply::new(Vec::new(), order)
     }
 }
+
+/// What goes by outside the search for an action where a protocol does not say.
+const OVERHEAD: Duration = Duration::from_millis(50);
 
 /// A word of the user's to repeat in a message: printable and not long.
 fn quoted(text: &str) -> String {

@@ -3,13 +3,13 @@
 //!
 //! Player 1 is [`Player::First`]. An action is one action of ours, whoever is to move afterwards: of a jump chain each
 //! jump is a move, and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
-//! player to move in hundredths of a win, -100 to 100. What cannot be understood is answered by `info string` and changes
+//! player to move in hundredths of a win, -100 to 100. `query moves` (not of the standard) lists the legal actions. What cannot be understood is answered by `info string` and changes
 //! nothing; `go` always gets its `bestmove`.
 
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::engine::{DEFAULT_MEMORY, Limits, Report};
+use super::engine::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{Course, Hearing, Order, Protocol, Reply, quoted};
 use crate::game::{Game, Outcome, Player};
 
@@ -18,12 +18,16 @@ const MEBIBYTE: usize = 1 << 20;
 /// What goes by outside the search for an action when nobody says.
 const DEFAULT_OVERHEAD: i64 = 10;
 
+/// Characters of a message.
+const LONGEST: usize = 400;
+/// Words of one `go` that are complained about.
+const COMPLAINTS: usize = 4;
 /// After `quit` searches "finish normally" and the program ends "as soon as possible": within this.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The numbers that `setoption` may set: name, default, least, most.
 const SPINS: [(&str, i64, i64, i64); 3] = [
-    ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 20),
+    ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 15),
     ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
     ("Simulations", 0, 0, 1_000_000),
 ];
@@ -54,7 +58,7 @@ impl<G: Game> Ugi<G> {
         }
         lines.push(format!("option name {PONDER} type check default false"));
         lines.push("ugiok".into());
-        Reply { lines, order: Order::Nothing }
+        Reply::new(lines, Order::Nothing)
     }
 
     fn set_option(&mut self, words: &[&str]) -> Reply<G> {
@@ -69,7 +73,10 @@ impl<G: Game> Ugi<G> {
         if name.eq_ignore_ascii_case(PONDER) {
             match value.to_ascii_lowercase().as_str() {
                 "true" => self.ponder = true,
-                "false" => self.ponder = false,
+                "false" => {
+                    self.ponder = false;
+                    return Reply::order(Order::Stop);
+                }
                 _ => return told(&format!("option {PONDER}: {} is neither true nor false", quoted(&value))),
             }
             return Reply::nothing();
@@ -110,7 +117,16 @@ impl<G: Game> Ugi<G> {
             }
         }
         self.course = course;
-        Reply::nothing()
+        Reply::order(Order::Follow(self.task(Limits::default())))
+    }
+
+    /// The search of the position now.
+    fn task(&mut self, limits: Limits) -> Task<G> {
+        let mut task = self.course.task(limits);
+        task.memory = self.spins[0] as usize * MEBIBYTE;
+        task.ponder = self.ponder;
+        task.fresh = std::mem::take(&mut self.fresh);
+        task
     }
 
     fn query(&self, what: &[&str]) -> Reply<G> {
@@ -119,6 +135,10 @@ impl<G: Game> Ugi<G> {
         let response = match what {
             ["p1turn"] => (game.to_move(state) == Player::First).to_string(),
             ["gameover"] => outcome.is_some().to_string(),
+            ["moves"] => {
+                let legal = game.legal(state);
+                legal.iter().map(|action| game.action_text(state, *action)).collect::<Vec<_>>().join(" ")
+            }
             ["result"] => match outcome {
                 None => "none",
                 Some(Outcome::Draw) => "draw",
@@ -127,7 +147,10 @@ impl<G: Game> Ugi<G> {
             }
             .into(),
             _ => {
-                return told(&format!("unknown query {}: p1turn, gameover, result", quoted(&what.join(" "))));
+                return told(&format!(
+                    "unknown query {}: p1turn, gameover, result, moves",
+                    quoted(&what.join(" "))
+                ));
             }
         };
         Reply::line(format!("response {response}"))
@@ -137,12 +160,13 @@ impl<G: Game> Ugi<G> {
         if self.course.game().outcome(self.course.state()).is_some() {
             return Reply::line("bestmove none");
         }
-        let (limits, lines) = self.limits(words);
-        let mut task = self.course.task(limits);
-        task.memory = self.spins[0] as usize * MEBIBYTE;
-        task.ponder = self.ponder;
-        task.fresh = std::mem::take(&mut self.fresh);
-        Reply { lines, order: Order::Search(task) }
+        let (limits, mut lines) = self.limits(words);
+        if lines.len() > COMPLAINTS {
+            let more = lines.len() - COMPLAINTS;
+            lines.truncate(COMPLAINTS);
+            lines.extend(told::<G>(&format!("go: and {more} words more")).lines);
+        }
+        Reply::new(lines, Order::Search(self.task(limits)))
     }
 
     /// What the words after `go` say, and complaints about those that say nothing.
@@ -220,7 +244,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
             ["uginewgame"] => {
                 self.course = Course::new(self.course.game().clone());
                 self.fresh = true;
-                Reply::nothing()
+                Reply::order(Order::Follow(self.task(Limits::default())))
             }
             ["setoption", rest @ ..] => self.set_option(rest),
             ["position", rest @ ..] => self.position(rest),
@@ -257,7 +281,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
     fn found(&mut self, report: &Report) -> Reply<G> {
         let best = report.line.first().expect("a line begins with its action");
         let lines = self.progress(report).into_iter().chain([format!("bestmove {best}")]);
-        Reply { lines: lines.collect(), order: Order::Nothing }
+        Reply::new(lines.collect(), Order::Nothing)
     }
 
     fn refuse(&self, problem: &str) -> Vec<String> {
@@ -266,6 +290,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
 }
 
 fn told<G: Game>(what: &str) -> Reply<G> {
-    // a message of several lines would not be one of the protocol's
-    Reply::line(format!("info string {}", what.replace(['\n', '\r'], " ")))
+    // a message of several lines would not be one of the protocol's, and nobody reads a very long one
+    let line: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    Reply::line(format!("info string {line}"))
 }

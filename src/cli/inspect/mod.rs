@@ -54,7 +54,7 @@ struct Kind {
 }
 
 /// The first whose `is` holds is what a path is.
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 12] = [
     Kind { name: "run folder", is: run::is, report: run::report },
     Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint },
     Kind { name: "records of a generation", is: records::is_generation, report: records::report },
@@ -64,7 +64,8 @@ const KINDS: [Kind; 10] = [
     Kind { name: "optimizer state of a checkpoint", is: network::is_optimizer, report: network::optimizer },
     Kind { name: "metrics of a run", is: text::is_metrics, report: text::metrics },
     Kind { name: "config", is: text::is_config, report: text::config },
-    // last, for it reads the whole file
+    Kind { name: "network in ONNX", is: network::is_onnx, report: network::onnx },
+    Kind { name: "match", is: text::is_match, report: text::saved_match },
     Kind { name: "bot", is: network::is_bot, report: network::bot },
 ];
 
@@ -118,6 +119,9 @@ impl Inspect {
         refuse_other_devices()?;
         if !self.path.exists() {
             return Err(Error::Missing(format!("{} does not exist", self.path.display())));
+        }
+        if !self.path.is_file() && !self.path.is_dir() {
+            return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
         let path = described(&self.path);
         let kind = KINDS.iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
@@ -192,9 +196,12 @@ fn words(value: &Value) -> String {
 
 /// The bytes of a file, or of everything in a folder.
 fn size(path: &Path) -> u64 {
-    match fs::read_dir(path) {
-        Ok(entries) => entries.flatten().map(|entry| size(&entry.path())).sum(),
-        Err(_) => fs::metadata(path).map_or(0, |about| about.len()),
+    // a link counts as itself: what it leads to may lead back here
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_dir() => {
+            fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
+        }
+        about => about.map_or(0, |about| about.len()),
     }
 }
 

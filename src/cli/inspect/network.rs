@@ -11,6 +11,7 @@ use super::Report;
 use crate::attachment;
 use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER};
 use crate::error::{Error, Result};
+use crate::export::onnx;
 use crate::net::model;
 use crate::storage;
 
@@ -51,13 +52,42 @@ pub fn file(path: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+pub fn is_onnx(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|extension| extension == "onnx")
+}
+
+/// An exported ONNX file: what its metadata says, for nothing in it can be checked against a sum.
+pub fn onnx(path: &Path, report: &mut Report) -> Result<()> {
+    let entries = onnx::read_metadata(&storage::read(path)?).ok_or_else(|| {
+        Error::Data(format!("{} is no ONNX file that `petteia export` wrote, or is damaged", path.display()))
+    })?;
+    let of_interest = [
+        "game",
+        "game_options",
+        "encoding_version",
+        "shape",
+        "generation",
+        "step",
+        "seed",
+        "trained_by",
+        "exported_by",
+        "tensors_sha256",
+    ];
+    for name in of_interest {
+        report.fact(name, entries.get(name).cloned());
+    }
+    report.fact("checked", "only that it can be read");
+    Ok(())
+}
+
 pub fn is_bot(path: &Path) -> bool {
     path.is_file() && !matches!(attachment::extract(path), Ok(None))
 }
 
 /// A program with a network in it.
 pub fn bot(path: &Path, report: &mut Report) -> Result<()> {
-    let model = attachment::extract(path)?.unwrap_or_default();
+    let Some(model) = report.checked(attachment::extract(path)) else { return Ok(()) };
+    let model = model.unwrap_or_default();
     report.fact("model bytes", model.len());
     report.fact("model SHA-256", storage::sha256(&model));
     file(path, report)

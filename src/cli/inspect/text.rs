@@ -1,9 +1,11 @@
-//! Configs and metrics: texts, which have no hash.
+//! Configs, metrics and saved matches: texts, which have no hash.
 //!
 //! A config is whole when every key is known and in range and the game takes its options, metrics are when every line
 //! is JSON.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -15,12 +17,57 @@ use crate::error::{Error, Result};
 use crate::pipeline::METRICS;
 use crate::storage;
 
+/// Bytes in which a header of a match is looked for.
+const LONGEST_HEADER: u64 = 1 << 16;
+
 pub fn is_config(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|extension| extension == "toml")
 }
 
 pub fn is_metrics(path: &Path) -> bool {
     path.is_file() && path.ends_with(METRICS)
+}
+
+pub fn is_match(path: &Path) -> bool {
+    path.is_file() && match_header(path).is_some()
+}
+
+/// The first line of what `petteia arena --save` writes.
+fn match_header(path: &Path) -> Option<Value> {
+    let mut first = String::new();
+    let file = BufReader::new(File::open(path).ok()?);
+    file.take(LONGEST_HEADER).read_line(&mut first).ok()?;
+    let header: Value = serde_json::from_str(&first).ok()?;
+    (header["agents"].is_array() && header["opening_plies"].is_u64()).then_some(header)
+}
+
+/// The games of a match, which `petteia arena` replays by the rules when it goes on with them.
+pub fn saved_match(path: &Path, report: &mut Report) -> Result<()> {
+    let header = match_header(path).unwrap_or_default();
+    for name in ["game", "agents", "seed", "opening_plies"] {
+        report.fact(name, header[name].clone());
+    }
+    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+    let mut scores = [0; 3];
+    for (line, number) in text.lines().zip(1..).skip(1) {
+        let pair: Value = match serde_json::from_str(line) {
+            Ok(pair) => pair,
+            Err(error) => {
+                report.problem(format!("{}: line {number}: {error}", path.display()));
+                continue;
+            }
+        };
+        for game in pair["games"].as_array().into_iter().flatten() {
+            scores[match game["score"].as_f64() {
+                Some(1.0) => 0,
+                Some(0.0) => 2,
+                _ => 1,
+            }] += 1;
+        }
+    }
+    report.fact("games", scores.iter().sum::<usize>());
+    report.fact("first agent", json!({"wins": scores[0], "draws": scores[1], "losses": scores[2]}));
+    Ok(())
 }
 
 /// The settings in a file.

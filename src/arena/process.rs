@@ -25,7 +25,7 @@ const CHANNEL: usize = 16;
 const QUIT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A process and its threads.
-pub(super) struct Engine {
+pub(super) struct Process {
     child: Child,
     /// To the writing thread; none when the program was told to end.
     input: Option<SyncSender<String>>,
@@ -39,9 +39,9 @@ enum Heard {
     TooLong,
 }
 
-impl Engine {
+impl Process {
     /// Starts `command`, whose first word is the program. Its standard error goes to `log` or nowhere.
-    pub(super) fn start(command: &[String], log: Option<&File>) -> io::Result<Engine> {
+    pub(super) fn start(command: &[String], log: Option<&File>) -> io::Result<Process> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let errors = log.map_or(Ok(Stdio::null()), |log| log.try_clone().map(Stdio::from))?;
         let mut command = Command::new(program);
@@ -54,7 +54,7 @@ impl Engine {
         let (heard, output) = sync_channel(CHANNEL);
         thread::spawn(move || write_lines(stdin, &lines));
         thread::spawn(move || read_lines(stdout, &heard));
-        Ok(Engine { child, input: Some(input), output })
+        Ok(Process { child, input: Some(input), output })
     }
 
     /// Sends a line without waiting for it to be read.
@@ -115,7 +115,7 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
+impl Drop for Process {
     fn drop(&mut self) {
         // the process is not reaped yet, so its number is still its own; it may be gone all the same
         #[cfg(unix)]
@@ -157,9 +157,9 @@ fn read_lines(output: ChildStdout, heard: &SyncSender<Heard>) {
 mod tests {
     use super::*;
 
-    fn engine(words: &[&str]) -> Engine {
+    fn engine(words: &[&str]) -> Process {
         let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        Engine::start(&words, None).unwrap()
+        Process::start(&words, None).unwrap()
     }
 
     #[test]
