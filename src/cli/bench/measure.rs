@@ -41,6 +41,13 @@ pub struct Measurement {
     pub about: Map<String, Value>,
 }
 
+impl Measurement {
+    /// Whether nothing was done in most of the repetitions.
+    pub fn is_nothing(&self) -> bool {
+        self.wall.0[1] == 0.0
+    }
+}
+
 /// What threads count while they are watched.
 pub struct Counters<const N: usize> {
     counts: [AtomicU64; N],

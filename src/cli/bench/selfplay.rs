@@ -1,5 +1,6 @@
 //! `petteia bench selfplay`: how fast the agent plays against itself, and what takes the time.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -81,6 +82,10 @@ impl Benchmark for Play {
             "batch": batch, "cache": self.cache, "shares": shares,
         });
         let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
+        if positions.is_nothing() {
+            let note = "no position is finished in the time of a repetition: give more with --seconds";
+            let _ = writeln!(std::io::stderr(), "{note}");
+        }
         match self.cache {
             0 => bench.print([evaluations, simulations, positions], about),
             _ => bench.print([evaluations, simulations, positions, hits], about),
