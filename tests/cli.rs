@@ -518,6 +518,9 @@ fn options_travel_with_what_was_trained() {
     assert_eq!(record["options"], serde_json::json!({"no_progress": 6, "start": "quarters"}));
     assert!(record["start"].as_str().unwrap().contains("1bbbwww1"), "{record}");
     succeeds(&["export", &run, "--format", "safetensors", "--out", &export], "");
+    let again = succeeds(&[&["train", &config, "--run", &run], &options[..]].concat(), "");
+    assert!(err(&again).contains("already complete") && out(&again).contains("1 generation,"), "{again:?}");
+    assert!(out(&again).contains("--format bot --out custodial-trap-intro-bot"), "{again:?}");
     for agent in [&run, &export] {
         let arena = ["arena", "custodial-trap-intro", agent, "random", "--games", "2", "--json"];
         fails(&arena, 1, &["game options", "quarters", "--set game.NAME=VALUE"]);
