@@ -180,7 +180,7 @@ fn wrong_names_are_explained() {
     fails(&["perft", "tic-tac-toe-9", "--depth", "1"], 2, &["unknown game `tic-tac-toe-9`"]);
     fails(&["perft", "phage", "--depth", "60"], 2, &["no game is longer than 56"]);
     fails(&["perft", "phage", "--depth", "1", "--position", "junk"], 1, &["Phage position `junk`", "7d/5t2"]);
-    fails(&["arena", "phage", "rolout:400", "random"], 2, &["unknown agent `rolout:400`", "rollout:SIMS"]);
+    fails(&["arena", "phage", "rolout:400", "random"], 1, &["unknown agent `rolout:400`", "rollout:SIMS"]);
     fails(&["arena", "phage", "rollout", "random"], 2, &["needs simulations"]);
     fails(&["arena", "phage", "rollout:0", "random"], 2, &["`0` is no number of simulations"]);
     fails(&["arena", "phage", "random:5", "random"], 2, &["does not search"]);

@@ -297,6 +297,22 @@ fn inspect_says_what_it_can_of_other_files() {
 }
 
 #[test]
+fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (bot, missing) = (path("bot"), path("missing"));
+    let export = |run: &str, code: i32, says: &str| {
+        fails(&["export", run, "--format", "bot", "--out", &bot], code, &[says]);
+    };
+    export(&format!("{}:100", RUN.1), 2, &format!("write just {}", RUN.1));
+    export(&missing, 1, "missing does not exist");
+    fails(&["arena", "tic-tac-toe", &missing, "random"], 1, &["missing does not exist"]);
+    fails(&["play", "tic-tac-toe", "--opponent", &missing], 1, &["missing does not exist"]);
+    let half = format!("{}:1:f16", RUN.1);
+    fails(&["arena", "tic-tac-toe", &half, "random"], 2, &["`f16` is no number of simulations", "f32, bf16"]);
+}
+
+#[test]
 fn man_writes_a_page_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let pages = folder.path().join("man1");
