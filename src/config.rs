@@ -342,8 +342,8 @@ impl Config {
         toml::to_string_pretty(self).expect("a config is always valid TOML")
     }
 
-    /// The settings that differ, one line each: `key: ours / theirs`.
-    pub fn differences(&self, other: &Config) -> Vec<String> {
+    /// The settings that differ: key, ours, theirs.
+    pub fn differences(&self, other: &Config) -> Vec<[String; 3]> {
         let flat = |config: &Config| {
             let mut rows = Vec::new();
             let table = toml::Table::try_from(config).expect("a config is always valid TOML");
@@ -355,7 +355,7 @@ impl Config {
         let shown = |value: Option<&String>| value.cloned().unwrap_or_else(|| "not set".into());
         keys.into_iter()
             .filter(|key| ours.get(*key) != theirs.get(*key))
-            .map(|key| format!("{key}: {} / {}", shown(ours.get(key)), shown(theirs.get(key))))
+            .map(|key| [key.clone(), shown(ours.get(key)), shown(theirs.get(key))])
             .collect()
     }
 

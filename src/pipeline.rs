@@ -181,7 +181,11 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
     if settings.exists() {
         let text = String::from_utf8_lossy(&storage::read(settings)?).into_owned();
         let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
-        let differences = theirs.differences(config);
+        let differences: Vec<String> = theirs
+            .differences(config)
+            .into_iter()
+            .map(|[key, there, asked]| format!("{key}: {there} / {asked}"))
+            .collect();
         if differences.is_empty() {
             return Ok(());
         }

@@ -70,6 +70,8 @@ fn records_alone_lists_every_shard() {
     );
     assert!(table.ends_with('\n') && table.contains("6 shards, 96 games, "), "{table}");
     let objects = json_lines(&succeeds(&["records", &RUN.1, "list", "--json"], ""));
+    assert_eq!(objects, json_lines(&succeeds(&["records", &RUN.1, "--json"], "")));
+    fails(&["records", &RUN.1, "--json", "verify"], 2, &["--json is for the list"]);
     let plies = |row: &Vec<&str>| row[2].parse::<u64>().unwrap();
     for (object, row) in objects.iter().zip(&rows[1..7]) {
         assert_eq!((object["plies"].as_u64(), object["state"].as_str()), (Some(plies(row)), Some("checked")));
@@ -114,7 +116,7 @@ fn show_draws_a_game_as_it_was_played() {
 #[test]
 fn verify_names_what_is_damaged() {
     let whole = out(&succeeds(&["records", &RUN.1, "verify"], ""));
-    assert!(whole.contains("6 of 6 shards are whole, with 96 games"), "{whole}");
+    assert!(whole.contains("6 of 6 shards whole, with 96 games"), "{whole}");
     let (_folder, run) = copy();
     flip_a_byte(&shard(&run, 1, 0));
     // whole, but against the rules: the other player is said to have won
@@ -132,13 +134,19 @@ fn verify_names_what_is_damaged() {
         "generation-0002/shard-0001.jsonl.zst: line 5: the record says that the outcome is",
         "generation-0003/shard-0000.jsonl.zst: it has no checksum",
         "generation-0003/shard-0001.jsonl.zst.bad: set aside",
-        "2 of 5 shards are whole, with 32 games",
+        "2 of 5 shards whole, with 32 games",
     ] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
     assert!(err(&verified).contains("3 of 5 shards cannot be used"), "{}", err(&verified));
-    let listed = out(&succeeds(&["records", text(&run)], ""));
-    assert!(listed.contains("DAMAGED") && listed.contains("2 damaged"), "{listed}");
+    let listed = petteia(&["records", text(&run)], "");
+    assert_eq!(listed.status.code(), Some(1));
+    assert!(
+        out(&listed).contains("DAMAGED") && out(&listed).contains("5 shards, 48 games"),
+        "{}",
+        out(&listed)
+    );
+    assert!(err(&listed).contains("2 of 5 shards damaged"), "{}", err(&listed));
     let csv = run.join("out.csv");
     fails(
         &["records", text(&run), "convert", "--format", "csv", "--out", text(&csv)],
@@ -240,7 +248,10 @@ fn inspect_names_the_settings_that_are_no_defaults() {
     fs::write(&config, "game.id = 'phage'\n[search]\ncpuct = 2\nnoise_fraction = 0.15\n").unwrap();
     let shown = out(&succeeds(&["inspect", text(&config)], ""));
     // as the file has them, though they are kept as f32
-    assert!(shown.contains("search.cpuct: 2.0 / 1.5, search.noise_fraction: 0.15 / 0.25\n"), "{shown}");
+    assert!(
+        shown.contains("search.cpuct 2.0 (default 1.5), search.noise_fraction 0.15 (default 0.25)\n"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -292,8 +303,31 @@ fn inspect_says_what_it_can_of_other_files() {
     fails(&["inspect", &file("d.toml", b"x = 1")], 1, &["no config of ours", "unknown field `x`"]);
     fails(&["inspect", &file("e.jsonl.zst", b"hello")], 1, &["problem"]);
     fails(&["inspect", text(folder.path())], 1, &["is a folder, but no run"]);
+    for run in ["run-2", "run-3", "run-1"] {
+        fs::create_dir(folder.path().join(run)).unwrap();
+        file(&format!("{run}/config.toml"), b"");
+    }
+    let runs = petteia(&["inspect", text(folder.path())], "");
+    let at = |run: &str| err(&runs).find(run).unwrap();
+    assert!(at("run-1") < at("run-2") && at("run-2") < at("run-3"), "{}", err(&runs));
     fails(&["inspect", "nowhere"], 1, &["nowhere does not exist"]);
     fails(&["inspect", Path::new(&RUN.1).join("selfplay").to_str().unwrap()], 1, &["a part of a run"]);
+}
+
+#[test]
+fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (bot, missing) = (path("bot"), path("missing"));
+    let export = |run: &str, code: i32, says: &str| {
+        fails(&["export", run, "--format", "bot", "--out", &bot], code, &[says]);
+    };
+    export(&format!("{}:100", RUN.1), 2, &format!("write just {}", RUN.1));
+    export(&missing, 1, "missing does not exist");
+    fails(&["arena", "tic-tac-toe", &missing, "random"], 1, &["missing does not exist"]);
+    fails(&["play", "tic-tac-toe", "--opponent", &missing], 1, &["missing does not exist"]);
+    let half = format!("{}:1:f16", RUN.1);
+    fails(&["arena", "tic-tac-toe", &half, "random"], 2, &["`f16` is no number of simulations", "f32, bf16"]);
 }
 
 #[test]
@@ -311,4 +345,11 @@ fn man_writes_a_page_a_command() {
     }
     let page = fs::read_to_string(pages.join("petteia-play.1")).unwrap();
     assert!(page.starts_with(".ie") && page.contains("SYNOPSIS") && page.contains("opponent"), "{page}");
+    let page = fs::read_to_string(pages.join("petteia-records-convert.1")).unwrap();
+    assert!(page.contains("\npetteia records <RUN> convert "), "{page}");
+    let (before, table) = page.split_once(".nf\nFormats:\n  jsonl  one").unwrap();
+    assert!(before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nFor text"), "{page}");
+    assert!(
+        page.contains(concat!("\n.TH PETTEIA-RECORDS-CONVERT 1 \" \" \"petteia ", env!("CARGO_PKG_VERSION")))
+    );
 }

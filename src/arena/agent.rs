@@ -99,7 +99,7 @@ impl AgentSpec {
             _ => {
                 let found =
                     Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
-                Err(Error::Config(format!(
+                Err(Error::Missing(format!(
                     "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND"
                 )))
             }
@@ -130,9 +130,15 @@ impl fmt::Display for AgentSpec {
 fn parse_simulations(text: &str, number: &str) -> Result<usize> {
     match number.parse() {
         Ok(simulations) if (1..=MAX_SIMULATIONS).contains(&simulations) => Ok(simulations),
-        _ => Err(Error::Config(format!(
-            "agent `{text}`: `{number}` is no number of simulations (1 to {MAX_SIMULATIONS})"
-        ))),
+        _ => {
+            let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
+                true => "",
+                false => " and no precision (f32, bf16)",
+            };
+            Err(Error::Config(format!(
+                "agent `{text}`: `{number}` is no number of simulations (1 to {MAX_SIMULATIONS}){precision}"
+            )))
+        }
     }
 }
 

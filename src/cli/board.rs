@@ -47,12 +47,23 @@ pub fn player_text<G: Game>(game: &G, player: Player) -> String {
     painted(names[player.index()], style_of(names, player))
 }
 
-/// `text` in lines of at most `width` columns, those after the first indented; one line without a width.
+/// `text` in lines of at most `width` columns; what continues a line is indented. As it is without a width.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
-    match width {
-        Some(width) => textwrap::fill(text, whole_words(width).subsequent_indent("  ")),
-        None => text.to_string(),
-    }
+    hanging(text, 2, width)
+}
+
+/// Like [`wrapped`], with what continues a line in column `indent`, as far as that leaves a third of the width.
+pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_string() };
+    let indent = " ".repeat(indent.min(width * 2 / 3));
+    let fill = |line| textwrap::fill(line, whole_words(width).subsequent_indent(&indent));
+    // line by line: textwrap takes every line but the first of all for a continuation
+    text.lines().map(fill).collect::<Vec<_>>().join("\n")
+}
+
+/// A number with its noun: `1 draw`, `2 draws`.
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// `text` as a paragraph that is easy to read, whether a terminal shows it or not.
@@ -189,6 +200,10 @@ mod tests {
     fn lines_are_wrapped_between_actions() {
         assert_eq!(wrapped("your actions: a1-b2 c3-d4", Some(20)), "your actions: a1-b2\n  c3-d4");
         assert_eq!(wrapped("your actions: a1-b2 c3-d4", None), "your actions: a1-b2 c3-d4");
+        // the lines of a table begin where they did
+        assert_eq!(wrapped("  a  one\n  b  two", Some(20)), "  a  one\n  b  two");
+        assert_eq!(hanging("  key  a value of words", 7, Some(15)), "  key  a value\n       of words");
+        assert_eq!(hanging("  key  a be", 40, Some(9)), "  key  a\n      be");
         // colours take no room
         let painted = painted("b2-b3", ACCENT);
         assert_eq!(plain(&wrapped(&format!("hint {painted} (+0.5)"), Some(17))), "hint b2-b3 (+0.5)");

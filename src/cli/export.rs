@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{print, refuse_existing};
+use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::export::{Format, export};
 
 /// Write a trained network as one file.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  petteia export runs/phage --format safetensors --out phage.safetensors")]
+  petteia export runs/phage --format bot --out phage-bot")]
 pub struct Export {
     /// Run folder (its newest checkpoint, with a gate its champion), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
@@ -30,7 +31,7 @@ impl Export {
     /// Writes the file.
     pub fn run(self) -> Result<()> {
         refuse_existing(&self.out)?;
-        let checkpoint = Checkpoint::find(&self.source)?;
+        let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
         let size = export(&checkpoint, self.format, &self.out)?;
         let manifest = &checkpoint.manifest;
         print(format_args!(
@@ -40,5 +41,17 @@ impl Export {
             manifest.generation,
             manifest.step
         ))
+    }
+
+    /// Who writes a run as one writes an agent means the run.
+    fn explained(&self, error: Error) -> Error {
+        match AgentSpec::parse(&self.source.to_string_lossy()) {
+            Ok(AgentSpec::Trained(run, ..)) if run != self.source => Error::Config(format!(
+                "{}: an export has no simulations and the precision of its run; write just {}",
+                self.source.display(),
+                run.display()
+            )),
+            _ => error,
+        }
     }
 }

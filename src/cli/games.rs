@@ -3,10 +3,18 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::board::{hanging, terminal_width, wrapped};
 use super::print;
+use super::table::{Column, Table};
 use crate::error::Result;
 use crate::game::{Game, GameOptions};
 use crate::games::{Job, ids, with_game};
+
+/// What the table shows of a game.
+const KEYS: [&str; 9] =
+    ["id", "name", "players", "planes", "height", "width", "actions", "encoding", "author"];
+/// The column in which an option is explained.
+const OPTIONS_COLUMN: usize = 32;
 
 /// List the games, their sizes and their options.
 #[derive(Args)]
@@ -42,36 +50,46 @@ impl Games {
         if self.json {
             return print(Value::Array(rows));
         }
-        let width = rows.iter().filter_map(|row| row["id"].as_str()).map(str::len).max().unwrap_or(0);
-        print(format_args!(
-            "{:<width$} {:<14} {:<16} {:>6} {:>6} {:>5} {:>7} {:>8}  by",
-            "id", "name", "players", "planes", "height", "width", "actions", "encoding"
-        ))?;
+        let table = Table::new(columns(&rows), terminal_width());
+        print(table.head())?;
         for row in &rows {
-            let text = |key: &str| row[key].as_str().unwrap_or_default().to_string();
-            let players: Vec<&str> =
-                row["players"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            print(format_args!(
-                "{:<width$} {:<14} {:<16} {:>6} {:>6} {:>5} {:>7} {:>8}  {}",
-                text("id"),
-                text("name"),
-                players.join(", "),
-                row["planes"].to_string(),
-                row["height"].to_string(),
-                row["width"].to_string(),
-                row["actions"].to_string(),
-                row["encoding"].to_string(),
-                text("author"),
-            ))?;
+            print(table.line(&KEYS.map(|key| words(&row[key]))))?;
         }
-        print("\nOptions, in a config as `[game]` or on the command line as `--set game.OPTION=VALUE`:")?;
+        let options =
+            "\nOptions, in a config as `[game]` or on the command line as `--set game.OPTION=VALUE`:";
+        print(wrapped(options, terminal_width()))?;
         // the variants of a game share its options
         for games in rows.chunk_by(|a, b| a["name"] == b["name"]) {
             for (option, what) in games[0]["options"].as_object().into_iter().flatten() {
-                let name = games[0]["name"].as_str().unwrap_or_default();
-                print(format_args!("{name:<14} {option:<16} {}", what.as_str().unwrap_or_default()))?;
+                let line = format!("{:<14} {option:<16} {}", words(&games[0]["name"]), words(what));
+                print(hanging(&line, OPTIONS_COLUMN, terminal_width()))?;
             }
         }
         Ok(())
+    }
+}
+
+/// The columns of [`KEYS`], as wide as what they show.
+fn columns(rows: &[Value]) -> Vec<Column> {
+    let spare = |key: &str| match key {
+        "author" => 3,
+        "encoding" => 2,
+        "planes" => 1,
+        _ => 0,
+    };
+    let width = |key: &str| rows.iter().map(|row| words(&row[key]).chars().count()).max().unwrap_or(0);
+    KEYS.map(|key| match rows.first().is_some_and(|row| row[key].is_number()) {
+        true => Column::number(key, width(key), spare(key)),
+        false => Column::text(if key == "author" { "by" } else { key }, width(key), spare(key)),
+    })
+    .into()
+}
+
+/// A value for people.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(words).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
     }
 }

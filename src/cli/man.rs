@@ -1,10 +1,14 @@
 //! `petteia man`: the help of every command as manual pages.
+//!
+//! clap_mangen writes all but what stands after the options in the help, which has tables and examples: a block of
+//! more than one line keeps its lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man as Page;
+use roff::{Roff, roman};
 
 use super::{Cli, print};
 use crate::error::{Error, Result};
@@ -36,14 +40,50 @@ impl Man {
 
 /// Writes the page of a command and those of its subcommands; returns how many.
 fn write_pages(command: &Command, folder: &Path) -> Result<usize> {
-    let page = Page::new(command.clone());
+    let page = page(command);
     let mut text = Vec::new();
     let path = folder.join(page.get_filename());
-    page.render(&mut text).map_err(Error::io(&path))?;
+    let written = page.render(&mut text).and_then(|()| notes(command).to_writer(&mut text));
+    written.map_err(Error::io(&path))?;
     storage::write_whole(&path, &text)?;
     let mut pages = 1;
     for subcommand in command.get_subcommands() {
         pages += write_pages(subcommand, folder)?;
     }
     Ok(pages)
+}
+
+/// The page of a command but for its notes.
+fn page(command: &Command) -> Page {
+    // unlike the page's own, it has the arguments of the commands before this one
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_string();
+    let title = command.get_display_name().unwrap_or(command.get_name()).to_uppercase();
+    Page::new(command.clone().override_usage(usage).after_help(None::<&str>))
+        .title(title)
+        // an empty date would be left out, and what follows would stand in its place
+        .date(" ")
+        .source(concat!("petteia ", env!("CARGO_PKG_VERSION")))
+        .manual("Petteia")
+}
+
+/// What the help says after the options.
+fn notes(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    let Some(help) = command.get_after_help() else { return roff };
+    roff.control("SH", ["NOTES"]);
+    for block in help.to_string().split("\n\n") {
+        let lines: Vec<&str> = block.lines().collect();
+        roff.control("PP", []);
+        if lines.len() > 1 {
+            roff.control("nf", []);
+        }
+        lines.iter().for_each(|line| {
+            roff.text([roman(*line)]);
+        });
+        if lines.len() > 1 {
+            roff.control("fi", []);
+        }
+    }
+    roff
 }

@@ -19,6 +19,7 @@ mod play;
 mod progress;
 mod records;
 mod replay;
+mod table;
 mod train;
 
 use std::io::Write;

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::io::{BufRead, IsTerminal, Write};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::analyze::line_text;
-use super::board::{ACCENT, Marks, drawn, painted, paragraph, player_text, terminal_width, wrapped};
+use super::board::{ACCENT, Marks, drawn, hanging, painted, paragraph, player_text, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::perfect::Solver;
@@ -22,6 +22,8 @@ const HELP: &str = "  legal   list all your actions
   board   draw the board again
   help    the rules in short and these commands
   quit    leave";
+/// The column in which [`HELP`] explains.
+const HELP_COLUMN: usize = 10;
 /// Legal actions shown without being asked.
 const SHOWN_ACTIONS: usize = 12;
 /// Actions that a hint shows with their visits.
@@ -43,21 +45,15 @@ pub struct Play {
     /// The agent to play against, see below
     #[arg(long, value_name = "AGENT")]
     opponent: String,
-    /// Your side
-    #[arg(long, value_enum, default_value_t = Side::First)]
-    side: Side,
+    /// Your side: first, second, or the player's name in this game
+    #[arg(long, value_name = "SIDE", default_value = Player::First.id())]
+    side: String,
     /// Position to start from, instead of the game's own
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Seed of the opponent
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Side {
-    First,
-    Second,
 }
 
 /// A game between a person and an agent.
@@ -74,15 +70,12 @@ impl Job for Play {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+        let person = side(&game, &self.side)?;
         let spec = AgentSpec::parse(&self.opponent)?;
         let contestant = Contestant::new(&game, &identity(&game, &options), &spec)?;
         let start = match &self.position {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
-        };
-        let person = match self.side {
-            Side::First => Player::First,
-            Side::Second => Player::Second,
         };
         let mut table = Table {
             game: &game,
@@ -97,6 +90,16 @@ impl Job for Play {
         say(COMMANDS)?;
         table.play()
     }
+}
+
+/// The player that `text` means.
+fn side<G: Game>(game: &G, text: &str) -> Result<Player> {
+    let names = |player: Player| [player.id(), game.players()[player.index()]];
+    let means = |player: &Player| names(*player).iter().any(|name| name.eq_ignore_ascii_case(text));
+    [Player::First, Player::Second].into_iter().find(means).ok_or_else(|| {
+        let [first, second] = game.players();
+        Error::Config(format!("--side {text}: {} has first ({first}) and second ({second})", G::TITLE))
+    })
 }
 
 impl<G: Game> Table<'_, G> {
@@ -126,37 +129,39 @@ impl<G: Game> Table<'_, G> {
         }
     }
 
-    /// Reads one line and does what it says; false to leave.
+    /// Reads lines until one is more than a look at the actions, and does what it says; false to leave.
     fn ask(&mut self, state: &G::State) -> Result<bool> {
-        let (mut line, mut out) = (String::new(), std::io::stdout());
-        if std::io::stdin().is_terminal() && out.is_terminal() {
-            write!(out, "> ").and_then(|()| out.flush()).map_err(Error::io("standard output"))?;
-        }
-        if std::io::stdin().lock().read_line(&mut line).map_err(Error::io("standard input"))? == 0 {
-            return Ok(false);
-        }
-        match line.trim() {
-            "" => {}
-            "quit" | "exit" => return Ok(false),
-            "help" | "?" => self.help(state)?,
-            "board" => self.show_board(Vec::new())?,
-            "legal" => self.show_legal(state, usize::MAX)?,
-            "undo" => self.undo()?,
-            "hint" => self.hint(state)?,
-            text => match self
-                .game
-                .parse_action(state, text)
-                .filter(|action| self.game.legal(state).contains(action))
-            {
-                Some(action) => {
-                    self.actions.push(action);
-                    self.show_board(Vec::new())?;
+        while let Some(line) = read_line()? {
+            let line = line.trim();
+            match line.to_ascii_lowercase().as_str() {
+                // whoever asks anew would show them once more
+                "legal" if self.game.outcome(state).is_none() => {
+                    self.show_legal(state, usize::MAX)?;
+                    continue;
                 }
-                None if self.game.outcome(state).is_some() => say("the game is over: undo or quit")?,
-                None => say(&format!("`{text}` is not legal here. {COMMANDS}"))?,
-            },
+                "" => {}
+                "quit" | "exit" => return Ok(false),
+                "help" | "?" => self.help(state)?,
+                "board" => self.show_board(Vec::new())?,
+                "undo" => self.undo()?,
+                "hint" => self.hint(state)?,
+                _ => self.act(state, line)?,
+            }
+            return Ok(true);
         }
-        Ok(true)
+        Ok(false)
+    }
+
+    /// Plays what the person wrote, or says why not.
+    fn act(&mut self, state: &G::State, text: &str) -> Result<()> {
+        match meant(self.game, state, text) {
+            Some(action) => {
+                self.actions.push(action);
+                self.show_board(Vec::new())
+            }
+            None if self.game.outcome(state).is_some() => say("the game is over: undo or quit"),
+            None => say(&format!("`{text}` is not legal here. {COMMANDS}")),
+        }
     }
 
     fn state(&self) -> G::State {
@@ -202,7 +207,7 @@ impl<G: Game> Table<'_, G> {
         if !examples.is_empty() {
             say(&format!("Type an action to play it, here for example: {}", painted(examples, ACCENT)))?;
         }
-        say(HELP)
+        print(hanging(HELP, HELP_COLUMN, terminal_width()))
     }
 
     /// What the opponent would play in the person's place, in words and on the board.
@@ -267,6 +272,31 @@ impl<G: Game> Table<'_, G> {
         let board = drawn(self.game, &self.state(), &Marks { last, hint }, terminal_width());
         print(format_args!("\n{board}\n"))
     }
+}
+
+/// The legal action that a text means: as it is written, else the only one that differs in the case of letters alone.
+fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
+    let legal = game.legal(state);
+    let written = game.parse_action(state, text).filter(|action| legal.contains(action));
+    written.or_else(|| {
+        let alike = |action: &Action| game.action_text(state, *action).eq_ignore_ascii_case(text);
+        let mut alike = legal.into_iter().filter(alike);
+        alike.next().filter(|_| alike.next().is_none())
+    })
+}
+
+/// The next line of standard input, asked for where a terminal shows it; `None` at its end.
+fn read_line() -> Result<Option<String>> {
+    let (mut line, mut out) = (String::new(), std::io::stdout());
+    let asks = std::io::stdin().is_terminal() && out.is_terminal();
+    if asks {
+        write!(out, "> ").and_then(|()| out.flush()).map_err(Error::io("standard output"))?;
+    }
+    if std::io::stdin().lock().read_line(&mut line).map_err(Error::io("standard input"))? > 0 {
+        return Ok(Some(line));
+    }
+    // so that the shell does not ask in our line
+    if asks { print("").map(|()| None) } else { Ok(None) }
 }
 
 /// Prints running text, wrapped where a terminal shows it.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::board::counted;
 use super::progress::{Screen, duration, verdict};
 use super::{catch_interrupts, print, refuse_other_devices, use_threads};
 use crate::config::{self, Config, GateKind};
@@ -111,8 +112,9 @@ fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant)
     let run = summary.run.display();
     let took = duration(started.elapsed().as_secs_f64());
     print(format_args!(
-        "\n{id}: {} generations, {} steps, {took} in this session",
-        summary.generations, summary.steps
+        "\n{id}: {}, {}, {took} in this session",
+        counted(summary.generations, "generation", "generations"),
+        counted(summary.steps, "step", "steps")
     ))?;
     if config.arena.gate != GateKind::None {
         print(format_args!(
@@ -138,5 +140,5 @@ fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant)
     print(format_args!(
         "measure it:       {me} arena {id} {run}:{simulations} {opponent} --games 200 --opening-plies {plies} --seed 2"
     ))?;
-    print(format_args!("export it:        {me} export {run} --format safetensors --out {id}.safetensors"))
+    print(format_args!("export it:        {me} export {run} --format bot --out {id}-bot"))
 }

@@ -24,6 +24,8 @@ const SAVED: usize = 64;
 #[command(after_help = "\
 Measured are the forward pass alone, and together with encoding and the softmax \
 over legal actions. Each thread has an evaluator of its own.")]
+#[command(mut_arg("simulations", |arg| arg.hide(true)))]
+#[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
     #[command(flatten)]
     engine: Engine,

@@ -19,6 +19,7 @@ use crate::search::tree::Tree;
 Each thread has one tree. Measured are the tree and the rules alone (the uniform \
 evaluator costs nothing), and with the network, leaf by leaf. Said of the tree is \
 what a search of as many simulations from the start position leaves.")]
+#[command(mut_arg("batch", |arg| arg.hide(true)))]
 pub struct Search {
     #[command(flatten)]
     engine: Engine,

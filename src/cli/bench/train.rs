@@ -24,7 +24,9 @@ const POSITIONS: usize = 4096;
 #[derive(Args)]
 #[command(after_help = "\
 A step is a batch drawn from the window, forward, backward and optimizer. The \
-positions are of random games, with random targets.")]
+positions are of random games, with random targets. They are computed in f32.")]
+#[command(mut_arg("simulations", |arg| arg.hide(true)), mut_arg("precision", |arg| arg.hide(true)))]
+#[command(mut_arg("batch", |arg| arg.help("Samples a step [default: 256]")))]
 pub struct Train {
     #[command(flatten)]
     engine: Engine,

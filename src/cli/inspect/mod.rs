@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::board::{ACCENT, painted, terminal_width, wrapped};
+use super::board::{ACCENT, hanging, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::error::{Error, Result};
@@ -172,7 +172,8 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
     print(format_args!("{}: {}", path.display(), painted(kind, ACCENT)))?;
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in facts {
-        print(wrapped(&format!("  {name:<width$}  {}", words(value)), terminal_width()))?;
+        let line = format!("  {name:<width$}  {}", words(value));
+        print(hanging(&line, width + 4, terminal_width()))?;
     }
     for problem in problems {
         print(wrapped(&format!("  problem: {problem}"), terminal_width()))?;
@@ -212,7 +213,7 @@ fn unknown(path: &Path) -> Error {
         return Error::Data(format!("{place} is a part of a run: inspect {}", run.display()));
     }
     if path.is_dir() {
-        let runs: Vec<String> = fs::read_dir(path)
+        let mut runs: Vec<String> = fs::read_dir(path)
             .into_iter()
             .flatten()
             .flatten()
@@ -220,6 +221,7 @@ fn unknown(path: &Path) -> Error {
             .filter(|path| run::is(path))
             .map(|path| path.display().to_string())
             .collect();
+        runs.sort();
         let inside =
             if runs.is_empty() { String::new() } else { format!("; runs in it: {}", runs.join(", ")) };
         return Error::Data(format!(

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::Report;
+use crate::cli::board::counted;
 use crate::cli::records::Source;
 use crate::cli::records::verify::{Verified, verify};
 use crate::error::Result;
@@ -46,8 +47,8 @@ pub fn counts(source: &Source, found: Verified, report: &mut Report) {
         report.fact("set aside", names.collect::<Vec<_>>());
     }
     if found.whole > 0 {
-        let what =
-            format!("the SHA-256 of {} shards; their games were played again by the rules", found.whole);
+        let shards = counted(found.whole, "shard", "shards");
+        let what = format!("the SHA-256 of {shards}; all games in them were played again by the rules");
         report.fact("checked records", what);
     }
     found.problems.iter().for_each(|problem| report.problem(problem));

@@ -86,7 +86,8 @@ pub fn config(path: &Path, report: &mut Report) -> Result<()> {
     report.fact("seed", config.seed);
     let id = format!("game.id = '{}'", config.game.id);
     let changed = config.differences(&Config::parse("defaults", &id, &[])?);
-    report.fact("changed settings", changed);
+    let words = |[key, here, default]: [String; 3]| format!("{key} {here} (default {default})");
+    report.fact("changed settings", changed.into_iter().map(words).collect::<Vec<_>>());
     report.fact("checked", "every key and its range");
     Ok(())
 }

@@ -32,8 +32,8 @@ Formats:
          to_move                 first or second
          position, action        in the game's notation
          value, win, draw, loss  the search's result for the player to move
-         visits                  ACTION:COUNT, spaces between, most visited first;
-                                 empty when the ply is not trained on
+         visits                  ACTION:COUNT ACTION:COUNT ..., most visited
+                                 first; empty when the ply is not trained on
          weight                  how often training draws it, 1 for the usual
          outcome                 first, second or draw
          evaluator               what evaluated the positions of the game

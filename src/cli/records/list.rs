@@ -2,6 +2,7 @@
 //!
 //! A shard is `checked` when its checksum is right and its lines are records; nothing is played again here.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +11,9 @@ use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
 use super::{Source, generation_of};
+use crate::cli::board::{counted, terminal_width, wrapped};
 use crate::cli::print;
+use crate::cli::table::{Column, Table};
 use crate::error::{Error, Result};
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -19,7 +22,8 @@ use crate::replay::store;
 #[derive(Args, Default)]
 #[command(after_help = "\
 Each shard's checksum is compared; `verify` also plays the games again. Plies are \
-all actions, positions those of them that are trained on.")]
+all actions, positions those of them that are trained on. The exit code is 1 when a \
+shard is damaged.")]
 pub struct List {
     /// One JSON object a shard
     #[arg(long)]
@@ -35,12 +39,15 @@ struct Content {
 }
 
 impl List {
+    /// JSON also when it was asked for before the command.
+    pub fn or_json(self, json: bool) -> List {
+        List { json: self.json || json }
+    }
+
     pub fn run(self, source: &Source) -> Result<()> {
+        let listing = Listing::new(source, terminal_width());
         if !self.json {
-            print(format_args!(
-                "{:>10} {:>6} {:>7} {:>9} {:>10}  {:<14} {:<8} shard",
-                "generation", "games", "plies", "positions", "size", "evaluator", "state"
-            ))?;
+            print(listing.table.head())?;
         }
         let (mut sum, mut bytes, mut damaged) = (Content::default(), 0, 0);
         for path in &source.shards.paths {
@@ -53,7 +60,7 @@ impl List {
             bytes += size;
             match self.json {
                 true => print(object(path, size, &read))?,
-                false => print(row(source, path, size, &read))?,
+                false => print(listing.row(path, size, &read))?,
             }
         }
         for path in &source.shards.set_aside {
@@ -62,18 +69,17 @@ impl List {
                 false => print(format_args!("set aside as damaged: {}", path.display()))?,
             }
         }
-        if self.json {
-            return Ok(());
+        if !self.json {
+            print(format_args!("{}, {sum}, {}", source.count(), DecimalBytes(bytes)))?;
         }
-        let shards = source.shards.paths.len();
-        let damaged = if damaged > 0 { format!("; {damaged} damaged") } else { String::new() };
-        print(format_args!(
-            "{shards} shards, {} games, {} plies, {} positions, {}{damaged}",
-            sum.games,
-            sum.plies,
-            sum.positions,
-            DecimalBytes(bytes)
-        ))
+        match damaged {
+            0 => Ok(()),
+            _ => Err(Error::Data(format!(
+                "{damaged} of {} damaged; `petteia records {} verify` says more",
+                source.count(),
+                source.path.display()
+            ))),
+        }
     }
 }
 
@@ -91,27 +97,74 @@ impl Content {
     }
 }
 
-fn row(source: &Source, path: &Path, size: u64, read: &Result<Vec<Record>>) -> String {
-    let size = DecimalBytes(size).to_string();
-    let inside = path.strip_prefix(&source.path).ok().filter(|inside| !inside.as_os_str().is_empty());
-    let shard = inside.unwrap_or(path).display();
-    match read {
-        Ok(records) => {
-            let Content { games, plies, positions } = Content::of(records);
-            let (generation, evaluator) = about(path, records);
-            let generation = generation.map_or("?".into(), |generation| generation.to_string());
-            format!(
-                "{generation:>10} {games:>6} {plies:>7} {positions:>9} {size:>10}  {evaluator:<14} checked  {shard}"
-            )
-        }
-        Err(error) => {
-            let generation = generation_of(path).map_or("?".into(), |generation| generation.to_string());
-            format!(
-                "{generation:>10} {:>6} {:>7} {:>9} {size:>10}  {:<14} DAMAGED  {error}",
-                "-", "-", "-", "-"
-            )
+impl fmt::Display for Content {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let games = counted(self.games, "game", "games");
+        let plies = counted(self.plies, "ply", "plies");
+        write!(out, "{games}, {plies}, {}", counted(self.positions, "position", "positions"))
+    }
+}
+
+/// How the shards are shown.
+struct Listing<'a> {
+    source: &'a Source,
+    table: Table,
+    /// Columns of the terminal.
+    width: Option<usize>,
+    /// The whole path of a shard has no room; its folder follows from the generation.
+    short: bool,
+}
+
+impl Listing<'_> {
+    fn new(source: &Source, width: Option<usize>) -> Listing<'_> {
+        let shard = |short: bool| source.shards.paths.iter().map(move |path| name(source, path, short));
+        let longest = |short: bool| shard(short).map(|name| name.chars().count()).max().unwrap_or(0);
+        let columns = |short: bool| {
+            vec![
+                Column::number("generation", 0, 0),
+                Column::number("games", 6, 0),
+                Column::number("plies", 7, 0),
+                Column::number("positions", 9, 0),
+                Column::number("size", 10, 0),
+                Column::text("evaluator", 14, 1),
+                Column::text("state", 8, 0),
+                Column::text("shard", longest(short), 0),
+            ]
+        };
+        let all = columns(false).iter().map(|column| column.width + 1).sum::<usize>();
+        let short = width.is_some_and(|width| all > width + 1);
+        Listing { source, table: Table::new(columns(short), width), width, short }
+    }
+
+    fn row(&self, path: &Path, size: u64, read: &Result<Vec<Record>>) -> String {
+        let size = DecimalBytes(size).to_string();
+        let text = |generation: Option<usize>| generation.map_or("?".into(), |number| number.to_string());
+        match read {
+            Ok(records) => {
+                let Content { games, plies, positions } = Content::of(records);
+                let (generation, evaluator) = about(path, records);
+                let [games, plies, positions] = [games, plies, positions].map(|count| count.to_string());
+                let shard = name(self.source, path, self.short);
+                let (evaluator, state) = (evaluator.to_string(), "checked".to_string());
+                self.table.line(&[text(generation), games, plies, positions, size, evaluator, state, shard])
+            }
+            Err(error) => {
+                let [none, damaged] = ["-", "DAMAGED"].map(String::from);
+                let (generation, reason) = (text(generation_of(path)), error.to_string());
+                let cells =
+                    [generation, none.clone(), none.clone(), none.clone(), size, none, damaged, reason];
+                wrapped(&self.table.line(&cells), self.width)
+            }
         }
     }
+}
+
+/// A shard as the list names it: by its path in what is listed, or by the name of its file.
+fn name(source: &Source, path: &Path, short: bool) -> String {
+    let inside = path.strip_prefix(&source.path).ok().filter(|inside| !inside.as_os_str().is_empty());
+    let shown = inside.unwrap_or(path);
+    let file = shown.file_name().filter(|_| short).map(Path::new);
+    file.unwrap_or(shown).display().to_string()
 }
 
 fn object(path: &Path, size: u64, read: &Result<Vec<Record>>) -> Value {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use super::board::counted;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::Settings;
@@ -33,6 +34,9 @@ pub struct Records {
     /// Run folder, the folder of one generation in it, or one shard
     #[arg(value_name = "RUN")]
     source: PathBuf,
+    /// Print one JSON object a shard, as `list --json` does
+    #[arg(long)]
+    json: bool,
     #[command(subcommand)]
     what: Option<What>,
 }
@@ -63,7 +67,8 @@ impl Records {
             )));
         }
         match self.what.unwrap_or(What::List(list::List::default())) {
-            What::List(list) => list.run(&source),
+            What::List(list) => list.or_json(self.json).run(&source),
+            _ if self.json => Err(Error::Config("--json is for the list of shards; leave it out".into())),
             What::Show(show) => show.run(&source),
             What::Verify(verify) => verify.run(&source),
             What::Convert(convert) => convert.run(&source),
@@ -72,6 +77,11 @@ impl Records {
 }
 
 impl Source {
+    /// How many shards there are, in words.
+    pub fn count(&self) -> String {
+        counted(self.shards.paths.len(), "shard", "shards")
+    }
+
     /// The records of a run, a generation or one shard.
     pub fn of(path: &Path) -> Result<Source> {
         Ok(Source { path: path.to_path_buf(), shards: store::find(path)? })

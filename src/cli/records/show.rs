@@ -20,8 +20,8 @@ use crate::replay::store;
 /// Show one game: boards, actions, and what the search thought.
 #[derive(Args)]
 #[command(after_help = "\
-The value is the search's, for the player whose action it is, from -1 (lost) to 1
-(won). A ply without visits was played at random or by a fast search and is not
+The value is the search's, for the player whose action it is, from -1 (lost) to 1 \
+(won). A ply without visits was played at random or by a fast search and is not \
 trained on; where training learns another policy than the visits, that follows.")]
 pub struct Show {
     /// Generation [default: the newest]

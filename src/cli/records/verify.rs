@@ -5,6 +5,7 @@
 use clap::Args;
 
 use super::Source;
+use crate::cli::board::counted;
 use crate::cli::print;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, identity};
@@ -67,16 +68,18 @@ impl Verify {
         for path in &source.shards.set_aside {
             print(format_args!("{}: set aside as damaged before, not used", path.display()))?;
         }
-        let shards = source.shards.paths.len();
+        let shards = source.count();
         print(format_args!(
-            "{}: {whole} of {shards} shards are whole, with {games} games and {plies} plies of {}",
+            "{}: {whole} of {shards} whole, with {} and {} of {}",
             source.path.display(),
+            counted(games, "game", "games"),
+            counted(plies, "ply", "plies"),
             game.id
         ))?;
         match problems.len() {
             0 => Ok(()),
             damaged => Err(Error::Data(format!(
-                "{damaged} of {shards} shards cannot be used; `petteia train` sets damaged ones aside when it resumes"
+                "{damaged} of {shards} cannot be used; `petteia train` sets damaged ones aside when it resumes"
             ))),
         }
     }

@@ -1,0 +1,92 @@
+//! Tables for the terminal: in go columns with the widths of their cells, out come lines.
+//!
+//! Where a terminal is too narrow, whole columns are left out, the least important first; what goes elsewhere keeps
+//! all. A line can be printed before the next one is known.
+
+/// One column; the last one that is shown is not filled up.
+pub struct Column {
+    /// What stands above it.
+    pub heading: &'static str,
+    /// Letters that its cells take at most.
+    pub width: usize,
+    /// Numbers stand at the right.
+    pub right: bool,
+    /// The greatest are left out first; those of 0 stay.
+    pub spare: u8,
+}
+
+/// The columns that there is room for.
+pub struct Table {
+    columns: Vec<(usize, Column)>,
+}
+
+impl Column {
+    /// A column of text.
+    pub fn text(heading: &'static str, width: usize, spare: u8) -> Column {
+        Column { heading, width: width.max(heading.len()), right: false, spare }
+    }
+
+    /// A column of numbers.
+    pub fn number(heading: &'static str, width: usize, spare: u8) -> Column {
+        Column { right: true, ..Column::text(heading, width, spare) }
+    }
+}
+
+impl Table {
+    /// A table of at most `width` letters, as far as its columns can be left out.
+    pub fn new(columns: Vec<Column>, width: Option<usize>) -> Table {
+        let mut columns: Vec<(usize, Column)> = columns.into_iter().enumerate().collect();
+        let taken =
+            |columns: &[(usize, Column)]| columns.iter().map(|(_, column)| column.width + 1).sum::<usize>();
+        while width.is_some_and(|width| taken(&columns) > width + 1) {
+            let Some(spare) = columns.iter().map(|(_, column)| column.spare).max().filter(|most| *most > 0)
+            else {
+                break;
+            };
+            columns.retain(|(_, column)| column.spare != spare);
+        }
+        Table { columns }
+    }
+
+    /// The headings.
+    pub fn head(&self) -> String {
+        self.join(self.columns.iter().map(|(_, column)| column.heading))
+    }
+
+    /// A line of cells, one for every column that [`Table::new`] was given.
+    pub fn line(&self, cells: &[String]) -> String {
+        self.join(self.columns.iter().map(|(place, _)| cells[*place].as_str()))
+    }
+
+    fn join<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
+        let filled = self.columns.iter().zip(cells).map(|((_, column), cell)| match column.right {
+            true => format!("{cell:>0$}", column.width),
+            false => format!("{cell:<0$}", column.width),
+        });
+        filled.collect::<Vec<_>>().join(" ").trim_end().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_important_columns_are_left_out() {
+        let lines = |width| {
+            let columns = vec![
+                Column::text("id", 4, 0),
+                Column::number("size", 2, 2),
+                Column::number("age", 3, 1),
+                Column::text("by", 6, 3),
+            ];
+            let table = Table::new(columns, width);
+            [table.head(), table.line(&["cage", "7", "12", "Steere"].map(String::from))]
+        };
+        assert_eq!(lines(None), ["id   size age by", "cage    7  12 Steere"]);
+        assert_eq!(lines(Some(20)), lines(None));
+        assert_eq!(lines(Some(19)), ["id   size age", "cage    7  12"]);
+        assert_eq!(lines(Some(12)), ["id   age", "cage  12"]);
+        assert_eq!(lines(Some(2)), ["id", "cage"]);
+    }
+}
