@@ -30,7 +30,7 @@ const MAX_GAMES: usize = 1_000_000;
 
 Each opening is played twice, with both colours; Elo and its bounds come from the \
 scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
-largest difference that so many games can show. Random openings can decide a short \
+lower one (a clean defeat has only the upper). Random openings can decide a short \
 game: give --opening-plies 0 for tic-tac-toe.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
