@@ -1,7 +1,7 @@
 //! A payload that travels behind a program in one file, and what keeps it from being damaged unnoticed.
 //!
 //! `program | payload | length (8 bytes, little endian) | magic (16 bytes) | SHA-256 of the payload (32 bytes)`. The
-//! program itself holds a [`Seal`]: in a file with a payload it repeats length and SHA-256, so that a program whose
+//! program itself holds a seal: in a file with a payload it repeats length and SHA-256, so that a program whose
 //! payload was cut off knows that it had one. Invariant: what [`extract`] returns is what [`attach`] was given.
 
 use std::fs::File;
@@ -28,7 +28,7 @@ struct Seal {
     sum: [u8; SUM],
 }
 
-/// Of this program. Read only through [`seal`], since the compiler may not know that the file is changed later.
+/// Of this program. Read only through `seal()`, since the compiler may not know that the file is changed later.
 static SEAL: Seal = Seal { label: *b"petteia: payload's seal:", length: [0; 8], sum: [0; SUM] };
 
 fn seal() -> &'static Seal {

@@ -285,15 +285,12 @@ fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
     let run = |input: &str| {
         let mut bot = Bot::start(&file, &["--codecup", "--time", "60"]);
         bot.tell(input);
-        let output = {
-            drop(bot.input);
-            let said = bot.output.lines().map(|line| line.unwrap()).collect::<Vec<_>>();
-            let mut complaint = String::new();
-            std::io::Read::read_to_string(&mut bot.child.stderr.take().unwrap(), &mut complaint).unwrap();
-            assert!(bot.child.wait().unwrap().success());
-            (said, complaint)
-        };
-        output
+        drop(bot.input);
+        let said = bot.output.lines().map(|line| line.unwrap()).collect::<Vec<_>>();
+        let mut complaint = String::new();
+        std::io::Read::read_to_string(&mut bot.child.stderr.take().unwrap(), &mut complaint).unwrap();
+        assert!(bot.child.wait().unwrap().success());
+        (said, complaint)
     };
     let (said, complaint) = run("nonsense\nend");
     assert!(said.is_empty() && complaint.contains("`nonsense` is no legal action"), "{said:?} {complaint}");

@@ -341,6 +341,7 @@ fn an_interrupted_arena_keeps_its_games() {
         "{}",
         out(&output)
     );
+    assert!(out(&output).contains("rollout:20 against rollout:10: "), "what was played until then is shown");
     assert!(saved().ends_with("}\n"));
     let games = (2 * (saved().lines().count() - 1)).to_string();
     let resumed = succeeds(&[&arena[..], &[&games, "--json", "--save", &file]].concat(), "");

@@ -1,6 +1,5 @@
 //! `petteia arena`: which of two agents is stronger.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -123,14 +122,14 @@ impl Job for Arena {
         if complete {
             return Ok(());
         }
-        if let Some(path) = &self.save {
-            let _ = writeln!(
-                std::io::stderr(),
-                "the finished pairs are in {}, the same command goes on from there",
+        match &self.save {
+            // a reader of JSON could take this for the match
+            Some(path) if !self.json => print(format_args!(
+                "interrupted; the finished pairs are in {}, the same command goes on from there",
                 path.display()
-            );
+            )),
+            _ => Err(Error::Interrupted),
         }
-        Err(Error::Interrupted)
     }
 }
 
