@@ -13,6 +13,7 @@ use crate::arena::perfect::Solver;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameOptions, Outcome, Player, identity};
 use crate::games::Job;
+use crate::protocol::quoted;
 use crate::random::{Purpose, Random, stream};
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
@@ -160,7 +161,7 @@ impl<G: Game> Table<'_, G> {
                 self.show_board(Vec::new())
             }
             None if self.game.outcome(state).is_some() => say("the game is over: undo or quit"),
-            None => say(&format!("`{text}` is not legal here. {COMMANDS}")),
+            None => say(&format!("{} is not legal here. {COMMANDS}", quoted(text))),
         }
     }
 
@@ -287,13 +288,13 @@ fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
 
 /// The next line of standard input, asked for where a terminal shows it; `None` at its end.
 fn read_line() -> Result<Option<String>> {
-    let (mut line, mut out) = (String::new(), std::io::stdout());
+    let (mut line, mut out) = (Vec::new(), std::io::stdout());
     let asks = std::io::stdin().is_terminal() && out.is_terminal();
     if asks {
         write!(out, "> ").and_then(|()| out.flush()).map_err(Error::io("standard output"))?;
     }
-    if std::io::stdin().lock().read_line(&mut line).map_err(Error::io("standard input"))? > 0 {
-        return Ok(Some(line));
+    if std::io::stdin().lock().read_until(b'\n', &mut line).map_err(Error::io("standard input"))? > 0 {
+        return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
     }
     // so that the shell does not ask in our line
     if asks { print("").map(|()| None) } else { Ok(None) }

@@ -93,7 +93,7 @@ impl<G: Game> Reply<G> {
 const OVERHEAD: Duration = Duration::from_millis(50);
 
 /// A word of the user's to repeat in a message: printable and not long.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let shown: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();
     let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
