@@ -19,6 +19,7 @@ use crate::encode::MAX_CELLS;
 use crate::error::{Error, Result};
 use crate::game::{GameIdentity, Shape};
 use crate::net::model::Network;
+use crate::replay::store;
 use crate::storage;
 use crate::train::Trainer;
 
@@ -126,8 +127,8 @@ pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(&folder)(error)),
     };
-    let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix("generation-")?.parse::<usize>().ok();
-    let numbered = entries.flatten().filter_map(|entry| Some((number(&entry.path())?, entry.path())));
+    let numbered =
+        entries.flatten().filter_map(|entry| Some((store::generation_of(&entry.path())?, entry.path())));
     let mut numbered: Vec<(usize, PathBuf)> = numbered.collect();
     numbered.sort();
     Ok(numbered.into_iter().map(|(_, path)| path).collect())

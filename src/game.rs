@@ -398,6 +398,18 @@ pub fn id_of<G: Game>(variant: &str) -> String {
     }
 }
 
+/// A line of actions in words.
+pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
+    let mut state = state.clone();
+    line.iter()
+        .map(|&action| {
+            let text = game.action_text(&state, action);
+            game.play(&mut state, action);
+            text
+        })
+        .collect()
+}
+
 /// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
 pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     let mut lists = vec![Vec::new(); depth];

@@ -1,5 +1,8 @@
 //! Exported bots, driven as a match runner would: one file, no arguments, lines in and lines out.
 
+#[path = "support/command.rs"]
+mod command;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -58,13 +61,7 @@ struct Bot {
 
 impl Bot {
     fn start(file: &Path, arguments: &[&str]) -> Bot {
-        let mut child = Command::new(file)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command::start(file, arguments);
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Bot { child, input, output: BufReader::new(output) }
     }
@@ -318,15 +315,7 @@ fn the_programs_own_commands_work_in_a_bot() {
     let folder = tempfile::tempdir().unwrap();
     let file = make("tic-tac-toe", folder.path());
     let run = |arguments: &[&str], input: &str| {
-        let mut child = Command::new(&file)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let output = command::run(&file, arguments, input);
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

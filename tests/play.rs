@@ -28,15 +28,8 @@ fn play_is_a_conversation() {
 /// A keyboard can send anything.
 #[test]
 fn play_goes_on_after_bytes_that_are_no_text() {
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_petteia"))
-        .args(["play", "tic-tac-toe", "--opponent", "rollout:20"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\xff\x1b[2J\nb2\nquit\n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
+    let arguments = ["play", "tic-tac-toe", "--opponent", "rollout:20"];
+    let output = succeeds(&arguments, b"\xff\x1b[2J\nb2\nquit\n");
     let text = out(&output);
     assert!(
         text.contains("is not legal here") && text.contains("O plays") && !text.contains('\u{1b}'),

@@ -9,7 +9,7 @@ use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Analysis, Contestant};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameOptions, identity};
+use crate::game::{Action, Game, GameOptions, identity, line_text};
 use crate::games::Job;
 use crate::random::{Purpose, stream};
 
@@ -116,16 +116,4 @@ fn nested_planes<G: Game>(game: &G, state: &G::State) -> Value {
     planes.expand(&mut numbers);
     let rows = |plane: &[f32]| plane.chunks_exact(shape.width).map(Value::from).collect::<Value>();
     numbers.chunks_exact(shape.cells()).map(rows).collect()
-}
-
-/// A line of actions in words.
-pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
-    let mut state = state.clone();
-    line.iter()
-        .map(|&action| {
-            let text = game.action_text(&state, action);
-            game.play(&mut state, action);
-            text
-        })
-        .collect()
 }

@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use clap::builder::OsStr;
+use clap::builder::{OsStr, RangedU64ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -39,7 +39,7 @@ struct Talk {
     #[arg(long)]
     gtp: bool,
     /// Simulations for an action when nobody limits the search
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS, value_parser = simulations)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS, value_parser = simulations())]
     simulations: usize,
     /// Thinking time of a whole game before the CodeCup jury
     #[arg(long, value_name = "SECONDS", requires = "codecup")]
@@ -81,11 +81,9 @@ pub fn run() -> Result<()> {
     }
 }
 
-/// A number of simulations, with the range of every agent.
-fn simulations(text: &str) -> Result<usize, String> {
-    let range = 1..=MAX_SIMULATIONS;
-    let number = text.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| format!("give a number of simulations, 1 to {MAX_SIMULATIONS}"))
+/// As many simulations as an agent may be given.
+fn simulations() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MAX_SIMULATIONS as u64)
 }
 
 fn is_default(matches: &ArgMatches, argument: &str) -> bool {
@@ -126,8 +124,9 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
             of_game(arena)
                 .after_help(examples("arena rollout:400 --games 200"))
                 .mut_arg("first", |first| first.help("The bot's opponent; with two agents the first of them"))
-                .mut_arg("second", own.clone())
-                .mut_arg("second", |second| second.help("The other one of two agents that are not this bot"))
+                .mut_arg("second", |second| {
+                    own(second).help("The other one of two agents that are not this bot")
+                })
         })
 }
 

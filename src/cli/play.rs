@@ -5,13 +5,12 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use clap::Args;
 
-use super::analyze::line_text;
 use super::board::{ACCENT, Marks, drawn, hanging, painted, paragraph, player_text, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::perfect::Solver;
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameOptions, Outcome, Player, identity};
+use crate::game::{Action, Game, GameOptions, Outcome, Player, identity, line_text};
 use crate::games::Job;
 use crate::protocol::quoted;
 use crate::random::{Purpose, Random, stream};

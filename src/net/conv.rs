@@ -318,31 +318,40 @@ impl Kernel for Backward<'_> {
 
 // Everything below is inlined into the kernels, to be compiled for their instructions. Closures would not be.
 
+/// Goes through `columns` of vectors in tiles of `HIGH` rows and `WIDE` vectors, constants of the block: as many sums as
+/// the registers hold.
+macro_rules! in_tiles {
+    (@tile $high:literal x $wide:literal, $column:ident, $block:block) => {{
+        const HIGH: usize = $high;
+        const WIDE: usize = $wide;
+        $block
+        $column += WIDE;
+    }};
+    ($vector:ident, $columns:ident, |$column:ident| $block:block) => {
+        let mut $column = 0;
+        while $column < $columns {
+            match $columns - $column {
+                4.. if $vector::SUMS >= 24 => in_tiles!(@tile 4 x 4, $column, $block),
+                2.. if $vector::SUMS >= 24 => in_tiles!(@tile 8 x 2, $column, $block),
+                2.. => in_tiles!(@tile 4 x 2, $column, $block),
+                _ => in_tiles!(@tile 8 x 1, $column, $block),
+            }
+        }
+    };
+}
+
 /// `to = from * weight` of `[rows, stride]` and `[stride, width]`, of which `depth` of `stride` count.
 #[inline(always)]
 fn product<S: Vector>([depth, stride, width]: [usize; 3], from: &[f32], weight: &[f32], to: &mut [f32]) {
     let (weight, to) = (vectors::<S>(weight), vectors_mut::<S>(to));
     let columns = width / S::LANES;
-    let mut column = 0;
-    while column < columns {
-        let left = columns - column;
-        macro_rules! rows_of {
-            ($rows:literal, $vectors:literal) => {{
-                let tiles = from.chunks_exact($rows * stride).zip(to.chunks_exact_mut($rows * columns));
-                for (from, to) in tiles {
-                    let sizes = [depth, stride, columns];
-                    product_tile::<S, $rows, $vectors>(sizes, from, &weight[column..], &mut to[column..]);
-                }
-                column += $vectors;
-            }};
+    in_tiles!(S, columns, |column| {
+        let tiles = from.chunks_exact(HIGH * stride).zip(to.chunks_exact_mut(HIGH * columns));
+        for (from, to) in tiles {
+            let sizes = [depth, stride, columns];
+            product_tile::<S, HIGH, WIDE>(sizes, from, &weight[column..], &mut to[column..]);
         }
-        match left {
-            4.. if S::SUMS >= 24 => rows_of!(4, 4),
-            2.. if S::SUMS >= 24 => rows_of!(8, 2),
-            2.. => rows_of!(4, 2),
-            _ => rows_of!(8, 1),
-        }
-    }
+    });
 }
 
 #[inline(always)]
@@ -375,24 +384,11 @@ fn product_tile<S: Vector, const R: usize, const V: usize>(
 fn add_outer<S: Vector>([high, wide]: [usize; 2], x: &[f32], dz: &[f32], sum: &mut [f32]) {
     let (dz, sum) = (vectors::<S>(dz), vectors_mut::<S>(sum));
     let columns = wide / S::LANES;
-    let mut column = 0;
-    while column < columns {
-        let left = columns - column;
-        macro_rules! rows_of {
-            ($rows:literal, $vectors:literal) => {{
-                for row in (0..high).step_by($rows) {
-                    outer_tile::<S, $rows, $vectors>(x, [high, row], dz, [columns, column], sum);
-                }
-                column += $vectors;
-            }};
+    in_tiles!(S, columns, |column| {
+        for row in (0..high).step_by(HIGH) {
+            outer_tile::<S, HIGH, WIDE>(x, [high, row], dz, [columns, column], sum);
         }
-        match left {
-            4.. if S::SUMS >= 24 => rows_of!(4, 4),
-            2.. if S::SUMS >= 24 => rows_of!(8, 2),
-            2.. => rows_of!(4, 2),
-            _ => rows_of!(8, 1),
-        }
-    }
+    });
 }
 
 #[inline(always)]

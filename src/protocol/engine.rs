@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::clock::{Budget, Clock};
 use crate::arena::agent::{Agent, Analysis, SearchAgent};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, line_text};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::search::tree::{Edge, Tree};
 
@@ -198,13 +198,7 @@ fn told<G: Game>(
     simulations: usize,
     begun: Instant,
 ) -> Report {
-    let mut after = state.clone();
-    let line = analysis.principal_variation.iter().map(|&action| {
-        let text = game.action_text(&after, action);
-        game.play(&mut after, action);
-        text
-    });
-    let line = line.collect();
+    let line = line_text(game, state, &analysis.principal_variation);
     Report { action: analysis.action, value: analysis.value, line, simulations, elapsed: begun.elapsed() }
 }
 

@@ -164,7 +164,7 @@ impl<G: Game> Ugi<G> {
         if lines.len() > COMPLAINTS {
             let more = lines.len() - COMPLAINTS;
             lines.truncate(COMPLAINTS);
-            lines.extend(told::<G>(&format!("go: and {more} words more")).lines);
+            lines.push(message(&format!("go: and {more} words more")));
         }
         Reply::new(lines, Order::Search(self.task(limits)))
     }
@@ -197,14 +197,14 @@ impl<G: Game> Ugi<G> {
                 "binc",
             ];
             if !known.contains(&word) {
-                complaints.extend(told::<G>(&format!("go: {} is ignored", quoted(word))).lines);
+                complaints.push(message(&format!("go: {} is ignored", quoted(word))));
                 continue;
             }
             let value = words.next().copied().unwrap_or_default();
             // a clock that ran over is at zero
             let Some(number) = value.parse::<i64>().ok().map(|number| number.max(0) as u64) else {
                 let what = format!("go: {word} {} is no number and ignored", quoted(value));
-                complaints.extend(told::<G>(&what).lines);
+                complaints.push(message(&what));
                 continue;
             };
             match word {
@@ -290,7 +290,11 @@ impl<G: Game> Protocol<G> for Ugi<G> {
 }
 
 fn told<G: Game>(what: &str) -> Reply<G> {
+    Reply::line(message(what))
+}
+
+fn message(what: &str) -> String {
     // a message of several lines would not be one of the protocol's, and nobody reads a very long one
     let line: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
-    Reply::line(format!("info string {line}"))
+    format!("info string {line}")
 }

@@ -1,23 +1,35 @@
 //! The program as a user runs it.
+#![allow(dead_code)]
 
+use std::ffi::OsStr;
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Runs the program in the repository with this standard input.
-pub fn petteia(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
+/// Starts a program in the repository, all its streams piped.
+pub fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
+    Command::new(program)
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Runs a program in the repository with this standard input.
+pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    let mut child = start(program, arguments);
     // the program may end without reading all of it
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let _ = child.stdin.take().unwrap().write_all(input.as_ref());
     child.wait_with_output().unwrap()
+}
+
+/// Runs petteia.
+pub fn petteia(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    run(env!("CARGO_BIN_EXE_petteia"), arguments, input)
 }
 
 /// Its standard output.
@@ -36,7 +48,7 @@ pub fn json_lines(output: &Output) -> Vec<Value> {
 }
 
 /// Runs it and expects success.
-pub fn succeeds(arguments: &[&str], input: &str) -> Output {
+pub fn succeeds(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     let output = petteia(arguments, input);
     assert!(output.status.success(), "{arguments:?}: {}", err(&output));
     output
