@@ -9,6 +9,8 @@
 pub mod agent;
 pub mod elo;
 pub mod external;
+#[cfg(unix)]
+mod guardian;
 pub mod journal;
 mod ledger;
 pub mod perfect;
