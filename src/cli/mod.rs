@@ -1,5 +1,5 @@
 //! The commands. Each file is one command: its clap struct is a [`Job`] where it needs a
-//! game. Only this module prints, draws progress and hears Ctrl-C.
+//! game. Only this module prints, draws progress and hears signals.
 
 mod analyze;
 mod arena;
@@ -19,12 +19,12 @@ mod play;
 mod progress;
 mod records;
 mod replay;
+mod signals;
 mod table;
 mod train;
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -33,6 +33,7 @@ use crate::attachment;
 use crate::config::game_settings;
 use crate::error::{Error, Result};
 use crate::games::{Job, with_game};
+use signals::{catch_interrupts, interrupted};
 
 /// The program: a bot when a network is attached to it, else the commands.
 pub fn run() -> Result<()> {
@@ -187,22 +188,10 @@ fn refuse_other_devices() -> Result<()> {
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on Ctrl-C asks the work to stop cleanly; a second Ctrl-C kills.
-fn catch_interrupts() {
-    let caught = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
-    if let Err(error) = caught {
-        let _ = writeln!(std::io::stderr(), "warning: Ctrl-C will not be clean: {error}");
-    }
-}
-
-fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+/// The command line that this program was started with, to be pasted into a shell.
+fn own_command() -> String {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// Limits the worker threads; all cores otherwise.

@@ -222,8 +222,12 @@ pub fn verdict(result: &MatchResult) -> String {
             format!("; WARNING: {games} games were cut short by the limit of actions and count as draws")
         }
     };
+    let counted_as = match result.effective_games {
+        Some(effective) if effective.round() < result.games as f64 => format!(", counted as {effective:.0}"),
+        _ => String::new(),
+    };
     format!(
-        "{}, {}, {} in {} games ({} distinct): {}{cut_short}",
+        "{}, {}, {} in {} games ({} distinct{counted_as}): {}{cut_short}",
         counted(result.wins, "win", "wins"),
         counted(result.draws, "draw", "draws"),
         counted(result.losses, "loss", "losses"),
@@ -233,13 +237,16 @@ pub fn verdict(result: &MatchResult) -> String {
     )
 }
 
-/// The Elo difference with its bounds; a clean sweep has only one.
+/// The Elo difference with its bounds; of a clean sweep the one bound alone.
 fn elo_text(result: &MatchResult) -> String {
-    let MatchResult { games, elo, elo_low, elo_high, .. } = result;
-    match (result.wins == *games, result.losses == *games) {
-        (true, false) => format!("Elo {elo_low:+.0} or more (95 %)"),
-        (false, true) => format!("Elo {elo_high:+.0} or less (95 %)"),
-        _ => format!("Elo {elo:+.0}, 95 % {elo_low:+.0} to {elo_high:+.0}"),
+    let MatchResult { games, wins, losses, elo, elo_low, elo_high, .. } = result;
+    match (elo_low, elo_high) {
+        (Some(low), _) if wins == games => format!("Elo {low:+.0} or more (95 %)"),
+        (_, Some(high)) if losses == games => format!("Elo {high:+.0} or less (95 %)"),
+        (Some(low), Some(high)) => format!("Elo {elo:+.0}, 95 % {low:+.0} to {high:+.0}"),
+        (Some(low), None) => format!("Elo {elo:+.0}, 95 % {low:+.0} or more"),
+        (None, Some(high)) => format!("Elo {elo:+.0}, 95 % {high:+.0} or less"),
+        (None, None) => format!("Elo {elo:+.0}, too few games for bounds"),
     }
 }
 
@@ -320,34 +327,51 @@ mod tests {
         assert_eq!(fitting(&parts, 10), "");
     }
 
+    /// What is said of pairs that have all the same score and are worth so much each.
+    fn said(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
+        let games = wins + draws + losses;
+        let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
+        let bounds = estimate(&vec![score; games / 2], worth);
+        let (elo, elo_low, elo_high) = (bounds.elo, bounds.low, bounds.high);
+        let (distinct_games, cut_short) = (games, 0);
+        let (pairs, sprt, faults) = Default::default();
+        verdict(&MatchResult {
+            games,
+            distinct_games,
+            effective_games: Some(worth * games as f64),
+            wins,
+            draws,
+            losses,
+            cut_short,
+            pairs,
+            elo,
+            elo_low,
+            elo_high,
+            sprt,
+            faults,
+        })
+    }
+
     #[test]
-    fn a_clean_sweep_has_one_bound() {
-        let said = |wins: usize, draws: usize, losses: usize| {
-            let games = wins + draws + losses;
-            let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
-            let bounds = estimate(&vec![score; games / 2]);
-            let (elo, elo_low, elo_high) = (bounds.elo, bounds.low, bounds.high);
-            let (distinct_games, cut_short) = (games, 0);
-            let (pairs, sprt, faults) = Default::default();
-            verdict(&MatchResult {
-                games,
-                distinct_games,
-                wins,
-                draws,
-                losses,
-                cut_short,
-                pairs,
-                elo,
-                elo_low,
-                elo_high,
-                sprt,
-                faults,
-            })
-        };
-        assert!(said(40, 0, 0).ends_with(": Elo +287 or more (95 %)"), "{}", said(40, 0, 0));
-        assert!(said(0, 0, 40).ends_with(": Elo -287 or less (95 %)"), "{}", said(0, 0, 40));
-        assert!(said(3, 0, 1).starts_with("3 wins, 0 draws, 1 loss in 4 games"), "{}", said(3, 0, 1));
-        assert!(said(1, 1, 2).contains(", 95 % "), "{}", said(1, 1, 2));
-        assert!(said(0, 2, 0).contains("Elo +0, 95 % "), "{}", said(0, 2, 0));
+    fn bounds_are_said_where_there_are_any() {
+        for ((wins, draws, losses), end) in [
+            // a clean sweep has one
+            ((40, 0, 0), ": Elo +287 or more (95 %)"),
+            ((0, 0, 40), ": Elo -287 or less (95 %)"),
+            ((19, 1, 0), ": Elo +636, 95 % +431 or more"),
+            ((0, 1, 19), ": Elo -636, 95 % -431 or less"),
+            ((0, 20, 0), ": Elo +0, 95 % -68 to +68"),
+            ((1, 1, 2), ": Elo -89, too few games for bounds"),
+        ] {
+            let text = said(wins, draws, losses, 1.0);
+            assert!(text.ends_with(end), "{text}");
+        }
+        assert!(said(3, 0, 1, 1.0).starts_with("3 wins, 0 draws, 1 loss in 4 games (4 distinct): Elo"));
+    }
+
+    #[test]
+    fn repeated_games_are_said() {
+        let text = said(30, 0, 30, 0.31);
+        assert!(text.contains("in 60 games (60 distinct, counted as 19): Elo"), "{text}");
     }
 }

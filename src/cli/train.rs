@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::board::counted;
 use super::progress::{Screen, duration, verdict};
-use super::{catch_interrupts, print, refuse_other_devices, use_threads};
+use super::{catch_interrupts, own_command, print, refuse_other_devices, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
@@ -19,8 +19,8 @@ use crate::storage;
 #[derive(Args)]
 #[command(after_help = "\
 Settings that the config does not name have defaults; the resolved ones stand in \
-the run's config.toml. Ctrl-C saves and exits 0; the same command goes on, and \
-ends with the same games and weights as a run that was left alone.
+the run's config.toml. Ctrl-C, SIGTERM and SIGHUP save and exit 0; the same command \
+resumes the run, which ends with the same games and weights as one that was left alone.
 
 Examples:
   petteia train configs/phage.toml
@@ -104,10 +104,15 @@ impl Job for TrainGame<'_> {
         screen.finish();
         match result {
             Ok(summary) => print_summary(&self.config.game.id, self.config, &summary, started),
-            Err(Error::Interrupted) => print(format_args!(
-                "interrupted; {} is saved, the same command goes on from there",
-                self.folder.display()
-            )),
+            Err(Error::Interrupted) => {
+                // saved it is, even when nobody is left to read this
+                let _ = print(format_args!(
+                    "interrupted; {} is saved, this command resumes it: {}",
+                    self.folder.display(),
+                    own_command()
+                ));
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }
