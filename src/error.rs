@@ -26,6 +26,9 @@ pub enum Error {
     /// A file is damaged or no file of ours.
     #[error("{0}")]
     Data(String),
+    /// A file is whole, but belongs to another place or another run.
+    #[error("{0}")]
+    Foreign(String),
     /// A file or folder is not where the user says.
     #[error("{0}")]
     Missing(String),

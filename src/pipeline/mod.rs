@@ -396,7 +396,7 @@ impl<G: Game> Run<'_, G> {
             let found = self.read(number, shard).and_then(|_| match store::origin(&path)? {
                 Some(other) if other != origin => {
                     let place = path.display();
-                    Err(Error::Data(format!(
+                    Err(Error::Foreign(format!(
                         "{place}: it was played by another run ({other}), not by this one ({origin})"
                     )))
                 }
@@ -404,7 +404,7 @@ impl<G: Game> Run<'_, G> {
             });
             match found {
                 Ok(()) => {}
-                Err(error @ Error::Data(_)) => self.set_aside(&path, &error)?,
+                Err(error @ (Error::Data(_) | Error::Foreign(_))) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
             }
         }

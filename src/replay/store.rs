@@ -217,13 +217,14 @@ fn read_checked(
         records.push(checked.map_err(|error| match error {
             // another format or game is no damage: the shard stays where it is
             Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
+            Error::Foreign(what) => Error::Foreign(format!("{shown}: line {number}: {what}")),
             error => Error::Data(format!("{shown}: line {number}: {error}")),
         })?);
     }
     let (found, expected) = (records.len(), place.map(|place| place.games.len()));
     if found != expected.unwrap_or(found.max(1)) {
         let games = expected.map_or("at least one belongs".into(), |games| format!("{games} belong"));
-        return Err(Error::Data(format!("{shown}: it holds {found} games, {games} there")));
+        return Err(Error::Foreign(format!("{shown}: it holds {found} games, {games} there")));
     }
     Ok(Shard { records, sha256: lines.sha256 })
 }
@@ -233,14 +234,14 @@ fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Opt
     let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
     if let Some(generation) = generation.filter(|generation| *generation != record.generation) {
         let found = record.generation;
-        return Err(Error::Data(format!(
+        return Err(Error::Foreign(format!(
             "a record of generation {found} in a shard of generation {generation}"
         )));
     }
     let first = place.map_or(record.index, |place| place.games.start);
     let expected = before.map_or(first, |before| before.index.saturating_add(1));
     if record.index != expected {
-        return Err(Error::Data(format!("game {} stands where game {expected} belongs", record.index)));
+        return Err(Error::Foreign(format!("game {} stands where game {expected} belongs", record.index)));
     }
     place.map_or(Ok(()), |place| record.check_sums(place.simulations as u64))
 }
