@@ -292,7 +292,7 @@ struct Match {
 const EVIL: [(&str, &str); 5] = [
     ("hangs", "sleep 1000"),
     ("is deaf to everything", "trap '' HUP INT TERM; while :; do sleep 1; done"),
-    ("stops itself", "kill -s STOP $$"),
+    ("stops its whole group", "kill -s STOP 0"),
     ("forks", "for i in 1 2 3 4 5 6 7 8 9; do sh -c 'echo $$ >> pids; sleep 1000' & done; wait"),
     ("leaves children", "(trap '' HUP INT TERM; exec sleep 1000) & echo $! >> pids; sleep 1000"),
 ];
