@@ -285,8 +285,9 @@ pub struct Analysis {
 }
 
 impl<G: Game> SearchAgent<G> {
-    /// Searches `state` with the agent's simulations, on top of what it kept from the position before.
-    pub fn analyze(&mut self, state: &G::State) -> Analysis {
+    /// Searches `state` with the agent's simulations, on top of what it kept from the position before. Fails when its
+    /// evaluator does.
+    pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
         self.search(state, Some(self.simulations), |_, _| true)
     }
 
@@ -297,13 +298,13 @@ impl<G: Game> SearchAgent<G> {
         state: &G::State,
         planned: Option<usize>,
         mut more: impl FnMut(&Tree<G>, usize) -> bool,
-    ) -> Analysis {
+    ) -> Result<Analysis> {
         let kept = self.tree.take().filter(|tree| tree.root() == state);
         let mut tree =
             kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
         // the first simulation of a new tree evaluates its root and is not counted
         if !tree.has_root() {
-            search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random);
+            search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random)?;
         }
         match planned {
             Some(simulations) => tree.begin(simulations, None),
@@ -311,12 +312,12 @@ impl<G: Game> SearchAgent<G> {
         }
         let mut done = 0;
         while planned.is_none_or(|planned| done < planned) && !tree.is_solved() && more(&tree, done) {
-            search::simulate(&mut tree, self.evaluator.as_mut(), &mut self.random);
+            search::simulate(&mut tree, self.evaluator.as_mut(), &mut self.random)?;
             done += 1;
         }
         let analysis = Analysis::of(&tree);
         self.tree = Some(tree);
-        analysis
+        Ok(analysis)
     }
 
     /// The simulations that the agent searches when nobody says how many.
@@ -345,7 +346,7 @@ impl Analysis {
 
 impl<G: Game> Agent<G> for SearchAgent<G> {
     fn choose(&mut self, state: &G::State) -> Result<Action> {
-        Ok(self.analyze(state).action)
+        Ok(self.analyze(state)?.action)
     }
 
     fn played(&mut self, before: &G::State, action: Action) {

@@ -73,7 +73,7 @@ impl Job for Analyze {
                     "value": outcome.value_for(game.to_move(&state)), "visits": {}, "priors": {},
                     "principal_variation": [],
                 }),
-                None => shown(&game, text, &state, &searcher(number)?.analyze(&state)),
+                None => shown(&game, text, &state, &searcher(number)?.analyze(&state)?),
             };
             if self.planes {
                 add_planes(&game, &state, &mut shown);

@@ -36,11 +36,15 @@ use crate::games::{Job, with_game};
 
 /// The program: a bot when a network is attached to it, else the commands.
 pub fn run() -> Result<()> {
+    refuse_too_many_threads()?;
     match attachment::own()? {
         Some(_) => bot::run(),
         None => Cli::parse().run(),
     }
 }
+
+/// The most threads that a command takes.
+const MAX_THREADS: usize = 512;
 
 /// What an agent can be, for the help of the commands that ask for one.
 const AGENTS: &str = "\
@@ -187,6 +191,18 @@ fn refuse_other_devices() -> Result<()> {
     }
 }
 
+/// The variables by which rayon sizes its pool where `--threads` does not.
+fn refuse_too_many_threads() -> Result<()> {
+    let threads = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    match ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].into_iter().find_map(|name| Some((name, threads(name)?)))
+    {
+        Some((name, threads)) if threads > MAX_THREADS => Err(Error::Config(format!(
+            "{name}={threads}: at most {MAX_THREADS} threads make sense; set fewer, or unset the variable"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C asks the work to stop cleanly; a second Ctrl-C kills.
@@ -208,8 +224,8 @@ fn interrupted() -> bool {
 /// Limits the worker threads; all cores otherwise.
 fn use_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
-    if threads == 0 {
-        return Err(Error::Config("--threads 0: give at least 1".into()));
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return Err(Error::Config(format!("--threads {threads}: give 1 to {MAX_THREADS}")));
     }
     let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     built.map_err(|e| Error::Config(format!("--threads {threads}: {e}")))

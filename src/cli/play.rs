@@ -217,7 +217,7 @@ impl<G: Game> Table<'_, G> {
         }
         let (action, why) = match (self.contestant.searcher(self.stream()), self.contestant.solver()) {
             (Some(mut agent), _) => {
-                let analysis = agent.analyze(state);
+                let analysis = agent.analyze(state)?;
                 let mut visits = analysis.visits;
                 visits.retain(|(_, visits)| *visits > 0);
                 visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));

@@ -75,6 +75,11 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 
+    /// The jury knows no such word; the program ends, and says why on the stream for people.
+    fn failed(&mut self, _problem: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     fn refuse(&self, _problem: &str) -> Vec<String> {
         Vec::new()
     }

@@ -42,8 +42,8 @@ pub struct Gtp<G: Game> {
     settings: Option<(Duration, Duration, usize)>,
     /// For each player: time left, and actions to play in it (0: all).
     clocks: [(Duration, usize); 2],
-    /// The number of the command that a search answers.
-    asked: String,
+    /// The number of the command that a search answers, while it does.
+    asked: Option<String>,
     fresh: bool,
 }
 
@@ -52,7 +52,7 @@ impl<G: Game> Gtp<G> {
     pub fn new(game: G, name: impl Into<String>) -> Gtp<G> {
         let clocks = [(Duration::ZERO, 0); 2];
         let course = Course::new(game);
-        Gtp { name: name.into(), course, settings: None, clocks, asked: String::new(), fresh: true }
+        Gtp { name: name.into(), course, settings: None, clocks, asked: None, fresh: true }
     }
 
     fn answer(&mut self, command: &str, words: &[&str]) -> Answer {
@@ -191,7 +191,7 @@ impl<G: Game> Gtp<G> {
         };
         let mut task = self.course.task(Limits { clock: self.clock(player), ..Limits::default() });
         task.fresh = std::mem::take(&mut self.fresh);
-        self.asked = number.into();
+        self.asked = Some(number.into());
         Reply::order(Order::Search(task))
     }
 
@@ -259,10 +259,16 @@ impl<G: Game> Protocol<G> for Gtp<G> {
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {
-        let number = std::mem::take(&mut self.asked);
+        let number = self.asked.take().unwrap_or_default();
         self.spend(self.course.game().to_move(self.course.state()), report.elapsed);
         self.course.play(report.action);
         reply(&number, Ok(report.line.first().cloned().unwrap_or_default()))
+    }
+
+    fn failed(&mut self, problem: &str) -> Vec<String> {
+        // only a command gets an answer
+        let answer = |number: String| answered(&number, Err(problem.into()));
+        self.asked.take().map(answer).unwrap_or_default()
     }
 
     fn refuse(&self, problem: &str) -> Vec<String> {
@@ -270,15 +276,19 @@ impl<G: Game> Protocol<G> for Gtp<G> {
     }
 }
 
-/// An answer ends with an empty line.
 fn reply<G: Game>(number: &str, answer: Answer) -> Reply<G> {
+    Reply::new(answered(number, answer), Order::Nothing)
+}
+
+/// An answer ends with an empty line.
+fn answered(number: &str, answer: Answer) -> Vec<String> {
     let (sign, text) = match answer {
         Ok(text) => ('=', text),
         Err(text) => ('?', text),
     };
     let gap = if text.is_empty() || text.starts_with('\n') { "" } else { " " };
     let whole = format!("{sign}{number}{gap}{text}");
-    Reply::new(whole.lines().map(String::from).chain([String::new()]).collect(), Order::Nothing)
+    whole.lines().map(String::from).chain([String::new()]).collect()
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

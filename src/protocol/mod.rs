@@ -63,6 +63,9 @@ pub trait Protocol<G: Game> {
     }
     /// Hears what an ordered search found.
     fn found(&mut self, report: &Report) -> Reply<G>;
+    /// Hears that the search failed, which ends the conversation: the last lines, which name the problem where the
+    /// protocol can.
+    fn failed(&mut self, problem: &str) -> Vec<String>;
     /// The answer to a line that could not be heard.
     fn refuse(&self, problem: &str) -> Vec<String>;
 }

@@ -4,7 +4,8 @@
 //! Player 1 is [`Player::First`]. An action is one action of ours, whoever is to move afterwards: of a jump chain each
 //! jump is a move, and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
 //! player to move in hundredths of a win, -100 to 100. `query moves` (not of the standard) lists the legal actions. What cannot be understood is answered by `info string` and changes
-//! nothing; `go` always gets its `bestmove`.
+//! nothing; `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` comes and
+//! the conversation ends.
 
 use std::time::Duration;
 
@@ -282,6 +283,10 @@ impl<G: Game> Protocol<G> for Ugi<G> {
         let best = report.line.first().expect("a line begins with its action");
         let lines = self.progress(report).into_iter().chain([format!("bestmove {best}")]);
         Reply::new(lines.collect(), Order::Nothing)
+    }
+
+    fn failed(&mut self, problem: &str) -> Vec<String> {
+        vec![message(&format!("error: {problem}"))]
     }
 
     fn refuse(&self, problem: &str) -> Vec<String> {
