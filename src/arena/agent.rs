@@ -11,7 +11,7 @@ use super::external::{self, External, Program};
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, GameIdentity};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
@@ -75,7 +75,8 @@ impl AgentSpec {
         };
         if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
             return Err(Error::Config(format!(
-                "agent `{whole}`: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`"
+                "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
+                quoted(whole)
             )));
         }
         let needed = || {
@@ -100,7 +101,8 @@ impl AgentSpec {
                 let found =
                     Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
                 Err(Error::Missing(format!(
-                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND"
+                    "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND",
+                    quoted(text)
                 )))
             }
         }
@@ -136,7 +138,9 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
                 false => " and no precision (f32, bf16)",
             };
             Err(Error::Config(format!(
-                "agent `{text}`: `{number}` is no number of simulations (1 to {MAX_SIMULATIONS}){precision}"
+                "agent {}: {} is no number of simulations (1 to {MAX_SIMULATIONS}){precision}",
+                quoted(text),
+                quoted(number)
             )))
         }
     }

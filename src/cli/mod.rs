@@ -27,11 +27,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::ColorChoice;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::attachment;
 use crate::config::game_settings;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::games::{Job, with_game};
 
 /// The program: a bot when a network is attached to it, else the commands.
@@ -39,12 +40,37 @@ pub fn run() -> Result<()> {
     refuse_too_many_threads()?;
     match attachment::own()? {
         Some(_) => bot::run(),
-        None => Cli::parse().run(),
+        None => parsed(Cli::try_parse()).run(),
     }
 }
 
 /// The most threads that a command takes.
 const MAX_THREADS: usize = 512;
+
+const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
+
+/// What clap made of the command line, or the end of the program with what it says: help, or an error that repeats no
+/// more of the command line than helps.
+fn parsed<T>(result: clap::error::Result<T>) -> T {
+    result.unwrap_or_else(|error| {
+        let said = error.to_string();
+        let short = shortened(&said);
+        let tip = tip(&error).unwrap_or_default();
+        if !error.use_stderr() || (tip.is_empty() && short == said) {
+            error.exit();
+        }
+        // nobody may be left to read it
+        let _ = write!(anstream::stderr(), "{short}{tip}");
+        std::process::exit(error.exit_code())
+    })
+}
+
+/// For whoever looks for the other device that programs of this kind have.
+fn tip(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let device = ["--gpu", "--cuda", "--device"].contains(&argument.split('=').next().unwrap_or_default());
+    (error.kind() == ErrorKind::UnknownArgument && device).then_some(ON_CPU)
+}
 
 /// What an agent can be, for the help of the commands that ask for one.
 const AGENTS: &str = "\

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use crate::error::quoted;
 use crate::game::{Game, Player};
 
 /// A game before the jury.
@@ -69,7 +70,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
             return Reply::nothing();
         }
         if let Some(left) = &mut self.left {
-            *left = left.saturating_sub(report.elapsed + OVERHEAD);
+            *left = left.saturating_sub(report.elapsed.saturating_add(OVERHEAD));
         }
         self.course.play(report.action);
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())

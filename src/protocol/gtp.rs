@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 
 const COMMANDS: [&str; 16] = [
@@ -200,10 +201,12 @@ impl<G: Game> Gtp<G> {
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
         let (left, to_go) = self.clocks[player.index()];
-        let each = extra.checked_div(stones as u32).unwrap_or_default();
+        let each = extra.checked_div(u32::try_from(stones).unwrap_or(u32::MAX)).unwrap_or_default();
         let clock = |left, increment, to_go| Some(Clock { left, increment, to_go, overhead: OVERHEAD });
         match to_go {
-            0 if stones > 0 && left <= each => clock(left + extra, Duration::ZERO, Some(stones)),
+            0 if stones > 0 && left <= each => {
+                clock(left.saturating_add(extra), Duration::ZERO, Some(stones))
+            }
             0 => clock(left, each, None),
             _ => clock(left, Duration::ZERO, Some(to_go)),
         }
@@ -293,5 +296,7 @@ fn answered(number: &str, answer: Answer) -> Vec<String> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "syntax error")?;
-    Duration::try_from_secs_f64(seconds.max(0.0)).map_err(|_| "syntax error".into())
+    // a clock that ran over is at zero; what is not a number or without end is no time
+    let seconds = if seconds < 0.0 { 0.0 } else { seconds };
+    Duration::try_from_secs_f64(seconds).map_err(|_| "syntax error".into())
 }

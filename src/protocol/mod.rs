@@ -95,14 +95,6 @@ impl<G: Game> Reply<G> {
 /// What goes by outside the search for an action where a protocol does not say.
 const OVERHEAD: Duration = Duration::from_millis(50);
 
-/// A word of the user's to repeat in a message: printable and not long.
-pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();
-    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
-    format!("`{shown}{more}`")
-}
-
 /// The game of a conversation: where it began and what was played.
 pub struct Course<G: Game> {
     game: G,

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{DEFAULT_MEMORY, Limits, Report, Task};
-use super::{Course, Hearing, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, Order, Protocol, Reply};
+use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 
 const MEBIBYTE: usize = 1 << 20;
@@ -202,9 +203,8 @@ impl<G: Game> Ugi<G> {
                 continue;
             }
             let value = words.next().copied().unwrap_or_default();
-            // a clock that ran over is at zero
-            let Some(number) = value.parse::<i64>().ok().map(|number| number.max(0) as u64) else {
-                let what = format!("go: {word} {} is no number and ignored", quoted(value));
+            let Some(number) = number(value) else {
+                let what = format!("go: {word} {} is not a number and is ignored", quoted(value));
                 complaints.push(message(&what));
                 continue;
             };
@@ -291,6 +291,17 @@ impl<G: Game> Protocol<G> for Ugi<G> {
 
     fn refuse(&self, problem: &str) -> Vec<String> {
         vec![format!("info string {problem}")]
+    }
+}
+
+/// A whole number; one below zero, like that of a clock that ran over, is zero, and a huge one the largest.
+fn number(text: &str) -> Option<u64> {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    match text.parse::<i64>() {
+        Ok(number) => Some(number.max(0) as u64),
+        Err(error) if *error.kind() == PosOverflow => Some(i64::MAX as u64),
+        Err(error) if *error.kind() == NegOverflow => Some(0),
+        Err(_) => None,
     }
 }
 

@@ -12,12 +12,15 @@ use super::measure::Counters;
 use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
 use crate::game::Game;
+use crate::memory;
 use crate::net::evaluator::{NetEvaluator, SharedNet};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
 
 const BATCH: usize = 128;
+/// As `selfplay.cache`.
+const MAX_CACHE: usize = 65536;
 const COUNTED: [(&str, &str); 4] = [
     ("selfplay/evaluations", "evaluations/s"),
     ("selfplay/simulations", "simulations/s"),
@@ -43,6 +46,10 @@ pub struct Selfplay {
 impl Selfplay {
     /// Measures and prints.
     pub fn run(self) -> Result<()> {
+        if self.cache > MAX_CACHE {
+            return Err(Error::Config(format!("--cache {}: give 0 to {MAX_CACHE}", self.cache)));
+        }
+        memory::check_cache("--cache", self.cache, self.engine.threads)?;
         self.engine.run(Play { cache: self.cache })
     }
 }
