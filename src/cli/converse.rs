@@ -155,7 +155,15 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
                 }
                 Ok(Event::Found(report)) => {
                     self.busy = None;
-                    let reply = self.protocol.found(&report?);
+                    let report = match report {
+                        Ok(report) => report,
+                        Err(error) => {
+                            let last = self.protocol.failed(&error.to_string());
+                            self.say(&last)?;
+                            return Err(error);
+                        }
+                    };
+                    let reply = self.protocol.found(&report);
                     self.carry_out(reply, 0, self.interrupted)?;
                     self.hear_waiting()?;
                 }
@@ -409,7 +417,10 @@ fn search<G: Game>(
                 let action = found.as_ref().ok().map(|report| report.action);
                 tell(Event::Found(found));
                 if let Some(action) = action.filter(|_| task.ponder) {
-                    next = ponder(&mut engine, action, task.memory, ordered, stop);
+                    next = match ponder(&mut engine, action, task.memory, ordered, stop) {
+                        Ok(next) => next,
+                        Err(error) => return tell(Event::Found(Err(error))),
+                    };
                 }
             }
         }
@@ -424,7 +435,7 @@ fn ponder<G: Game>(
     memory: usize,
     ordered: &Receiver<Work<G>>,
     stop: &AtomicBool,
-) -> Option<Work<G>> {
+) -> Result<Option<Work<G>>> {
     let mut next = None;
     engine.ponder(action, memory, || match ordered.try_recv() {
         Ok(work) => {
@@ -433,6 +444,6 @@ fn ponder<G: Game>(
         }
         Err(TryRecvError::Empty) => !stop.load(Ordering::Relaxed),
         Err(TryRecvError::Disconnected) => false,
-    });
-    next
+    })?;
+    Ok(next)
 }

@@ -12,6 +12,7 @@ use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
 use crate::games::{Job, with_game};
+use crate::memory;
 use crate::pipeline::{self, Summary};
 use crate::storage;
 
@@ -99,6 +100,7 @@ impl Job for TrainGame<'_> {
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         let screen = Screen::new(self.accept_missing);
         let started = Instant::now();
+        memory::check_run(self.config, game.shape(), rayon::current_num_threads())?;
         crate::train::memory::keep_freed();
         let result = pipeline::train(&game, &identity(&game, &options), self.config, self.folder, &screen);
         screen.finish();

@@ -150,7 +150,7 @@ pub fn play_shard<G: Game>(
     while !flight.active.is_empty() {
         monitor.check()?;
         flight.advance(generation, monitor, false);
-        flight.evaluate(evaluator, monitor);
+        flight.evaluate(evaluator, monitor)?;
         flight.apply();
         monitor.show(tick);
     }
@@ -174,7 +174,11 @@ pub fn play_halves<G: Game>(
     waiting.advance(generation, monitor, true);
     while !(waiting.active.is_empty() && moving.active.is_empty()) {
         monitor.check()?;
-        rayon::join(|| waiting.evaluate(evaluator, monitor), || moving.advance(generation, monitor, true));
+        let (evaluated, ()) = rayon::join(
+            || waiting.evaluate(evaluator, monitor),
+            || moving.advance(generation, monitor, true),
+        );
+        evaluated?;
         waiting.apply();
         std::mem::swap(&mut waiting, &mut moving);
         monitor.show(tick);
@@ -244,20 +248,21 @@ impl<G: Game> Flight<G> {
     }
 
     /// Evaluates the leaf of every game as one batch.
-    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) {
+    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) -> Result<()> {
         let mut batch: Vec<Request<G>> = recycle(std::mem::take(&mut self.requests));
         batch.extend(self.active.iter().zip(&self.steps).map(|(episode, step)| match step {
             Step::Evaluate(seed) => episode.request(*seed),
             Step::Finished => unreachable!("games that are over have left"),
         }));
         if batch.is_empty() {
-            return;
+            return Ok(());
         }
         let before = evaluator.hits();
-        evaluator.evaluate(&batch, &mut self.evaluations);
+        evaluator.evaluate(&batch, &mut self.evaluations)?;
         monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
         monitor.evaluations.fetch_add(batch.len(), Ordering::Relaxed);
         self.requests = recycle(batch);
+        Ok(())
     }
 
     /// Gives each leaf its evaluation.

@@ -2,6 +2,7 @@
 //! done in a second, by the clock on the wall and by the time that it had a processor. Work is a closure that is
 //! called ([`Measuring::measure`]), or threads that count what they do and are looked at ([`Measuring::watch`]).
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -113,18 +114,18 @@ impl Measuring {
     }
 
     /// Runs `work` in as many threads and measures what they count, one `(bench, unit)` a counter. CPU time is
-    /// that of all threads together.
+    /// that of all threads together. A thread that fails ends as soon as the measurement does, which then fails too.
     pub fn watch<const N: usize>(
         &self,
         threads: usize,
         game: &str,
         named: [(&'static str, &'static str); N],
-        work: impl Fn(usize, &Counters<N>) + Sync,
-    ) -> [Measurement; N] {
+        work: impl Fn(usize, &Counters<N>) -> Result<()> + Sync,
+    ) -> Result<[Measurement; N]> {
         let counters =
             Counters { counts: [(); N].map(|()| AtomicU64::new(0)), stopped: AtomicBool::new(false) };
         let mut rates = [(); N].map(|()| [Vec::new(), Vec::new()]);
-        std::thread::scope(|scope| {
+        std::thread::scope(|scope| -> Result<()> {
             let (counters, work) = (&counters, &work);
             let running: Vec<_> =
                 (0..threads).map(|thread| scope.spawn(move || work(thread, counters))).collect();
@@ -132,7 +133,7 @@ impl Measuring {
             std::thread::sleep(Duration::from_secs_f64(self.seconds));
             for _ in 0..self.repetitions {
                 let (clock, processor, before) = (Instant::now(), ProcessTime::now(), counters.read());
-                // a thread that failed has its say when the scope ends
+                // a thread that failed has its say when all have ended
                 while clock.elapsed().as_secs_f64() < self.seconds && !running.iter().all(|t| t.is_finished())
                 {
                     std::thread::sleep(Duration::from_secs_f64(self.seconds / 20.0));
@@ -145,13 +146,16 @@ impl Measuring {
                 }
             }
             counters.stopped.store(true, Ordering::Relaxed);
-        });
+            running
+                .into_iter()
+                .try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })?;
         let mut named = named.into_iter();
-        rates.map(|[wall, cpu]| {
+        Ok(rates.map(|[wall, cpu]| {
             let (bench, unit) = named.next().expect("a name for each counter");
             let (wall, cpu) = (Spread::of(wall), Spread::of(cpu));
             Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
-        })
+        }))
     }
 
     /// The measurement as a line.
