@@ -11,6 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::arena::agent::{AgentSpec, Contestant};
@@ -50,6 +51,10 @@ pub enum Event {
     Generation(usize, usize, usize),
     /// Self-play goes on.
     Selfplay(Progress),
+    /// A generation's games are played, and were read again for training.
+    Played(Played),
+    /// An optimizer step begins: steps done, steps in all; once more behind the last.
+    Step(usize, usize),
     /// Training goes on: steps done, steps in all, losses averaged since the last event.
     Training(usize, usize, Losses),
     /// A checkpoint was saved.
@@ -64,6 +69,23 @@ pub enum Event {
     Gated(usize, Box<Decision>),
     /// Something is wrong but the run goes on.
     Warning(String),
+}
+
+/// The self-play games of a generation, or of several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Played {
+    /// How many there are.
+    pub games: usize,
+    /// Positions that are trained on.
+    pub positions: usize,
+    /// Actions, those that are not trained on as well.
+    pub plies: usize,
+    /// Won by the first player.
+    pub first: usize,
+    /// Won by the second player.
+    pub second: usize,
+    /// Drawn.
+    pub draw: usize,
 }
 
 /// Hears of events, from any thread, and says when to stop.
@@ -89,6 +111,8 @@ pub struct Summary {
     pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
+    /// The self-play games of each generation, as far as the metrics know them.
+    pub played: Vec<Played>,
 }
 
 struct Run<'a, G: Game> {
@@ -155,6 +179,7 @@ pub fn train<G: Game>(
         steps: trainer.step,
         champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
+        played: run.metrics.played().collect(),
     })
 }
 
@@ -318,6 +343,11 @@ impl<G: Game> Run<'_, G> {
             "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "window": window.len(),
             "seconds": rounded(started.elapsed().as_secs_f64()),
         }))?;
+        self.metrics
+            .played()
+            .last()
+            .into_iter()
+            .for_each(|played| self.observer.event(Event::Played(played)));
         Ok(positions)
     }
 
@@ -359,6 +389,7 @@ impl<G: Game> Run<'_, G> {
             if self.observer.interrupted() {
                 return Err(Error::Interrupted);
             }
+            self.observer.event(Event::Step(step, steps));
             let progress = (number as f64 - 1.0 + step as f64 / steps as f64) / settings.generations as f64;
             let rate = learning_rate(settings, trainer.step, progress);
             let mut random = stream(self.config.seed, Purpose::Sampling, &[trainer.step as u64]);
@@ -382,6 +413,7 @@ impl<G: Game> Run<'_, G> {
                 }
             }
         }
+        self.observer.event(Event::Step(steps, steps));
         Ok(())
     }
 
@@ -509,6 +541,12 @@ impl Metrics {
 
     fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {
         self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
+    }
+
+    /// The self-play games of every generation, the oldest first.
+    fn played(&self) -> impl Iterator<Item = Played> {
+        let lines = self.lines.iter().filter(|line| line["kind"] == "selfplay");
+        lines.filter_map(|line| Played::deserialize(line).ok())
     }
 
     fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {
