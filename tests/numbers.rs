@@ -18,6 +18,7 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device, training_device};
 use petteia::random::{Purpose, Random, stream};
+use petteia::replay::place::Origin;
 use petteia::replay::store;
 use petteia::search;
 use petteia::search::cache::Cached;
@@ -131,10 +132,10 @@ fn self_play_ends_with_the_error_and_writes_no_shard() {
             let mut evaluator = net.evaluator(&game);
             is_said(play(&game, &generation, 0..6, &mut evaluator, &Monitor::default(), &|_| true));
         }
-        let run = tempfile::tempdir().unwrap();
-        is_said(play_generation(&game, &generation, run.path(), || net.evaluator(&game), |_| true));
+        let (run, origin) = (tempfile::tempdir().unwrap(), Origin::of(&config));
+        is_said(play_generation(&game, &generation, run.path(), &origin, || net.evaluator(&game), |_| true));
         let cached = || Cached::new(game.clone(), net.evaluator(&game), 1);
-        is_said(play_generation(&game, &generation, run.path(), cached, |_| true));
+        is_said(play_generation(&game, &generation, run.path(), &origin, cached, |_| true));
         assert!(store::list(run.path()).unwrap().is_empty(), "a shard was written");
     }
 }

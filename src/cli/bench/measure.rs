@@ -2,6 +2,7 @@
 //! done in a second, by the clock on the wall and by the time that it had a processor. Work is a closure that is
 //! called ([`Measuring::measure`]), or threads that count what they do and are looked at ([`Measuring::watch`]).
 
+use std::io::{IsTerminal, Write};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,6 +12,9 @@ use cpu_time::{ProcessTime, ThreadTime};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
+
+/// Seconds of a measurement that need no word.
+const SHORT: f64 = 3.0;
 
 /// How long and how often to measure, and how to say it.
 #[derive(Args, Clone)]
@@ -89,6 +93,15 @@ impl Measuring {
         Ok(())
     }
 
+    /// Tells who waits at a terminal what is measured now and how long that takes, unless it is short.
+    pub fn announce(&self, what: &str, repetitions: usize) {
+        let seconds = self.seconds * repetitions as f64;
+        if seconds >= SHORT && std::io::stderr().is_terminal() {
+            let note = format!("{what}: measuring for {seconds:.0} s ({repetitions} x {} s)", self.seconds);
+            let _ = writeln!(std::io::stderr(), "{note}");
+        }
+    }
+
     /// Repeats `work`, which returns how many units it did.
     pub fn measure(
         &self,
@@ -97,6 +110,7 @@ impl Measuring {
         unit: &'static str,
         mut work: impl FnMut() -> u64,
     ) -> Measurement {
+        self.announce(bench, self.repetitions);
         work();
         let (mut wall, mut cpu) = (Vec::new(), Vec::new());
         for _ in 0..self.repetitions {
@@ -122,6 +136,8 @@ impl Measuring {
         named: [(&'static str, &'static str); N],
         work: impl Fn(usize, &Counters<N>) -> Result<()> + Sync,
     ) -> Result<[Measurement; N]> {
+        // the first repetition is not counted
+        self.announce(named[0].0, 1 + self.repetitions);
         let counters =
             Counters { counts: [(); N].map(|()| AtomicU64::new(0)), stopped: AtomicBool::new(false) };
         let mut rates = [(); N].map(|()| [Vec::new(), Vec::new()]);

@@ -34,7 +34,9 @@ const COUNTED: [(&str, &str); 4] = [
 Each thread has its games in flight and an evaluator of its own. Evaluations count \
 what the network computed, hits what the cache answered. The shares of the time \
 (rules, tree, encode, forward, softmax) come from a run of their own on one thread, \
-in which the clock is read around every part; what reading it costs is taken off.")]
+in which the clock is read around every part; what reading it costs is taken off. \
+That run takes as long as a repetition, and so does a first one that is not counted: \
+seven times --seconds with the usual five.")]
 pub struct Selfplay {
     #[command(flatten)]
     engine: Engine,
@@ -166,6 +168,7 @@ fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result
     let game = Clocked::new(bench.game.clone());
     let mut evaluator = Timed { inner: net.evaluator(&game), spent: [Duration::ZERO; 3] };
     let seconds = bench.engine.measuring.seconds();
+    bench.engine.measuring.announce("selfplay/shares", 1);
     let (start, before) = (Instant::now(), Clocked::<G>::read());
     play(bench, &game, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds)?;
     let (total, clock) = (start.elapsed(), Clocked::<G>::read().since(before));
