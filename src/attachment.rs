@@ -2,11 +2,11 @@
 //!
 //! `program | payload | length (8 bytes, little endian) | magic (16 bytes) | SHA-256 of the payload (32 bytes)`. The
 //! program itself holds a seal: in a file with a payload it repeats length and SHA-256, so that a program whose
-//! payload was cut off knows that it had one. Invariant: what [`extract`] returns is what [`attach`] was given.
+//! payload was cut off knows that it had one. Invariant: what [`find`] finds is what [`attach`] was given.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -17,6 +17,8 @@ const SUM: usize = 32;
 /// Length, magic and SHA-256.
 const TRAILER: usize = 8 + MAGIC.len() + SUM;
 const LABEL: usize = 24;
+/// Bytes of a file that are looked at together.
+const PART: u64 = 1 << 18;
 /// How programs begin on Linux, macOS and Windows.
 const PROGRAMS: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"MZ\x90\0"];
 
@@ -57,8 +59,39 @@ pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
     Ok(file)
 }
 
+/// A payload in a program's file, whose bytes were held against the seal.
+pub struct Attached {
+    path: PathBuf,
+    start: u64,
+    /// Bytes of the payload.
+    pub length: u64,
+}
+
+impl Attached {
+    /// The program's file, to be read from the payload's first byte; behind its last one the trailer follows.
+    pub fn open(&self) -> Result<File> {
+        let mut file = File::open(&self.path).map_err(Error::io(&self.path))?;
+        file.seek(SeekFrom::Start(self.start)).map_err(Error::io(&self.path))?;
+        Ok(file)
+    }
+
+    /// The payload, which has at most `most` bytes.
+    pub fn read(&self, most: u64) -> Result<Vec<u8>> {
+        if self.length > most {
+            return Err(Error::Data(format!(
+                "{}: the model in it has {} bytes, more than the {most} that it can have",
+                self.path.display(),
+                self.length
+            )));
+        }
+        let mut payload = Vec::with_capacity(self.length as usize);
+        self.open()?.take(self.length).read_to_end(&mut payload).map_err(Error::io(&self.path))?;
+        Ok(payload)
+    }
+}
+
 /// The payload of a program's file; `None` when it has none or is no program, an error when it has one that is damaged.
-pub fn extract(path: &Path) -> Result<Option<Vec<u8>>> {
+pub fn find(path: &Path) -> Result<Option<Attached>> {
     let mut file = File::open(path).map_err(Error::io(path))?;
     let mut first = [0; 4];
     if file.read_exact(&mut first).is_err() || !PROGRAMS.contains(&first) {
@@ -69,16 +102,32 @@ pub fn extract(path: &Path) -> Result<Option<Vec<u8>>> {
     let (length, rest) = trailer.split_at(8);
     let (magic, sum) = rest.split_at(MAGIC.len());
     if at_end.is_ok() && magic == MAGIC {
-        return read_sealed(path, number(length), sum).map(Some);
+        return check_sealed(path, number(length), sum).map(Some);
     }
     // without a trailer only the seal knows whether there was one
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
-    let sealed = seals(&bytes).into_iter().find(|place| number(&bytes[*place..place + 8]) > 0);
-    match sealed {
-        Some(place) => {
-            read_sealed(path, number(&bytes[place..place + 8]), &bytes[place + 8..place + 8 + SUM]).map(Some)
-        }
+    file.seek(SeekFrom::Start(0)).map_err(Error::io(path))?;
+    match find_seal(&mut file).map_err(Error::io(path))? {
+        Some((length, sum)) => check_sealed(path, length, &sum).map(Some),
         None => Ok(None),
+    }
+}
+
+/// The first seal of a payload in a program's file, read a part at a time.
+fn find_seal(file: &mut File) -> std::io::Result<Option<(u64, [u8; SUM])>> {
+    let mut bytes = Vec::new();
+    loop {
+        let read = file.by_ref().take(PART).read_to_end(&mut bytes)?;
+        for place in seals(&bytes) {
+            let (length, rest) = bytes[place..].split_at(8);
+            if number(length) > 0 {
+                return Ok(Some((number(length), *rest.first_chunk().expect("seals are whole"))));
+            }
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+        // the next one may have begun in this part
+        bytes.drain(..bytes.len().saturating_sub(LABEL + 8 + SUM - 1));
     }
 }
 
@@ -87,17 +136,17 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// The payload of the program that runs; `None` when it has none, an error when it has one that is damaged.
-pub fn own() -> Result<Option<Vec<u8>>> {
+pub fn own() -> Result<Option<Attached>> {
     let length = number(&seal().length);
     if length == 0 {
         return Ok(None);
     }
     let path = std::env::current_exe().map_err(Error::io("the program's own file"))?;
-    read_sealed(&path, length, &seal().sum).map(Some)
+    check_sealed(&path, length, &seal().sum).map(Some)
 }
 
-/// Reads the payload at the end of a file and holds it against the seal.
-fn read_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Vec<u8>> {
+/// Holds the payload at the end of a file against the seal.
+fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     let damaged = || {
         Error::Data(format!(
             "{}: the checksum of the model in it differs: the file was changed or cut; copy or export it again",
@@ -109,12 +158,19 @@ fn read_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Vec<u8>> {
     let start =
         whole.checked_sub(TRAILER as u64).and_then(|end| end.checked_sub(length)).ok_or_else(damaged)?;
     file.seek(SeekFrom::Start(start)).map_err(Error::io(path))?;
-    let mut payload = Vec::new();
-    file.read_to_end(&mut payload).map_err(Error::io(path))?;
-    let trailer = payload.split_off(length as usize);
+    let (mut digest, mut left) = (Sha256::new(), length);
+    let mut part = vec![0; PART as usize];
+    while left > 0 {
+        let step = left.min(PART) as usize;
+        file.read_exact(&mut part[..step]).map_err(Error::io(path))?;
+        digest.update(&part[..step]);
+        left -= step as u64;
+    }
+    let mut trailer = Vec::new();
+    file.take(TRAILER as u64 + 1).read_to_end(&mut trailer).map_err(Error::io(path))?;
     let expected: Vec<u8> = [&length.to_le_bytes(), &MAGIC[..], sum].concat();
-    match trailer == expected && Sha256::digest(&payload).as_slice() == sum {
-        true => Ok(payload),
+    match trailer == expected && digest.finalize().as_slice() == sum {
+        true => Ok(Attached { path: path.to_path_buf(), start, length }),
         false => Err(damaged()),
     }
 }
@@ -144,11 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_attached_is_extracted() {
+    fn what_was_attached_is_found() {
+        let extract = |path: &Path| find(path).map(|found| found.map(|found| found.read(9).unwrap()));
         let file = attach(&program(), b"the model").unwrap();
         assert_eq!(extract(written(&file).path()).unwrap().unwrap(), b"the model");
         assert!(extract(written(&program()).path()).unwrap().is_none());
         assert!(extract(written(b"").path()).unwrap().is_none());
+        assert!(find(written(&file).path()).unwrap().unwrap().read(8).is_err());
+        // the seal may lie across two of the parts that are looked at together
+        for before in PART as usize - 100..PART as usize {
+            let program = [b"\x7fELF", &vec![0; before][..], &program()].concat();
+            let file = attach(&program, b"the model").unwrap();
+            assert!(find(written(&file[..program.len()]).path()).is_err(), "{before}");
+        }
         assert!(own().unwrap().is_none());
     }
 
@@ -159,11 +223,11 @@ mod tests {
         for at in program.len()..file.len() {
             let mut changed = file.clone();
             changed[at] ^= 1;
-            assert!(extract(written(&changed).path()).is_err(), "byte {at}");
-            assert!(extract(written(&file[..at]).path()).is_err(), "cut at {at}");
+            assert!(find(written(&changed).path()).is_err(), "byte {at}");
+            assert!(find(written(&file[..at]).path()).is_err(), "cut at {at}");
         }
         let longer = [&file[..], b"x"].concat();
-        assert!(extract(written(&longer).path()).is_err());
+        assert!(find(written(&longer).path()).is_err());
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub struct Decision {
     pub champion: Option<usize>,
     /// The match against it.
     pub result: Option<MatchResult>,
+    /// SHA-256 of the tensors that were judged; decisions of version 0.1 do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
 }
 
 /// Lets the newest `checkpoint` of the run in `folder` play the champion, unless it did so before. `tick` is
@@ -43,15 +46,15 @@ pub fn decide<G: Game>(
     checkpoint: &Checkpoint,
     tick: impl Fn(&Progress) -> bool + Sync,
 ) -> Result<Decision> {
-    let path = checkpoint.path.join(GATE);
-    if path.exists() {
-        return storage::read_json(&path);
+    if let Some(decision) = checkpoint.gate()? {
+        return Ok(decision);
     }
     let number = checkpoint.manifest.generation;
     // nobody was promoted before: the newest stands for the run
     let champion = checkpoint::champion(folder)?.filter(|champion| champion.manifest.generation != number);
+    let weights = Some(checkpoint.tensors_sha256().to_string());
     let decision = match champion {
-        None => Decision { promoted: true, champion: None, result: None },
+        None => Decision { promoted: true, champion: None, result: None, weights },
         Some(champion) => {
             let load = |checkpoint: &Checkpoint| -> Result<Contestant<G>> {
                 let network = checkpoint.network(&model::device())?;
@@ -61,11 +64,10 @@ pub fn decide<G: Game>(
             let plan = plan(config, number)?;
             let result = play_match(game, &plan, [&load(checkpoint)?, &load(&champion)?], None, tick)?;
             let promoted = result.sprt.is_some_and(|test| test.verdict == Verdict::H1);
-            Decision { promoted, champion: Some(champion.manifest.generation), result: Some(result) }
+            Decision { promoted, champion: Some(champion.manifest.generation), result: Some(result), weights }
         }
     };
-    let text = serde_json::to_string_pretty(&decision).expect("decisions are valid JSON");
-    storage::write_whole(&path, text.as_bytes())?;
+    storage::write_whole(&checkpoint.path.join(GATE), storage::sealed(&decision).as_bytes())?;
     Ok(decision)
 }
 

@@ -27,6 +27,7 @@ pub mod checkpoint;
 
 pub mod arena;
 pub mod gate;
+pub mod audit;
 pub mod pipeline;
 pub mod export;
 pub mod protocol;

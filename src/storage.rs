@@ -1,15 +1,24 @@
-//! Files that appear whole or not at all, and their checksums.
+//! Files that appear whole or not at all, their checksums, and locks.
+//!
+//! What is read is bounded: a file larger than its kind can be is refused before it is read.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{BufWriter, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
+/// The largest text (settings, a manifest, a decision) that is read: a manifest that lists 100,000 shards fits.
+pub const LARGEST_TEXT: u64 = 32 << 20;
+/// What stands before and behind the checksum at the end of a sealed file.
+const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");
+/// Hexadecimal digits of a SHA-256.
+const DIGITS: usize = 64;
 
 /// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder. On an error nothing stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -47,11 +56,62 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
     if temporary.exists() {
         fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
     }
-    fs::create_dir_all(&temporary).map_err(Error::io(&temporary))?;
+    create_folder(&temporary)?;
     fill(&temporary)?;
     sync_folder(&temporary)?;
     fs::rename(&temporary, path).map_err(Error::io(path))?;
     sync_folder(parent(path))
+}
+
+/// Makes a folder and those above it that are missing; each is on disk, with its entry in the folder above it, when
+/// this returns.
+pub fn create_folder(path: &Path) -> Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    create_folder(parent(path))?;
+    match fs::create_dir(path) {
+        Ok(()) => sync_folder(parent(path)),
+        // somebody else was faster
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
+/// Opens or makes an empty file to be locked. A link is refused, and nothing in an existing file is changed.
+pub fn open_lock(path: &Path) -> Result<File> {
+    let made = match fs::symlink_metadata(path) {
+        Ok(about) if about.is_file() => File::options().write(true).open(path),
+        Ok(_) => {
+            let what = "is not a regular file, so it cannot be the lock: remove it";
+            return Err(Error::Config(format!("{} {what}", path.display())));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            match File::options().write(true).create_new(true).open(path) {
+                // somebody else was faster
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => return open_lock(path),
+                made => made,
+            }
+        }
+        Err(error) => Err(error),
+    };
+    made.map_err(Error::io(path))
+}
+
+/// Whether `file` is what `path` leads to, and not a later file of the same name.
+pub fn is_still_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let place = |about: fs::Metadata| (about.dev(), about.ino());
+        let (held, found) = (file.metadata().map(place), fs::symlink_metadata(path).map(place));
+        matches!((held, found), (Ok(held), Ok(found)) if held == found)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
 }
 
 /// Takes the lock of `file`, which lasts as long as it is open; `command` is who else may have `place` in use.
@@ -70,10 +130,12 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        if !is_temporary(&name.to_string_lossy()) {
+        if !is_temporary(&name) {
             continue;
         }
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        // a link goes as itself
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::io(&path))?;
     }
     Ok(())
@@ -84,20 +146,71 @@ pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The SHA-256 of a file, of which only a small part is in memory at a time.
+pub fn sha256_of(path: &Path) -> Result<String> {
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(Error::io(path))?);
+    let mut digest = Sha256::new();
+    let mut part = [0; 1 << 14];
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            Ok(length) => digest.update(&part[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io(path)(error)),
+        }
+    }
+}
+
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(Error::io(path))
 }
 
-/// Reads a whole file of JSON.
-pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    serde_json::from_slice(&read(path)?)
-        .map_err(|e| Error::Data(format!("{}: {e}; remove the file if it cannot be mended", path.display())))
+/// Reads a whole file that has at most `most` bytes; `what` it is stands in the error.
+pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(Error::io(path))?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(Error::io(path))?;
+    match bytes.len() as u64 <= most {
+        true => Ok(bytes),
+        false => Err(Error::Data(format!(
+            "{}: it has more than the {most} bytes that {what} can have, so it is not one",
+            path.display()
+        ))),
+    }
+}
+
+/// Reads a text of ours; bytes that are not UTF-8 are replaced.
+pub fn read_text(path: &Path, what: &str) -> Result<String> {
+    Ok(String::from_utf8_lossy(&read_at_most(path, LARGEST_TEXT, what)?).into_owned())
+}
+
+/// `value` as a JSON object that ends with the SHA-256 of its own text, in which the digits count as zeros.
+pub fn sealed<T: Serialize>(value: &T) -> String {
+    let text = serde_json::to_string_pretty(value).expect("what is sealed is valid JSON");
+    let object = text.strip_suffix("\n}").expect("what is sealed is an object with entries");
+    let with = |digits: &str| format!("{object}{}{digits}{}", SEAL.0, SEAL.1);
+    with(&sha256(with(&"0".repeat(DIGITS)).as_bytes()))
+}
+
+/// Whether the seal at the end of `text` is right; `None` when there is none.
+pub fn check_seal(text: &[u8]) -> Option<bool> {
+    let (rest, digits) = text.strip_suffix(SEAL.1.as_bytes())?.split_last_chunk::<DIGITS>()?;
+    rest.strip_suffix(SEAL.0.as_bytes())?;
+    let zeroed = [rest, "0".repeat(DIGITS).as_bytes(), SEAL.1.as_bytes()].concat();
+    Some(sha256(&zeroed).as_bytes() == digits)
+}
+
+/// `path` with `suffix` behind its name; it need not be UTF-8.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(suffix);
+    name.into()
 }
 
 /// Whether a file of this name is one that an interrupted write left.
-pub fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY)
+pub fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
 }
 
 #[cfg(unix)]
@@ -114,9 +227,12 @@ fn permit_to_run(_file: &File) -> std::io::Result<()> {
 }
 
 fn temporary_beside(path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = name.ok_or_else(|| Error::Config(format!("`{}` is no name of a file", path.display())))?;
-    Ok(path.with_file_name(format!("{TEMPORARY}{name}")))
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::Config(format!("`{}` does not name a file", path.display())))?;
+    let mut temporary = OsString::from(TEMPORARY);
+    temporary.push(name);
+    Ok(path.with_file_name(temporary))
 }
 
 fn parent(path: &Path) -> &Path {
@@ -158,6 +274,55 @@ mod tests {
 
     #[test]
     fn checksums_are_sha256() {
-        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(b"abc"), of_abc);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), b"abc").unwrap();
+        assert_eq!(sha256_of(file.path()).unwrap(), of_abc);
+    }
+
+    #[test]
+    fn a_seal_notices_every_changed_byte() {
+        let text = sealed(&serde_json::json!({"a": 1, "b": [1, 2], "sha256": "not this one"}));
+        assert_eq!(check_seal(text.as_bytes()), Some(true), "{text}");
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[at] ^= 1;
+            assert_ne!(check_seal(&changed), Some(true), "byte {at}");
+            assert_ne!(check_seal(&text.as_bytes()[..at]), Some(true), "cut at {at}");
+        }
+        assert_eq!(check_seal(b"{\n  \"a\": 1\n}"), None);
+    }
+
+    #[test]
+    fn more_than_is_permitted_is_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), b"12345").unwrap();
+        assert_eq!(read_at_most(file.path(), 5, "a test").unwrap(), b"12345");
+        let error = read_at_most(file.path(), 4, "a test").unwrap_err().to_string();
+        assert!(error.contains("more than the 4 bytes that a test can have"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_is_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, lock) = (folder.path().join("target"), folder.path().join("lock"));
+        for content in [None, Some("precious")] {
+            if let Some(content) = content {
+                fs::write(&target, content).unwrap();
+            }
+            std::os::unix::fs::symlink(&target, &lock).unwrap();
+            assert!(open_lock(&lock).unwrap_err().to_string().contains("not a regular file"));
+            assert_eq!(fs::read_to_string(&target).ok().as_deref(), content);
+            fs::remove_file(&lock).unwrap();
+        }
+        let file = open_lock(&lock).unwrap();
+        assert!(is_still_at(&file, &lock));
+        fs::remove_file(&lock).unwrap();
+        assert!(!is_still_at(&file, &lock));
+        let _other = open_lock(&lock).unwrap();
+        assert!(!is_still_at(&file, &lock));
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use petteia::attachment;
-use petteia::checkpoint;
+use petteia::checkpoint::{self, TrainingData};
 use petteia::config::{Config, game_settings};
 use petteia::game::{Game, GameOptions, Player, identity};
 use petteia::games::{Job, ids, with_game};
@@ -36,7 +36,8 @@ impl Job for Make<'_> {
         let trainer = Trainer::new(&config.train, network);
         let run = self.folder.join(format!("run-{}", self.id));
         fs::create_dir(&run).unwrap();
-        checkpoint::save(&run, &config, &identity(&game, &options), 1, &trainer).unwrap();
+        checkpoint::save(&run, &config, &identity(&game, &options), 1, &trainer, TrainingData::default())
+            .unwrap();
         let bot = self.folder.join(format!("{} bot", self.id));
         let exported = Command::new(env!("CARGO_BIN_EXE_petteia"))
             .args(["export".as_ref(), run.as_os_str()])
@@ -362,7 +363,7 @@ fn a_damaged_bot_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let file = make("tic-tac-toe", folder.path());
     let whole = fs::read(&file).unwrap();
-    let model = attachment::extract(&file).unwrap().unwrap();
+    let model = attachment::find(&file).unwrap().unwrap().read(u64::MAX).unwrap();
     let begin = whole.len() - model.len() - 56;
     assert_eq!(whole[begin..begin + model.len()], model);
     let damaged = |at: usize| {

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use petteia::checkpoint::{self, Checkpoint};
+use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, Precision};
 use petteia::encode::Planes;
 use petteia::export::{Format, export, onnx, safetensors};
@@ -73,7 +73,9 @@ impl Job for MakeCase {
         let config = Config::parse("test", &text, &[]).unwrap();
         let trainer = training::trained(&config.net, shape, 3);
         let folder = tempfile::tempdir().unwrap();
-        let checkpoint = checkpoint::save(folder.path(), &config, &identity, 2, &trainer).unwrap();
+        let checkpoint =
+            checkpoint::save(folder.path(), &config, &identity, 2, &trainer, TrainingData::default())
+                .unwrap();
         let states = training::positions(&game, POSITIONS);
         let phases = states.len() / POSITIONS;
         let states: Vec<_> = states.into_iter().step_by(phases).collect();

@@ -123,7 +123,7 @@ fn verify_names_what_is_damaged() {
     let wrong = shard(&run, 2, 1);
     let mut records = store::read_unplayed(&wrong).unwrap();
     records[4].outcome = if records[4].outcome == "first" { "second".into() } else { "first".into() };
-    store::write_shard(&wrong, &records).unwrap();
+    store::write_shard(&wrong, &records, None).unwrap();
     fs::remove_file(format!("{}.sha256", shard(&run, 3, 0).display())).unwrap();
     store::set_aside(&shard(&run, 3, 1)).unwrap();
     let verified = petteia(&["records", text(&run), "verify"], "");
@@ -131,14 +131,14 @@ fn verify_names_what_is_damaged() {
     let said = out(&verified);
     for part in [
         "generation-0001/shard-0000.jsonl.zst: the SHA-256 differs",
-        "generation-0002/shard-0001.jsonl.zst: line 5: the record says that the outcome is",
-        "generation-0003/shard-0000.jsonl.zst: it has no checksum",
-        "generation-0003/shard-0001.jsonl.zst.bad: set aside",
+        "generation-0002/shard-0001.jsonl.zst: it is not the shard that was trained on: line 5: the record says",
+        "generation-0003/shard-0000.jsonl.zst: the checksum beside it is missing or wrong",
+        "generation-0003/shard-0001.jsonl.zst: it was set aside",
         "2 of 5 shards whole, with 32 games",
     ] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
-    assert!(err(&verified).contains("3 of 5 shards cannot be used"), "{}", err(&verified));
+    assert!(err(&verified).contains("4 problems, see above"), "{}", err(&verified));
     let listed = petteia(&["records", text(&run)], "");
     assert_eq!(listed.status.code(), Some(1));
     assert!(
@@ -165,7 +165,8 @@ fn verify_names_what_is_damaged() {
 fn convert_keeps_everything() {
     let convert = |format: &str| out(&succeeds(&["records", &RUN.1, "convert", "--format", format], ""));
     let shards = store::find(Path::new(&RUN.1)).unwrap().paths;
-    let stored: String = shards.iter().map(|path| store::unpack(path).unwrap()).collect();
+    let lines = shards.iter().flat_map(|path| store::Lines::open(path).unwrap());
+    let stored: String = lines.map(|line| line.unwrap() + "\n").collect();
     assert!(convert("jsonl") == stored);
     let records: Vec<_> = shards.iter().flat_map(|path| store::read_unplayed(path).unwrap()).collect();
     let csv = convert("csv");
@@ -270,10 +271,14 @@ fn inspect_finds_damage() {
         problems.iter().map(|problem| problem.as_str().unwrap().to_string()).collect::<Vec<_>>()
     };
     let found = problems(&run, 1);
-    assert_eq!(found.len(), 3, "{found:?}");
-    for (problem, part) in
-        found.iter().zip(["weights.safetensors: the SHA-256", "shard-0001.jsonl.zst: the SHA-256", "line 2"])
-    {
+    let expected = [
+        "weights.safetensors: the SHA-256",
+        "generation-0001/shard-0001.jsonl.zst: the SHA-256",
+        "generation-0003/shard-0001.jsonl.zst: it was set aside",
+        "line 2",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (problem, part) in found.iter().zip(expected) {
         assert!(problem.contains(part), "no `{part}` in {problem}");
     }
     assert!(problems(&weights, 1)[0].contains("SHA-256"));
@@ -297,7 +302,7 @@ fn inspect_says_what_it_can_of_other_files() {
     fails(
         &["inspect", &file("c.safetensors", b"hello")],
         1,
-        &["no safetensors file or bot that `petteia export` wrote"],
+        &["not a safetensors file or bot that `petteia export` wrote: it is too short"],
     );
     fails(&["inspect", &file("optimizer.bin", b"hello")], 1, &["no manifest.json beside it"]);
     fails(&["inspect", &file("d.toml", b"x = 1")], 1, &["no config of ours", "unknown field `x`"]);

@@ -56,6 +56,7 @@ fn modules_import_only_from_lower_layers() {
         "checkpoint",
         "arena",
         "gate",
+        "audit",
         "pipeline",
         "export",
         "protocol",

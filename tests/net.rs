@@ -4,7 +4,7 @@ mod support {
     pub mod training;
 }
 
-use petteia::checkpoint::{self, Checkpoint};
+use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
 use petteia::game::{Game, GameIdentity, GameOptions, Shape};
 use petteia::games::{Job, ids, with_game};
@@ -40,7 +40,7 @@ fn save(run: &std::path::Path, trainer: &Trainer) -> (Checkpoint, Config) {
     let config = Config::parse("test", text, &[]).unwrap();
     let identity =
         GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
-    (checkpoint::save(run, &config, &identity, 1, trainer).unwrap(), config)
+    (checkpoint::save(run, &config, &identity, 1, trainer, TrainingData::default()).unwrap(), config)
 }
 
 /// Trap: `clone` shares the running statistics of batch norm.

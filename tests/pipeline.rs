@@ -33,6 +33,7 @@ fn game() -> (TicTacToe, GameIdentity) {
 /// Remembers warnings, and stops the run after a number of events.
 #[derive(Default)]
 struct Watcher {
+    accepts_missing: bool,
     events: AtomicUsize,
     stop_after: Option<usize>,
     warnings: Mutex<Vec<String>>,
@@ -49,6 +50,10 @@ impl Observer for Watcher {
             }
             _ => {}
         }
+    }
+
+    fn accepts_missing(&self) -> bool {
+        self.accepts_missing
     }
 
     fn interrupted(&self) -> bool {
@@ -154,7 +159,7 @@ fn batches_of_one_and_of_many_play_the_same_games() {
         played.push(
             shards
                 .iter()
-                .flat_map(|(_, shard)| store::read_shard(shard, &game, &identity).unwrap())
+                .flat_map(|(_, shard)| store::read_shard(shard, &game, &identity, None).unwrap().records)
                 .collect::<Vec<_>>(),
         );
     }
@@ -227,8 +232,9 @@ fn only_a_champion_plays_behind_a_gate() {
     let (game, identity) = game();
     let mut champion = 1;
     for (number, gate) in (2..).zip(&gates[1..]) {
-        let shard =
-            store::read_shard(&store::shard_path(folder.path(), number, 0), &game, &identity).unwrap();
+        let shard = store::read_shard(&store::shard_path(folder.path(), number, 0), &game, &identity, None)
+            .unwrap()
+            .records;
         assert_eq!(shard[0].evaluator, format!("generation {champion}"));
         assert_eq!(gate["champion"], champion);
         assert_eq!(gate["promoted"] == true, gate["result"]["sprt"]["verdict"] == "h1");
@@ -307,19 +313,29 @@ fn damaged_shards_are_named_and_set_aside() {
     fs::write(&flipped, bytes).unwrap();
     let lying = store::shard_path(folder.path(), 3, 1);
     let (game, identity) = game();
-    let mut records = store::read_shard(&lying, &game, &identity).unwrap();
+    let mut records = store::read_shard(&lying, &game, &identity, None).unwrap().records;
     records[2].outcome = if records[2].outcome == "draw" { "first".into() } else { "draw".into() };
-    store::write_shard(&lying, &records).unwrap();
-    let watcher = Watcher::default();
+    store::write_shard(&lying, &records, None).unwrap();
+    let wrong = [
+        "shard-0000.jsonl.zst: the SHA-256 differs",
+        "shard-0001.jsonl.zst: it is not the shard that was trained on: line 3: the record says that the outcome is",
+    ];
+    let refused = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
+    assert!(wrong.iter().all(|part| refused.contains(part)), "{refused}");
+    // damage is out of the way at once, what is whole stays until the user decides
+    let bad = |path: &Path| path.with_extension("zst.bad");
+    assert!(bad(&flipped).exists() && !flipped.exists() && lying.exists());
+    // and is said again
+    let refused = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
+    assert!(refused.contains("shard-0000.jsonl.zst: it was set aside as damaged (16 games"), "{refused}");
+    let watcher = Watcher { accepts_missing: true, ..Watcher::default() };
     run(&smoke(&[]), folder.path(), &watcher).unwrap();
     let warnings = watcher.warnings.lock().unwrap().join("\n");
-    assert!(warnings.contains("shard-0000.jsonl.zst: the SHA-256 differs"), "{warnings}");
     assert!(
-        warnings.contains("shard-0001.jsonl.zst: line 3: the record says that the outcome is"),
+        warnings.contains(wrong[1]) && warnings.contains("shard-0000.jsonl.zst.bad was set aside"),
         "{warnings}"
     );
-    assert!(!flipped.exists() && !lying.exists(), "they are renamed");
-    assert!(flipped.with_file_name("shard-0000.jsonl.zst.bad").exists());
+    assert!(bad(&lying).exists() && !lying.exists());
 }
 
 #[test]
@@ -371,11 +387,11 @@ fn a_shard_of_another_format_is_no_damage() {
     run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
     let path = store::shard_path(folder.path(), 3, 0);
     let (game, identity) = game();
-    let mut records = store::read_shard(&path, &game, &identity).unwrap();
+    let mut records = store::read_shard(&path, &game, &identity, None).unwrap().records;
     records[0].format = 99;
-    store::write_shard(&path, &records).unwrap();
+    store::write_shard(&path, &records, None).unwrap();
     let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err();
-    assert!(matches!(error, Error::Mismatch(_)) && error.to_string().contains("format 99"), "{error}");
+    assert!(error.to_string().contains("record format 99, this program reads up to 2"), "{error}");
     assert!(path.exists(), "it is left where it is");
 }
 
@@ -384,7 +400,7 @@ fn a_folder_that_is_no_run_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("thesis.txt"), "mine").unwrap();
     let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
-    assert!(error.contains("is no run folder"), "{error}");
+    assert!(error.contains("is not a run folder"), "{error}");
     assert_eq!(files(folder.path(), "").len(), 1);
 }
 

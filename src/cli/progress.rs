@@ -28,6 +28,8 @@ const TRAINING: &str = "training";
 /// Shows the events of a run.
 pub struct Screen {
     bar: Option<ProgressBar>,
+    /// The user wants to resume without what is missing.
+    accept_missing: bool,
     state: Mutex<State>,
 }
 
@@ -45,8 +47,8 @@ struct State {
 }
 
 impl Screen {
-    /// A screen for a run that begins now.
-    pub fn new() -> Screen {
+    /// A screen for a run that begins now; with `accept_missing` it resumes without what is missing.
+    pub fn new(accept_missing: bool) -> Screen {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style =
                 ProgressStyle::with_template("{prefix} {wide_bar} {msg}").expect("the template is constant");
@@ -66,7 +68,7 @@ impl Screen {
             games: 0,
             losses: String::new(),
         };
-        Screen { bar, state: Mutex::new(state) }
+        Screen { bar, accept_missing, state: Mutex::new(state) }
     }
 
     /// Clears the bar.
@@ -205,6 +207,10 @@ impl Observer for Screen {
 
     fn interrupted(&self) -> bool {
         super::interrupted()
+    }
+
+    fn accepts_missing(&self) -> bool {
+        self.accept_missing
     }
 }
 

@@ -35,6 +35,10 @@ pub struct Train {
     /// A setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Resume although records or checkpoints of the run are missing or wrong, without them: what it trains then is
+    /// no longer what the undisturbed run would have been
+    #[arg(long)]
+    accept_missing: bool,
     /// Worker threads, which change no result [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -43,6 +47,7 @@ pub struct Train {
 struct TrainGame<'a> {
     config: &'a Config,
     folder: &'a Path,
+    accept_missing: bool,
 }
 
 impl Train {
@@ -54,7 +59,7 @@ impl Train {
         refuse_other_devices()?;
         use_threads(self.threads)?;
         catch_interrupts();
-        let job = TrainGame { config: &config, folder: &folder };
+        let job = TrainGame { config: &config, folder: &folder, accept_missing: self.accept_missing };
         match with_game(&config.game.id, &config.game.options, job) {
             Ok(result) => result,
             Err(error) => Err(self.locate(&config, &source, error)),
@@ -92,7 +97,7 @@ impl Job for TrainGame<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let screen = Screen::new();
+        let screen = Screen::new(self.accept_missing);
         let started = Instant::now();
         crate::train::memory::keep_freed();
         let result = pipeline::train(&game, &identity(&game, &options), self.config, self.folder, &screen);

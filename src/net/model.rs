@@ -6,32 +6,45 @@
 //! random, so none of the three is used. [`Network::snapshot`] is the only way to a copy that later
 //! training does not change, and the only form that is saved.
 
+use std::sync::Once;
+
+use burn::BurnConfig;
 use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
+use burn_std::config::RuntimeConfig;
 use burn_store::{ModuleSnapshot, SafetensorsStore};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::autodiff;
+use super::tensors::{self, EXTRA_PLANES};
 use super::weights::{self, Weights};
 use crate::config::NetConfig;
 use crate::error::{Error, Result};
 use crate::game::Shape;
 use crate::random::{Purpose, Random, stream};
 
-/// Planes that feed the logits of actions without a square.
-const EXTRA_PLANES: usize = 8;
-
 /// The CPU device of evaluation. Never `Device::default()`: that picks a GPU backend when one is compiled in.
 pub fn device() -> Device {
+    configure_burn();
     Device::flex()
 }
 
 /// The same device with gradients.
 pub fn training_device() -> Device {
-    Device::flex().autodiff()
+    device().autodiff()
+}
+
+/// burn reads its configuration when it is first used: from a `burn.toml` in the working folder or any above it, which
+/// may name files to be written. What somebody left there is not meant for us. A program that set burn's
+/// configuration before keeps it.
+fn configure_burn() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        BurnConfig::try_set(BurnConfig::default());
+    });
 }
 
 /// A convolution without bias, followed by batch norm.
@@ -217,7 +230,8 @@ impl Network {
         store.get_bytes().map_err(|e| failed(&e))
     }
 
-    /// Fills a network of this config and shape from a safetensors file named `place`.
+    /// Fills a network of this config and shape from a safetensors file named `place`, which must hold exactly its
+    /// tensors, in finite numbers.
     pub fn from_safetensors(
         bytes: Vec<u8>,
         place: &str,
@@ -225,6 +239,7 @@ impl Network {
         shape: Shape,
         device: &Device,
     ) -> Result<Network> {
+        tensors::check(&bytes, place, config, shape)?;
         let mut network = Network::new(config, shape, 0, device);
         let mut store = SafetensorsStore::from_bytes(Some(bytes));
         network

@@ -1,6 +1,8 @@
-//! From games to training rows: [`record`] is one game, [`store`] keeps records in checksummed shards,
+//! From games to training rows: [`record`] is one game, [`place`] says where it belongs, [`store`] keeps records in
+//! checksummed shards,
 //! [`sample`] makes positions of them, [`window`] is what training draws from.
 
+pub mod place;
 pub mod record;
 pub mod sample;
 pub mod store;

@@ -18,6 +18,11 @@ pub const FORMAT: u32 = 2;
 /// What records without `policy` and `weights` are written as.
 pub const PLAIN_FORMAT: u32 = 1;
 
+/// The most simulations of an action that any setting permits.
+const MOST_SIMULATIONS: u64 = 1_000_000;
+/// What the weights of a ply that do not count simulations sum to, about: shares of a policy or priors.
+const SHARES: u64 = 10_000;
+
 /// One game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,6 +89,33 @@ impl Record {
         })
     }
 
+    /// Positions in it that are trained on.
+    pub fn positions(&self) -> usize {
+        self.visits.iter().filter(|visits| !visits.is_empty()).count()
+    }
+
+    /// Simulations of an action as far as the record says so itself.
+    fn simulations(&self) -> u64 {
+        let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
+        named.unwrap_or(MOST_SIMULATIONS).min(MOST_SIMULATIONS)
+    }
+
+    /// Refuses visits or policy weights of more than `simulations` an action can make; a tree keeps what it
+    /// had of the actions before.
+    pub(super) fn check_sums(&self, simulations: u64) -> Result<()> {
+        for (ply, weights) in self.visits.iter().enumerate().chain(self.policy.iter().enumerate()) {
+            let sum: u64 = weights.values().map(|weight| u64::from(*weight)).sum();
+            let most = simulations.saturating_mul(ply as u64 + 1).max(SHARES + weights.len() as u64);
+            if sum > most {
+                return Err(Error::Data(format!(
+                    "ply {ply}: the visits or the policy sum to {sum}, more than the {most} that {simulations} \
+                     simulations an action can make"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Plays the record again by the rules of `game`, shows every ply to `see`, and checks actions, visits
     /// and outcome.
     pub fn replay<G: Game>(
@@ -93,6 +125,7 @@ impl Record {
         mut see: impl FnMut(Ply<G>),
     ) -> Result<()> {
         self.check_header(identity)?;
+        self.check_sums(self.simulations())?;
         let mut state = game.parse_state(&self.start)?;
         let mut legal = Vec::new();
         for (ply, text) in self.actions.iter().enumerate() {
@@ -139,8 +172,24 @@ impl Record {
 
     fn check_header(&self, identity: &GameIdentity) -> Result<()> {
         check_format(self.format)?;
-        if self.game != identity.id || self.options != identity.options {
+        if self.game != identity.id {
             return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));
+        }
+        if self.options != identity.options {
+            let shown = |options: &Settings| match options.is_empty() {
+                true => "none".to_string(),
+                false => options
+                    .iter()
+                    .map(|(name, value)| format!("{name} = {value}"))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            };
+            return Err(Error::Mismatch(format!(
+                "a record of {} with the options {}, not {}",
+                self.game,
+                shown(&self.options),
+                shown(&identity.options)
+            )));
         }
         if self.visits.len() != self.actions.len() || self.wdl.len() != self.actions.len() {
             return Err(Error::Data("actions, visits and wdl differ in length".into()));

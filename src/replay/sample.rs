@@ -31,7 +31,7 @@ pub fn samples<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> R
     let outcome = Outcome::from_id(&record.outcome);
     record.replay(game, identity, |ply| {
         let (Some(outcome), false) = (outcome, ply.policy.is_empty()) else { return };
-        let total: u32 = ply.policy.iter().map(|(_, weight)| weight).sum();
+        let total: u64 = ply.policy.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: &Action| {
             let found = ply.policy.binary_search_by_key(action, |(action, _)| *action);
             found.map_or(0.0, |at| ply.policy[at].1 as f32 / total as f32)

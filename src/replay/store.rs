@@ -1,13 +1,18 @@
 //! Shards: many records in one zstd file of JSON lines, with its SHA-256 beside it.
 //!
 //! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The
-//! checksum is written last: a shard without one was never finished. A damaged shard is renamed to
-//! `....bad`, named, and never trained on.
+//! checksum is written last: a shard without one was never finished; a comment below it says which run played the
+//! games. A damaged shard is renamed to `....bad`, named, and never trained on. Reading holds one game's text at a
+//! time, of bounded length, so a file that would unpack to more than a shard can hold costs next to nothing.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+use zstd::Decoder;
+
+use super::place::{Origin, Place};
 use super::record::Record;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
@@ -17,26 +22,97 @@ use crate::storage;
 pub const FOLDER: &str = "selfplay";
 const SUFFIX: &str = ".jsonl.zst";
 const BAD: &str = "bad";
+/// What stands before the run in a checksum's file: a comment for `sha256sum`.
+const ORIGIN: &str = "# petteia: ";
+/// The longest line that is read or written, whatever the game.
+const LONGEST_LINE: usize = 16 << 20;
+/// Of an entry of visits or policy, of what else a ply has, and of everything before the plies, at most.
+const BYTES_OF_ENTRY: usize = 48;
+const BYTES_OF_PLY: usize = 256;
+const BYTES_OF_HEAD: usize = 1 << 16;
+const LARGEST_CHECKSUM: u64 = 4096;
+/// Logarithm of the most memory that unpacking may take; what we write asks for 2 MiB.
+const WINDOW_LOG: u32 = 23;
 
 /// Where a shard of a run lives.
 pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
-    run.join(FOLDER).join(format!("generation-{generation:04}")).join(format!("shard-{shard:04}{SUFFIX}"))
+    run.join(FOLDER).join(shard_name(generation, shard))
 }
 
-/// Writes a shard and then its checksum.
-pub fn write_shard(path: &Path, records: &[Record]) -> Result<()> {
+/// The name of a shard below the folder of records.
+pub fn shard_name(generation: usize, shard: usize) -> String {
+    format!("generation-{generation:04}/shard-{shard:04}{SUFFIX}")
+}
+
+/// Generation and number of the shard at `path`, by the names of file and folder.
+pub fn place_of(path: &Path) -> Option<(usize, usize)> {
+    Some((generation_of(path.parent()?)?, number_of(path, "shard-", SUFFIX)?))
+}
+
+/// What a manifest says of a shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardInfo {
+    /// Its file below the run's folder of records: `generation-0001/shard-0000.jsonl.zst`.
+    pub name: String,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// The generation that played it.
+    pub generation: usize,
+    /// Games in it.
+    pub games: usize,
+    /// Positions in it that are trained on.
+    pub positions: usize,
+}
+
+/// A shard that was read.
+#[derive(Clone, Debug)]
+pub struct Shard {
+    /// Its games.
+    pub records: Vec<Record>,
+    /// SHA-256 of the file.
+    pub sha256: String,
+}
+
+impl Shard {
+    /// What a manifest says of it.
+    pub fn info(&self, generation: usize, shard: usize) -> ShardInfo {
+        let positions = self.records.iter().map(Record::positions).sum();
+        let (name, games) = (shard_name(generation, shard), self.records.len());
+        ShardInfo { name, sha256: self.sha256.clone(), generation, games, positions }
+    }
+}
+
+/// Writes a shard and then its checksum, with where it was played below it.
+pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> Result<()> {
     let mut lines = Vec::new();
     for record in records {
+        let before = lines.len();
         serde_json::to_writer(&mut lines, record).expect("records are valid JSON");
         lines.push(b'\n');
+        if lines.len() - before > LONGEST_LINE {
+            return Err(Error::Data(format!(
+                "{}: game {} would fill more than the {LONGEST_LINE} bytes that a record can have: give the game a \
+                 lower limit of actions",
+                path.display(),
+                record.index
+            )));
+        }
     }
     let packed = zstd::encode_all(lines.as_slice(), 3).map_err(Error::io(path))?;
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    }
     storage::write_whole(path, &packed)?;
+    write_checksum(path, &storage::sha256(&packed), origin)
+}
+
+/// Writes the checksum beside a shard.
+pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    storage::write_whole(&checksum_path(path), format!("{}  {name}\n", storage::sha256(&packed)).as_bytes())
+    let origin = origin.map_or(String::new(), |origin| format!("{ORIGIN}{origin}\n"));
+    storage::write_whole(&checksum_path(path), format!("{sha256}  {name}\n{origin}").as_bytes())
+}
+
+/// The run that a shard says it is of; `None` in shards of version 0.1.
+pub fn origin(path: &Path) -> Result<Option<Origin>> {
+    Ok(checksum(path)?.lines().find_map(|line| line.strip_prefix(ORIGIN)).map(Origin::parse))
 }
 
 /// Whether the shard was written to its end.
@@ -44,47 +120,142 @@ pub fn is_finished(path: &Path) -> bool {
     path.exists() && checksum_path(path).exists()
 }
 
-/// Reads a shard, checks its checksum and plays every game again.
-pub fn read_shard<G: Game>(path: &Path, game: &G, identity: &GameIdentity) -> Result<Vec<Record>> {
-    read_checked(path, |record| record.replay(game, identity, |_| {}))
+/// Reads a shard, checks its checksum, that its games are those of `place` (where that is not known: of its folder's
+/// generation, in order), and plays every game again.
+pub fn read_shard<G: Game>(
+    path: &Path,
+    game: &G,
+    identity: &GameIdentity,
+    place: Option<&Place>,
+) -> Result<Shard> {
+    let longest = longest_line(game.max_plies(), identity.shape.actions);
+    read_checked(path, longest, place, |record| record.replay(game, identity, |_| {}))
 }
 
 /// Reads a shard and checks its checksum, but plays nothing: what its records say of their games may be wrong.
 pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
-    read_checked(path, |_| Ok(()))
+    read_checked(path, LONGEST_LINE, None, |_| Ok(())).map(|shard| shard.records)
 }
 
-/// The JSON lines of a shard whose checksum is right.
-pub fn unpack(path: &Path) -> Result<String> {
-    let damaged = |what: String| Error::Data(format!("{}: {what}", path.display()));
-    let packed = storage::read(path)?;
-    let checksum = match fs::read(checksum_path(path)) {
-        Ok(checksum) => checksum,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(damaged("it has no checksum, so it was never finished".into()));
+/// Bytes that a record can have: a ply has an entry of visits and one of policy for each action.
+fn longest_line(plies: usize, actions: usize) -> usize {
+    let ply = actions.saturating_mul(2 * BYTES_OF_ENTRY).saturating_add(BYTES_OF_PLY);
+    plies.saturating_mul(ply).saturating_add(BYTES_OF_HEAD).min(LONGEST_LINE)
+}
+
+/// The JSON lines of a shard whose checksum is right. One of them is in memory at a time, however long the file
+/// becomes when it is unpacked.
+pub struct Lines {
+    path: PathBuf,
+    text: BufReader<Decoder<'static, BufReader<File>>>,
+    longest: usize,
+    /// SHA-256 of the file.
+    pub sha256: String,
+}
+
+impl Lines {
+    /// Of the shard at `path`.
+    pub fn open(path: &Path) -> Result<Lines> {
+        Lines::up_to(path, LONGEST_LINE)
+    }
+
+    fn up_to(path: &Path, longest: usize) -> Result<Lines> {
+        let damaged = |what: &str| Error::Data(format!("{}: {what}", path.display()));
+        let checksum = checksum(path)?;
+        let sha256 = storage::sha256_of(path)?;
+        if !checksum.starts_with(&sha256) {
+            return Err(damaged("the SHA-256 differs from the one beside it"));
         }
-        Err(error) => return Err(Error::io(checksum_path(path))(error)),
-    };
-    if !checksum.starts_with(storage::sha256(&packed).as_bytes()) {
-        return Err(damaged("the SHA-256 differs from the one beside it".into()));
+        let file = File::open(path).map_err(Error::io(path))?;
+        let mut packed = Decoder::new(file).map_err(|e| damaged(&format!("zstd: {e}")))?;
+        packed.window_log_max(WINDOW_LOG).map_err(Error::io(path))?;
+        Ok(Lines { path: path.to_path_buf(), text: BufReader::new(packed), longest, sha256 })
     }
-    let text = zstd::decode_all(packed.as_slice()).map_err(|e| damaged(format!("zstd: {e}")))?;
-    String::from_utf8(text).map_err(|e| damaged(e.to_string()))
+
+    fn next_line(&mut self) -> Result<Option<String>> {
+        let damaged = |what: String| Error::Data(format!("{}: {what}", self.path.display()));
+        let mut line = Vec::new();
+        let mut part = self.text.by_ref().take(self.longest as u64 + 1);
+        part.read_until(b'\n', &mut line).map_err(|e| damaged(format!("zstd: {e}")))?;
+        if line.len() > self.longest {
+            let longest = self.longest;
+            return Err(damaged(format!("a line is longer than the {longest} bytes that a record can have")));
+        }
+        if line.is_empty() {
+            return Ok(None);
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        String::from_utf8(line).map(Some).map_err(|e| damaged(e.to_string()))
+    }
 }
 
-fn read_checked(path: &Path, check: impl Fn(&Record) -> Result<()>) -> Result<Vec<Record>> {
-    let place = path.display();
-    let mut records = Vec::new();
-    for (number, line) in unpack(path)?.lines().enumerate() {
-        let checked = Record::parse(line).and_then(|record| check(&record).map(|()| record));
-        let record = checked.map_err(|error| match error {
-            // another format or game is no damage: the shard stays where it is
-            Error::Mismatch(what) => Error::Mismatch(format!("{place}: line {}: {what}", number + 1)),
-            error => Error::Data(format!("{place}: line {}: {error}", number + 1)),
-        })?;
-        records.push(record);
+impl Iterator for Lines {
+    type Item = Result<String>;
+
+    fn next(&mut self) -> Option<Result<String>> {
+        self.next_line().transpose()
     }
-    Ok(records)
+}
+
+fn read_checked(
+    path: &Path,
+    longest: usize,
+    place: Option<&Place>,
+    check: impl Fn(&Record) -> Result<()>,
+) -> Result<Shard> {
+    let shown = path.display();
+    let mut lines = Lines::up_to(path, longest)?;
+    let mut records: Vec<Record> = Vec::new();
+    for line in &mut lines {
+        let number = records.len() + 1;
+        let checked = Record::parse(&line?).and_then(|record| {
+            check_place(&record, records.last(), path, place)?;
+            check(&record).map(|()| record)
+        });
+        records.push(checked.map_err(|error| match error {
+            // another format or game is no damage: the shard stays where it is
+            Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
+            error => Error::Data(format!("{shown}: line {number}: {error}")),
+        })?);
+    }
+    let (found, expected) = (records.len(), place.map(|place| place.games.len()));
+    if found != expected.unwrap_or(found.max(1)) {
+        let games = expected.map_or("at least one belongs".into(), |games| format!("{games} belong"));
+        return Err(Error::Data(format!("{shown}: it holds {found} games, {games} there")));
+    }
+    Ok(Shard { records, sha256: lines.sha256 })
+}
+
+/// Refuses a record that does not belong behind `before` in the shard at `path`.
+fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Option<&Place>) -> Result<()> {
+    let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
+    if let Some(generation) = generation.filter(|generation| *generation != record.generation) {
+        let found = record.generation;
+        return Err(Error::Data(format!(
+            "a record of generation {found} in a shard of generation {generation}"
+        )));
+    }
+    let first = place.map_or(record.index, |place| place.games.start);
+    let expected = before.map_or(first, |before| before.index.saturating_add(1));
+    if record.index != expected {
+        return Err(Error::Data(format!("game {} stands where game {expected} belongs", record.index)));
+    }
+    place.map_or(Ok(()), |place| record.check_sums(place.simulations as u64))
+}
+
+/// The text of the file beside a shard that begins with its checksum.
+pub fn checksum(path: &Path) -> Result<String> {
+    let place = checksum_path(path);
+    match storage::read_at_most(&place, LARGEST_CHECKSUM, "a checksum") {
+        Ok(checksum) => Ok(String::from_utf8_lossy(&checksum).into_owned()),
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && path.exists() => {
+            let place = path.display();
+            Err(Error::Data(format!("{place}: it has no checksum, so it was never finished")))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Shards on disk, oldest first.
@@ -146,7 +317,7 @@ pub fn is_shard(path: &Path) -> bool {
 
 /// Whether a file is packed as shards are, by its name, of which only the end matters.
 pub fn is_packed(path: &Path) -> bool {
-    path.to_string_lossy().ends_with(SUFFIX)
+    path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
 }
 
 /// Whether a file is named as a shard that was set aside is.
@@ -156,15 +327,20 @@ pub fn is_set_aside(path: &Path) -> bool {
 
 /// Renames a damaged shard so that nothing reads it again.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
-    let bad = PathBuf::from(format!("{}.{BAD}", path.display()));
+    let bad = bad_path(path);
     fs::rename(path, &bad).map_err(Error::io(path))?;
     Ok(bad)
+}
+
+/// Where a shard is after it was set aside.
+pub fn bad_path(path: &Path) -> PathBuf {
+    storage::with_suffix(path, &format!(".{BAD}"))
 }
 
 /// Where the checksum of a shard is; that of one set aside keeps its place.
 fn checksum_path(path: &Path) -> PathBuf {
     let path = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
-    PathBuf::from(format!("{}.sha256", path.display()))
+    storage::with_suffix(&path, ".sha256")
 }
 
 fn generation_folders(run: &Path) -> Result<Vec<(usize, PathBuf)>> {

@@ -85,6 +85,11 @@ impl Batch {
     pub fn rows(&self) -> usize {
         self.wdl.nrows()
     }
+
+    /// Whether every number is finite.
+    pub fn is_finite(&self) -> bool {
+        self.planes.iter().chain(&self.policy).chain(&self.wdl).all(|number| number.is_finite())
+    }
 }
 
 impl Window {
@@ -96,6 +101,11 @@ impl Window {
     /// Positions in the window.
     pub fn len(&self) -> usize {
         self.positions
+    }
+
+    /// Shards in the window, the newest that were added.
+    pub fn shards(&self) -> usize {
+        self.shards.len()
     }
 
     /// Whether there is nothing to train on.

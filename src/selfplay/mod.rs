@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
+use crate::replay::place::Origin;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, recycle};
@@ -98,12 +99,13 @@ impl Monitor {
     }
 }
 
-/// Plays and writes the shards of a generation that `run` lacks, and calls `tick` now and then from any
+/// Plays and writes the shards of a generation that `run` lacks, as played by `origin`, and calls `tick` now and then from any
 /// thread; `tick` returns false to stop. Shards that were finished stay when it is interrupted.
 pub fn play_generation<G: Game, E: Evaluator<G>>(
     game: &G,
     generation: &Generation,
     run: &Path,
+    origin: &Origin,
     evaluator: impl Fn() -> E + Sync,
     tick: impl Fn(Progress) -> bool + Sync,
 ) -> Result<()> {
@@ -117,7 +119,7 @@ pub fn play_generation<G: Game, E: Evaluator<G>>(
             monitor.games.fetch_add(games.len(), Ordering::Relaxed);
             return Ok(());
         }
-        store::write_shard(&path, &play(games)?)
+        store::write_shard(&path, &play(games)?, Some(origin))
     };
     match generation.config.net.evaluator {
         EvaluatorKind::Fused => shards.into_par_iter().try_for_each(|shard| {

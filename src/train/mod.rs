@@ -3,6 +3,7 @@
 pub mod loss;
 pub mod memory;
 pub mod schedule;
+mod state;
 
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
@@ -34,16 +35,18 @@ impl Trainer {
     /// Goes on with a saved optimizer, read from `place`.
     pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
         let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
+        state::check(&bytes, place)?;
         let loaded = self.optimizer.from_bytes(bytes);
-        self.optimizer = loaded.map_err(|e| Error::Data(format!("{place} is no optimizer state: {e:?}")))?;
+        self.optimizer =
+            loaded.map_err(|e| Error::Data(format!("{place} is not the state of an optimizer: {e:?}")))?;
         self.step = step;
         Ok(self)
     }
 
-    /// The optimizer's state as bytes.
+    /// The optimizer's state as bytes: the same state, the same bytes.
     pub fn optimizer_bytes(&self) -> Result<Vec<u8>> {
         let bytes = self.optimizer.into_bytes();
-        Ok(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?.to_vec())
+        state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
     }
 
     /// An independent copy of the network for evaluation and saving.

@@ -9,9 +9,10 @@ use serde_json::json;
 
 use super::Report;
 use crate::attachment;
-use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER};
+use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER, TrainingData};
 use crate::error::{Error, Result};
 use crate::export::onnx;
+use crate::gate::Decision;
 use crate::net::model;
 use crate::storage;
 
@@ -29,8 +30,11 @@ pub fn is_optimizer(path: &Path) -> bool {
 
 /// A checkpoint's folder: loads it as a resumed run would.
 pub fn checkpoint(path: &Path, report: &mut Report) -> Result<()> {
-    let checkpoint = Checkpoint::find(path)?;
+    let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
     about(&checkpoint.manifest, path, report);
+    if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
+        report.fact("promoted by the gate", decision.promoted);
+    }
     if report.checked(load(&checkpoint)).is_some() {
         report.fact("checked", "the SHA-256 of weights and optimizer; both were loaded");
     }
@@ -81,13 +85,15 @@ pub fn onnx(path: &Path, report: &mut Report) -> Result<()> {
 }
 
 pub fn is_bot(path: &Path) -> bool {
-    path.is_file() && !matches!(attachment::extract(path), Ok(None))
+    path.is_file() && !matches!(attachment::find(path), Ok(None))
 }
 
 /// A program with a network in it.
 pub fn bot(path: &Path, report: &mut Report) -> Result<()> {
-    let Some(model) = report.checked(attachment::extract(path)) else { return Ok(()) };
-    let model = model.unwrap_or_default();
+    if report.checked(attachment::find(path)).is_none() {
+        return Ok(());
+    }
+    let model = Checkpoint::find(path)?.weights()?;
     report.fact("model bytes", model.len());
     report.fact("model SHA-256", storage::sha256(&model));
     file(path, report)
@@ -112,4 +118,13 @@ fn about(manifest: &Manifest, path: &Path, report: &mut Report) {
     report.fact("seed", manifest.seed);
     report.fact("written by", manifest.program.as_str());
     report.fact("files", json!(manifest.files));
+    if let Some(data) = &manifest.data {
+        let TrainingData { window_shards, window_positions, new_positions, new_steps, .. } = data;
+        let window = json!({"shards": window_shards, "positions": window_positions});
+        report.fact("window", window);
+        report.fact("since the checkpoint before", json!({"positions": new_positions, "steps": new_steps}));
+        if !data.given_up.is_empty() {
+            report.fact("trained without", json!(data.given_up));
+        }
+    }
 }

@@ -51,5 +51,8 @@ pub fn counts(source: &Source, found: Verified, report: &mut Report) {
         let what = format!("the SHA-256 of {shards}; all games in them were played again by the rules");
         report.fact("checked records", what);
     }
+    if let Some(unchecked) = found.unchecked {
+        report.fact("not checked", unchecked);
+    }
     found.problems.iter().for_each(|problem| report.problem(problem));
 }

@@ -72,7 +72,9 @@ impl Convert {
             return source.on_game(Played { source, format: self.format, out, place });
         }
         for path in &source.shards.paths {
-            out.write_all(store::unpack(path)?.as_bytes()).map_err(Error::io(place))?;
+            for line in store::Lines::open(path)? {
+                writeln!(out, "{}", line?).map_err(Error::io(place))?;
+            }
         }
         Ok(())
     }
@@ -95,7 +97,7 @@ impl Job for Played<'_> {
             writeln!(self.out, "{COLUMNS}").map_err(Error::io(self.place))?;
         }
         for path in &self.source.shards.paths {
-            for record in store::read_shard(path, &game, &identity)? {
+            for record in store::read_shard(path, &game, &identity, None)?.records {
                 let text = match self.format {
                     Format::Csv => rows(&game, &identity, &record)?,
                     _ => heading_and_actions(&game, &record),

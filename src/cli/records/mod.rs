@@ -20,6 +20,9 @@ use crate::pipeline;
 use crate::replay::store::{self, Shards};
 use crate::storage;
 
+/// A shard, its generation, the folder of records, the run.
+const LEVELS: usize = 4;
+
 /// Look at the games that a run has recorded.
 #[derive(Args)]
 #[command(after_help = "\
@@ -60,11 +63,9 @@ impl Records {
     /// Lists, shows, verifies or converts.
     pub fn run(self) -> Result<()> {
         let source = Source::of(&self.source)?;
-        if source.shards.paths.is_empty() && source.shards.set_aside.is_empty() {
-            let place = source.path.display();
-            return Err(Error::Missing(format!(
-                "{place} has no records (is it a run folder, and did self-play begin?)"
-            )));
+        // verify knows what should be there
+        if !matches!(self.what, Some(What::Verify(_))) || self.json {
+            source.expect_some()?;
         }
         match self.what.unwrap_or(What::List(list::List::default())) {
             What::List(list) => list.or_json(self.json).run(&source),
@@ -82,9 +83,29 @@ impl Source {
         counted(self.shards.paths.len(), "shard", "shards")
     }
 
+    /// Refuses when there is nothing.
+    fn expect_some(&self) -> Result<()> {
+        if self.shards.paths.is_empty() && self.shards.set_aside.is_empty() {
+            let place = self.path.display();
+            return Err(Error::Missing(format!(
+                "{place} has no records (is it a run folder, and did self-play begin?)"
+            )));
+        }
+        Ok(())
+    }
+
     /// The records of a run, a generation or one shard.
     pub fn of(path: &Path) -> Result<Source> {
         Ok(Source { path: path.to_path_buf(), shards: store::find(path)? })
+    }
+
+    /// The run that the records are of, with its settings; none when the path lies in no run.
+    fn run(&self) -> Result<Option<(PathBuf, Config)>> {
+        let whole = self.path.canonicalize().unwrap_or_default();
+        // as the user wrote it, if that is enough
+        let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
+        let mut found = folders.filter(|folder| folder.join(pipeline::SETTINGS).is_file());
+        found.next().map(|folder| Ok((folder.to_path_buf(), config_of(folder)?))).transpose()
     }
 
     /// Does `job` for the game that the run's config names, or the first record where there is no config.
@@ -94,10 +115,8 @@ impl Source {
     }
 
     fn game(&self) -> Result<(String, Settings)> {
-        let config = self.path.join(pipeline::SETTINGS);
-        if config.is_file() {
-            let text = String::from_utf8_lossy(&storage::read(&config)?).into_owned();
-            let config = Config::parse(&config.display().to_string(), &text, &[])?;
+        if self.path.join(pipeline::SETTINGS).is_file() {
+            let config = config_of(&self.path)?;
             return Ok((config.game.id, config.game.options));
         }
         let mut problem = Error::Missing(format!("{} has no record", self.path.display()));
@@ -110,6 +129,12 @@ impl Source {
         }
         Err(problem)
     }
+}
+
+/// The settings of the run in `folder`.
+fn config_of(folder: &Path) -> Result<Config> {
+    let path = folder.join(pipeline::SETTINGS);
+    Config::parse(&path.display().to_string(), &storage::read_text(&path, "a config")?, &[])
 }
 
 /// The generation of a shard, by the name of its folder.

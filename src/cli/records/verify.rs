@@ -1,20 +1,29 @@
-//! `petteia records RUN verify`: every checksum, every game played again by the rules.
+//! `petteia records RUN verify`: every checksum, every game played again by the rules, and whether the records are
+//! those that the run's checkpoints list.
 //!
 //! [`verify`] is silent and serves `petteia inspect` as well. One shard is in memory at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::Source;
+use crate::audit::{Depth, audit};
 use crate::cli::board::counted;
 use crate::cli::print;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, identity};
 use crate::games::Job;
+use crate::replay::place::Place;
+use crate::replay::record::Record;
 use crate::replay::store;
 
 /// Compare every checksum and play every game again by the rules.
 #[derive(Args)]
-#[command(after_help = "Each damaged shard is named with the reason; then the exit code is 1.")]
+#[command(after_help = "\
+Each shard that is damaged, missing or not the one that the run's checkpoints list \
+is named with the reason; then the exit code is 1.")]
 pub struct Verify {}
 
 /// What was found.
@@ -27,8 +36,10 @@ pub struct Verified {
     pub games: usize,
     /// The actions of these.
     pub plies: usize,
-    /// What is wrong with the other shards, one each.
-    pub problems: Vec<Error>,
+    /// What is wrong with the others, and with the run's checkpoints.
+    pub problems: Vec<String>,
+    /// What could not be checked, in a sentence.
+    pub unchecked: Option<String>,
 }
 
 /// Reads every shard of `source`, one at a time, and plays its games again.
@@ -43,30 +54,91 @@ impl Job for Check<'_> {
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<Verified> {
         let identity = identity(&game, &options);
-        let mut found =
-            Verified { game: identity.clone(), whole: 0, games: 0, plies: 0, problems: Vec::new() };
-        for path in &self.0.shards.paths {
-            match store::read_shard(path, &game, &identity) {
-                Ok(records) => {
-                    found.whole += 1;
-                    found.games += records.len();
-                    found.plies += records.iter().map(|record| record.actions.len()).sum::<usize>();
+        let mut found = Verified {
+            game: identity.clone(),
+            whole: 0,
+            games: 0,
+            plies: 0,
+            problems: Vec::new(),
+            unchecked: None,
+        };
+        // shards that the run knows of, with what is wrong with them
+        let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+        if let Some((run, config)) = self.0.run()? {
+            let wanted: BTreeSet<PathBuf> = self.0.shards.paths.iter().map(|path| whole(path)).collect();
+            let mut read = |path: &Path, place: &Place| {
+                if !wanted.contains(&whole(path)) {
+                    return Ok(());
                 }
-                Err(error) => found.problems.push(error),
+                let records = store::read_shard(path, &game, &identity, Some(place))?.records;
+                found.add(&records);
+                known.insert(whole(path), None);
+                Ok(())
+            };
+            let audit = audit(&run, &config, &identity, &BTreeSet::new(), Depth::All, &mut read)?;
+            let below = whole(&self.0.path);
+            for problem in
+                audit.problems.into_iter().filter(|problem| whole(&problem.path).starts_with(&below))
+            {
+                known.insert(whole(&problem.path), Some(problem.to_string()));
+            }
+            for (path, _) in audit.without_checksum.iter().filter(|(path, _)| wanted.contains(&whole(path))) {
+                let what = format!(
+                    "{}: the checksum beside it is missing or wrong, although it is the shard that was trained on: \
+                     `petteia train` writes it anew when it resumes",
+                    path.display()
+                );
+                known.insert(whole(path), Some(what));
+            }
+            found.unchecked = audit.unchecked;
+        }
+        for path in &self.0.shards.paths {
+            if known.contains_key(&whole(path)) {
+                continue;
+            }
+            match store::read_shard(path, &game, &identity, None) {
+                Ok(shard) => found.add(&shard.records),
+                Err(error) => found.problems.push(error.to_string()),
             }
         }
+        found.problems.extend(known.into_values().flatten());
         Ok(found)
     }
 }
 
+impl Verified {
+    fn add(&mut self, records: &[Record]) {
+        self.whole += 1;
+        self.games += records.len();
+        self.plies += records.iter().map(|record| record.actions.len()).sum::<usize>();
+    }
+}
+
+/// A path that can be compared, also of a file that is missing.
+fn whole(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default();
+    path.canonicalize()
+        .or_else(|_| folder.canonicalize().map(|folder| folder.join(name)))
+        .unwrap_or(path.to_path_buf())
+}
+
 impl Verify {
     pub fn run(self, source: &Source) -> Result<()> {
-        let Verified { game, whole, games, plies, problems } = verify(source)?;
+        if source.run()?.is_none() {
+            source.expect_some()?;
+        }
+        let Verified { game, whole, games, plies, problems, unchecked } = verify(source)?;
         for problem in &problems {
             print(problem)?;
         }
-        for path in &source.shards.set_aside {
+        let is_named =
+            |path: &Path| problems.iter().any(|problem| problem.contains(&path.display().to_string()));
+        for path in source.shards.set_aside.iter().filter(|path| !is_named(&path.with_extension(""))) {
             print(format_args!("{}: set aside as damaged before, not used", path.display()))?;
+        }
+        if let Some(unchecked) = unchecked {
+            print(unchecked)?;
         }
         let shards = source.count();
         print(format_args!(
@@ -78,8 +150,9 @@ impl Verify {
         ))?;
         match problems.len() {
             0 => Ok(()),
-            damaged => Err(Error::Data(format!(
-                "{damaged} of {shards} cannot be used; `petteia train` sets damaged ones aside when it resumes"
+            count => Err(Error::Data(format!(
+                "{}, see above; `petteia train` resumes only when the files are back or --accept-missing is given",
+                counted(count, "problem", "problems")
             ))),
         }
     }

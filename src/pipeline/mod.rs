@@ -4,18 +4,26 @@
 //! `checkpoints/`, `metrics.jsonl` and `lock`. Killed at any point, [`train`] goes on: finished shards of the
 //! generation under way are kept, the window is read back from the shards, network and optimizer from the
 //! newest checkpoint. A resumed run plays the same games and
-//! finds the same weights, byte for byte, as an uninterrupted one.
+//! finds the same weights, byte for byte, as an uninterrupted one; when it lacks what that takes (see
+//! [`audit`](mod@crate::audit)), it trains nothing until the user decides.
 
-use std::fs::{self, File};
-use std::io::Write;
+mod folder;
+mod metrics;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
+
+use self::folder::Folder;
+pub use self::metrics::METRICS;
+use self::metrics::Metrics;
 
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{self, Match, MatchResult, play_match};
-use crate::checkpoint::{self, Checkpoint};
+use crate::audit::{self, Audit, Depth};
+use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::{Bootstrap, Config, EvaluatorKind, GateKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Outcome};
@@ -24,8 +32,10 @@ use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
-use crate::replay::store;
-use crate::replay::window::Window;
+use crate::replay::place::{self, Origin, Place, shards_of};
+use crate::replay::record::Record;
+use crate::replay::store::{self, ShardInfo};
+use crate::replay::window::{Batch, Window};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::selfplay::{Generation, Progress, play_generation};
@@ -36,8 +46,6 @@ use crate::train::schedule::learning_rate;
 
 /// The resolved settings, in the run folder.
 pub const SETTINGS: &str = "config.toml";
-/// One JSON object a line, in the run folder.
-pub const METRICS: &str = "metrics.jsonl";
 /// Training lines in `metrics.jsonl` a generation, about.
 const LOSS_LINES: usize = 20;
 
@@ -74,6 +82,11 @@ pub trait Observer: Sync {
     fn interrupted(&self) -> bool {
         false
     }
+    /// Whether the user wants to resume a run without those of its records and checkpoints that are missing or wrong.
+    /// Asked only when some are; if not, nothing is trained.
+    fn accepts_missing(&self) -> bool {
+        false
+    }
 }
 
 /// What a finished run says of its agent.
@@ -96,8 +109,13 @@ struct Run<'a, G: Game> {
     identity: &'a GameIdentity,
     config: &'a Config,
     folder: &'a Path,
+    held: &'a Folder,
     observer: &'a dyn Observer,
     metrics: Metrics,
+    /// The shards that the next checkpoint lists, oldest first.
+    shards: Vec<ShardInfo>,
+    /// Shards that are lost, and that the user goes without.
+    given_up: BTreeSet<String>,
 }
 
 /// Trains in `folder`, which is made if it does not exist, resumed if it has the same settings, and
@@ -119,34 +137,31 @@ pub fn train<G: Game>(
     let opponent = AgentSpec::parse(&config.arena.opponent)
         .and_then(|spec| Contestant::new(game, identity, &spec))
         .map_err(|e| Error::Config(format!("arena.opponent: {e}")))?;
-    let _lock = open_folder(config, folder)?;
+    let held = Folder::open(config, folder)?;
+    let given_up = settle(game, identity, config, folder, observer)?;
     let start = checkpoint::latest(folder)?;
     let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
     let mut trainer = match &start {
-        Some(checkpoint) => {
-            checkpoint.manifest.game.expect(identity, &checkpoint.path.display().to_string())?;
-            checkpoint.trainer(config, &model::training_device())?
-        }
+        Some(checkpoint) => checkpoint.trainer(config, &model::training_device())?,
         None => {
             let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
             Trainer::new(&config.train, network)
         }
     };
     // only now: nothing of a run that was refused above has been touched
-    let metrics = Metrics::open(folder, done)?;
-    let mut run = Run { game, identity, config, folder, observer, metrics };
+    let (metrics, lost) = Metrics::open(folder, done)?;
+    lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    let held = &held;
+    let mut run =
+        Run { game, identity, config, folder, held, observer, metrics, shards: Vec::new(), given_up };
     let mut window = Window::new(config.replay.window, identity.shape);
     if let Some(checkpoint) = &start {
-        run.restore(&mut window, done)?;
+        run.restore(&mut window, checkpoint)?;
         run.observer.event(Event::Resumed(done, config.train.generations, window.len()));
-        run.judge(checkpoint, &trainer, &opponent)?;
+        held.explain(run.judge(checkpoint, &trainer, &opponent))?;
     }
     for number in done + 1..=config.train.generations {
-        let new = run.play(&trainer, &mut window, number)?;
-        run.train(&mut trainer, &window, number, new)?;
-        let saved = checkpoint::save(folder, config, identity, number, &trainer)?;
-        run.observer.event(Event::Saved(saved.path.clone()));
-        run.judge(&saved, &trainer, &opponent)?;
+        held.explain(run.turn(&mut trainer, &mut window, &opponent, number))?;
     }
     let evaluation = run.metrics.evaluation_of(config.train.generations);
     Ok(Summary {
@@ -158,84 +173,134 @@ pub fn train<G: Game>(
     })
 }
 
-/// Makes or checks the run folder and takes its lock, which lasts as long as the file returned.
-fn open_folder(config: &Config, folder: &Path) -> Result<File> {
-    let settings = folder.join(SETTINGS);
-    check_settings(config, folder, &settings)?;
-    fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    let path = folder.join("lock");
-    let lock = File::create(&path).map_err(Error::io(&path))?;
-    storage::lock(&lock, folder, "petteia train")?;
-    // another process may have made the run while we waited for the lock
-    check_settings(config, folder, &settings)?;
-    storage::remove_temporaries(folder)?;
-    checkpoint::clean(folder)?;
-    if !settings.exists() {
-        storage::write_whole(&settings, config.to_toml().as_bytes())?;
+/// Holds the run against what its checkpoints list, and returns the shards that the user goes without.
+fn settle<G: Game>(
+    game: &G,
+    identity: &GameIdentity,
+    config: &Config,
+    folder: &Path,
+    observer: &dyn Observer,
+) -> Result<BTreeSet<String>> {
+    let mut given_up = BTreeSet::new();
+    loop {
+        let mut read =
+            |path: &Path, place: &Place| store::read_shard(path, game, identity, Some(place)).map(|_| ());
+        let mut found = audit::audit(folder, config, identity, &given_up, Depth::Window, &mut read)?;
+        let accepts = !found.problems.is_empty() && observer.accepts_missing();
+        let gone = audit::settle(&mut found, folder, config, accepts)?;
+        warn(&found, observer);
+        if gone.is_empty() {
+            return Ok(given_up);
+        }
+        // without these another checkpoint may be the newest
+        given_up.extend(gone);
     }
-    Ok(lock)
 }
 
-/// Refuses a folder of a run with other settings, and one that holds anything else.
-fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
-    if settings.exists() {
-        let text = String::from_utf8_lossy(&storage::read(settings)?).into_owned();
-        let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
-        let differences: Vec<String> = theirs
-            .differences(config)
-            .into_iter()
-            .map(|[key, there, asked]| format!("{key}: {there} / {asked}"))
-            .collect();
-        if differences.is_empty() {
-            return Ok(());
-        }
-        return Err(Error::Config(format!(
-            "{} exists with other settings (there / asked for):\n  {}\n\
-             give the same settings to resume it, or another folder with --run DIR",
-            folder.display(),
-            differences.join("\n  ")
-        )));
+/// Says what was found, also what the user went without.
+fn warn(audit: &Audit, observer: &dyn Observer) {
+    let say = |what: String| observer.event(Event::Warning(what));
+    for problem in &audit.problems {
+        say(format!("{problem}; the run goes on without it"));
     }
-    if !folder.exists() {
-        return Ok(());
+    if !audit.problems.is_empty() {
+        // the next look says the rest
+        return;
     }
-    // what a run killed at its very start may have left is no reason to refuse
-    let ours = |name: &str| name == "lock" || storage::is_temporary(name);
-    let mut entries = fs::read_dir(folder).map_err(Error::io(folder))?.flatten();
-    match entries.any(|entry| !ours(&entry.file_name().to_string_lossy())) {
-        false => Ok(()),
-        true => Err(Error::Config(format!(
-            "{} exists and is no run folder (it has no config.toml): give another folder with --run DIR",
-            folder.display()
-        ))),
+    for path in &audit.set_aside {
+        say(format!("{} was set aside as damaged; it is not trained on", path.display()));
     }
+    for (path, _) in &audit.without_checksum {
+        say(format!("{} is whole, but the checksum beside it was not: it was written anew", path.display()));
+    }
+    audit.unchecked.iter().for_each(|what| say(what.clone()));
 }
 
 impl<G: Game> Run<'_, G> {
-    /// Reads the newest shards of the generations up to `done` back into the window.
-    fn restore(&self, window: &mut Window, done: usize) -> Result<()> {
-        let mut newest = Vec::new();
-        let mut positions = 0;
-        for (_, path) in
-            store::list(self.folder)?.into_iter().rev().filter(|(generation, _)| *generation <= done)
-        {
+    /// One generation: self-play, training, checkpoint, and what follows it.
+    fn turn(
+        &mut self,
+        trainer: &mut Trainer,
+        window: &mut Window,
+        opponent: &Contestant<G>,
+        number: usize,
+    ) -> Result<()> {
+        let before = trainer.step;
+        let new_positions = self.play(trainer, window, number)?;
+        self.train(trainer, window, number, new_positions)?;
+        let data = self.data(window, number, new_positions, trainer.step - before);
+        // a checkpoint speaks of what is on disk
+        self.metrics.sync()?;
+        self.held.check()?;
+        let saved = checkpoint::save(self.folder, self.config, self.identity, number, trainer, data)?;
+        self.observer.event(Event::Saved(saved.path.clone()));
+        self.judge(&saved, trainer, opponent)
+    }
+
+    /// What the checkpoint of generation `number` says of its records.
+    fn data(
+        &mut self,
+        window: &Window,
+        number: usize,
+        new_positions: usize,
+        new_steps: usize,
+    ) -> TrainingData {
+        let own = self.shards.iter().filter(|shard| shard.generation == number).count();
+        let kept = window.shards().max(own).min(self.shards.len());
+        self.shards.drain(..self.shards.len() - kept);
+        let is_listed = |path: &String| self.shards.iter().any(|shard| path.ends_with(&shard.name));
+        TrainingData {
+            shards: self.shards.clone(),
+            window_shards: window.shards(),
+            window_positions: window.len(),
+            new_positions,
+            new_steps,
+            given_up: self.given_up.iter().filter(|path| !is_listed(path)).cloned().collect(),
+        }
+    }
+
+    /// Reads the shards of the window of a checkpoint back: those that it lists, or, when it lists none, the newest.
+    fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
+        let names: Vec<(usize, usize)> = match &checkpoint.manifest.data {
+            Some(data) => {
+                self.given_up.extend(data.given_up.iter().cloned());
+                let listed = data.window().iter().map(|shard| store::place_of(Path::new(&shard.name)));
+                listed.collect::<Option<_>>().ok_or_else(|| {
+                    let place = checkpoint.path.display();
+                    Error::Data(format!("{place}: its manifest lists a file that is not named as a shard is"))
+                })?
+            }
+            None => (1..=checkpoint.manifest.generation)
+                .flat_map(|of| (0..shards_of(self.config, of)).map(move |shard| (of, shard)))
+                .collect(),
+        };
+        let (mut newest, mut positions) = (Vec::new(), 0);
+        for (generation, shard) in names.into_iter().rev() {
+            let name = format!("{}/{}", store::FOLDER, store::shard_name(generation, shard));
+            if self.given_up.contains(&name) {
+                continue;
+            }
             if positions >= self.config.replay.window {
                 break;
             }
-            match store::read_shard(&path, self.game, self.identity) {
-                Ok(records) => {
-                    positions +=
-                        records.iter().flat_map(|record| &record.visits).filter(|v| !v.is_empty()).count();
-                    newest.push(records);
-                }
-                Err(error @ Error::Data(_)) => self.set_aside(&path, &error)?,
-                Err(error) => return Err(error),
-            }
+            let (records, info) = self.read(generation, shard)?;
+            positions += info.positions;
+            newest.push((records, info));
         }
-        for records in newest.iter().rev() {
-            window.push(self.game, self.identity, records)?;
+        for (records, info) in newest.into_iter().rev() {
+            window.push(self.game, self.identity, &records)?;
+            self.shards.push(info);
         }
         Ok(())
+    }
+
+    /// Reads a shard of this run.
+    fn read(&self, generation: usize, shard: usize) -> Result<(Vec<Record>, ShardInfo)> {
+        let path = store::shard_path(self.folder, generation, shard);
+        let place = Place::of(self.config, generation, shard);
+        let read = store::read_shard(&path, self.game, self.identity, place.as_ref())?;
+        let info = read.info(generation, shard);
+        Ok((read.records, info))
     }
 
     fn set_aside(&self, path: &Path, error: &Error) -> Result<()> {
@@ -248,11 +313,8 @@ impl<G: Game> Run<'_, G> {
     /// Plays a generation and adds it to the window; returns its positions.
     fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
         let settings = &self.config.selfplay;
-        let bootstrap = number == 1 && settings.bootstrap_games > 0;
-        let (games, simulations) = match bootstrap {
-            true => (settings.bootstrap_games, settings.bootstrap_simulations),
-            false => (settings.games, self.config.search.simulations),
-        };
+        let bootstrap = place::is_bootstrap(self.config, number);
+        let (games, simulations) = place::games_of(self.config, number);
         let (newest, network) = self.player(trainer, number - 1)?;
         let name = match (bootstrap, settings.bootstrap) {
             (false, _) => format!("generation {newest}"),
@@ -294,9 +356,8 @@ impl<G: Game> Run<'_, G> {
         let mut plies = 0;
         let mut outcomes = [0usize; 3];
         let mut cut_short = 0;
-        for (_, path) in store::list(self.folder)?.into_iter().filter(|(generation, _)| *generation == number)
-        {
-            let records = store::read_shard(&path, self.game, self.identity)?;
+        for shard in 0..shards_of(self.config, number) {
+            let (records, info) = self.read(number, shard)?;
             for record in &records {
                 plies += record.actions.len();
                 cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
@@ -305,6 +366,7 @@ impl<G: Game> Run<'_, G> {
                     1;
             }
             positions += window.push(self.game, self.identity, &records)?;
+            self.shards.push(info);
         }
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
@@ -321,19 +383,36 @@ impl<G: Game> Run<'_, G> {
         Ok(positions)
     }
 
-    /// Plays what is missing of a generation; a damaged shard of an interrupted run is played again.
+    /// Plays what is missing of a generation. A shard of an interrupted run that is damaged, or that another run
+    /// played, is played again, with the games that belong there.
     fn fill<E: Evaluator<G>>(&self, generation: &Generation, evaluator: impl Fn() -> E + Sync) -> Result<()> {
-        for (_, path) in store::list(self.folder)?.into_iter().filter(|(of, _)| *of == generation.number) {
+        let number = generation.number;
+        let origin = Origin::of(self.config);
+        for shard in 0..shards_of(self.config, number) {
+            let path = store::shard_path(self.folder, number, shard);
             if !store::is_finished(&path) {
                 continue;
             }
-            match store::read_shard(&path, self.game, self.identity) {
-                Ok(_) => {}
+            let found = self.read(number, shard).and_then(|_| match store::origin(&path)? {
+                Some(other) if other != origin => {
+                    let place = path.display();
+                    Err(Error::Data(format!(
+                        "{place}: it was played by another run ({other}), not by this one ({origin})"
+                    )))
+                }
+                _ => Ok(()),
+            });
+            match found {
+                Ok(()) => {}
                 Err(error @ Error::Data(_)) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
             }
         }
-        play_generation(self.game, generation, self.folder, evaluator, |progress| {
+        self.held.check()?;
+        if let Some(folder) = store::shard_path(self.folder, number, 0).parent() {
+            storage::create_folder(folder)?;
+        }
+        play_generation(self.game, generation, self.folder, &origin, evaluator, |progress| {
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
         })
@@ -375,10 +454,7 @@ impl<G: Game> Run<'_, G> {
                 // at the end the weights themselves: the losses above were computed before each step
                 let after = if step + 1 == steps { trainer.evaluate(&batch) } else { losses };
                 if !(losses.policy + losses.value + after.policy + after.value).is_finite() {
-                    return Err(Error::Data(format!(
-                        "the losses are no numbers any more (step {}): lower train.learning_rate",
-                        trainer.step
-                    )));
+                    return Err(diverged(&batch, trainer.step));
                 }
             }
         }
@@ -456,6 +532,20 @@ impl<G: Game> Run<'_, G> {
     }
 }
 
+/// Why the losses are no numbers any more.
+fn diverged(batch: &Batch, step: usize) -> Error {
+    Error::Data(match batch.is_finite() {
+        true => format!(
+            "training diverged: after step {step} the losses are not numbers any more, though the records that \
+             were trained on are sound; begin another run with a lower train.learning_rate"
+        ),
+        false => format!(
+            "at step {step} a record that was trained on held a number that is not one: check the records with \
+             `petteia records RUN verify`"
+        ),
+    })
+}
+
 #[derive(Default)]
 struct Mean {
     sum: Losses,
@@ -474,47 +564,6 @@ impl Mean {
         let Mean { sum, count } = std::mem::take(self);
         let n = count.max(1) as f32;
         Losses { policy: sum.policy / n, policy_floor: sum.policy_floor / n, value: sum.value / n }
-    }
-}
-
-/// `metrics.jsonl`: one JSON object a line, appended whole.
-struct Metrics {
-    path: PathBuf,
-    lines: Vec<Value>,
-}
-
-impl Metrics {
-    /// Opens the file and drops what belongs to generations after `done`, which will be done again.
-    fn open(folder: &Path, done: usize) -> Result<Metrics> {
-        let path = folder.join(METRICS);
-        let mut lines = Vec::new();
-        if path.exists() {
-            let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
-            lines.extend(text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()));
-            lines.retain(|line| {
-                line["generation"].as_u64().is_some_and(|generation| generation as usize <= done)
-            });
-        }
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        storage::write_whole(&path, text.as_bytes())?;
-        Ok(Metrics { path, lines })
-    }
-
-    fn write(&mut self, line: Value) -> Result<()> {
-        let mut file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
-        file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io(&self.path))?;
-        self.lines.push(line);
-        Ok(())
-    }
-
-    fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {
-        self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
-    }
-
-    fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {
-        let line = self.line_of("evaluation", generation)?;
-        let result = serde_json::from_value(line["result"].clone()).ok()?;
-        Some((line["opponent"].as_str()?.to_string(), result))
     }
 }
 

@@ -1,24 +1,30 @@
 //! Checkpoints: a folder with weights, optimizer and a manifest that says what they are.
 //!
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` appears whole or not
-//! at all. The manifest names game, options, encoding, shape, config, step and seed, and has the SHA-256 of
-//! the other files, which is checked whenever they are read. An exported safetensors file carries the same
-//! manifest in its header, so it can be used wherever a checkpoint can, and so can a bot, which has such a file attached.
+//! at all. The manifest names game, options, encoding, shape, config, step and seed, lists the records that were
+//! trained on, and has the SHA-256 of the other files, which is checked whenever they are read, and of itself. The
+//! header of the weights has the same without the records; an exported safetensors file carries that,
+//! so it can be used wherever a checkpoint can, and so can a bot, which has such a file attached.
+
+mod manifest;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
+use self::manifest::damaged;
+pub use self::manifest::{Manifest, TrainingData};
 use crate::attachment;
-use crate::config::{Config, NetConfig};
-use crate::encode::MAX_CELLS;
+use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::game::{GameIdentity, Shape};
+use crate::game::GameIdentity;
 use crate::net::model::Network;
+use crate::net::tensors;
 use crate::replay::store;
 use crate::storage;
 use crate::train::Trainer;
@@ -33,31 +39,15 @@ const WEIGHTS: &str = "weights.safetensors";
 pub const OPTIMIZER: &str = "optimizer.bin";
 /// What the gate decided about a checkpoint: beside the manifest and not named there, since it comes later.
 pub const GATE: &str = "gate.json";
+/// A decision of the gate has some numbers.
+const LARGEST_GATE: u64 = 1 << 20;
+/// An optimizer keeps at most so many numbers for each of the network's, beside this many bytes of names.
+const OPTIMIZER_SHARE: u64 = 3;
+const OPTIMIZER_NAMES: u64 = 4 << 20;
+/// The entry of a safetensors header that holds the manifest.
+const ABOUT: &str = "petteia";
 /// The part of the weights file behind its header, which an export carries unchanged.
 pub(crate) const TENSORS: &str = "tensors";
-
-/// What a checkpoint is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// [`FORMAT`].
-    pub format: u32,
-    /// The program that wrote it.
-    pub program: String,
-    /// Game, options, encoding and shape.
-    pub game: GameIdentity,
-    /// The network's sizes.
-    pub net: NetConfig,
-    /// Generations trained.
-    pub generation: usize,
-    /// Optimizer steps.
-    pub step: usize,
-    /// The run's seed.
-    pub seed: u64,
-    /// The run's resolved settings, as TOML.
-    pub config: String,
-    /// SHA-256 of each file beside the manifest, and of the `tensors` of the weights file.
-    pub files: BTreeMap<String, String>,
-}
 
 /// A checkpoint found on disk.
 #[derive(Clone, Debug)]
@@ -68,13 +58,14 @@ pub struct Checkpoint {
     pub manifest: Manifest,
 }
 
-/// Writes the checkpoint of `generation` into the run folder.
+/// Writes the checkpoint of `generation` into the run folder; `data` is what it was trained on.
 pub fn save(
     run: &Path,
     config: &Config,
     game: &GameIdentity,
     generation: usize,
     trainer: &Trainer,
+    data: TrainingData,
 ) -> Result<Checkpoint> {
     let mut manifest = Manifest {
         format: FORMAT,
@@ -86,6 +77,7 @@ pub fn save(
         seed: config.seed,
         config: config.to_toml(),
         files: BTreeMap::new(),
+        data: None,
     };
     let snapshot = trainer.snapshot();
     // the tensors are the same whatever the header says, so their checksum can stand in it
@@ -93,13 +85,14 @@ pub fn save(
     manifest.files.insert(TENSORS.into(), tensors);
     let weights = snapshot.to_safetensors(&manifest.text())?;
     let files = [(WEIGHTS, weights), (OPTIMIZER, trainer.optimizer_bytes()?)];
-    let path = run.join(FOLDER).join(format!("generation-{generation:04}"));
+    manifest.data = Some(data);
+    let path = path_of(run, generation);
     storage::write_folder_whole(&path, |folder| {
         for (name, bytes) in &files {
             storage::write_whole(&folder.join(name), bytes)?;
             manifest.files.insert(name.to_string(), storage::sha256(bytes));
         }
-        storage::write_whole(&folder.join(MANIFEST), manifest.text().as_bytes())
+        storage::write_whole(&folder.join(MANIFEST), storage::sealed(&manifest).as_bytes())
     })?;
     Ok(Checkpoint { path, manifest })
 }
@@ -109,11 +102,21 @@ pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
     list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
 }
 
+/// Where the checkpoint of a generation is.
+pub fn path_of(run: &Path, generation: usize) -> PathBuf {
+    run.join(FOLDER).join(format!("generation-{generation:04}"))
+}
+
 /// The checkpoint that stands for a run: the newest that its gate promoted, else the newest.
 pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
-    for path in list(run)?.iter().rev() {
-        if is_promoted(path)? {
-            return Checkpoint::open_folder(path).map(Some);
+    #[derive(Deserialize)]
+    struct Decision {
+        promoted: bool,
+    }
+    for path in list(run)?.iter().rev().filter(|path| path.join(GATE).exists()) {
+        let checkpoint = Checkpoint::open_folder(path)?;
+        if checkpoint.gate::<Decision>()?.is_some_and(|decision| decision.promoted) {
+            return Ok(Some(checkpoint));
         }
     }
     latest(run)
@@ -134,55 +137,9 @@ pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
-fn is_promoted(checkpoint: &Path) -> Result<bool> {
-    #[derive(Deserialize)]
-    struct Decision {
-        promoted: bool,
-    }
-    let path = checkpoint.join(GATE);
-    match path.exists() {
-        true => storage::read_json::<Decision>(&path).map(|decision| decision.promoted),
-        false => Ok(false),
-    }
-}
-
 /// Removes what an interrupted [`save`] left.
 pub fn clean(run: &Path) -> Result<()> {
     storage::remove_temporaries(&run.join(FOLDER))
-}
-
-impl Manifest {
-    /// As JSON.
-    pub(crate) fn text(&self) -> String {
-        serde_json::to_string_pretty(self).expect("manifests are valid JSON")
-    }
-
-    fn settings(&self, place: &Path) -> Result<Config> {
-        Config::parse(&place.display().to_string(), &self.config, &[])
-    }
-
-    fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
-        let damaged = |what: String| {
-            Error::Data(format!("{}: {what}; remove the checkpoint to go on without it", place.display()))
-        };
-        let manifest: Manifest =
-            serde_json::from_slice(text).map_err(|e| damaged(format!("no manifest of ours: {e}")))?;
-        if manifest.format != FORMAT {
-            return Err(Error::Mismatch(format!(
-                "{}: checkpoint format {}, this program reads {FORMAT}",
-                place.display(),
-                manifest.format
-            )));
-        }
-        let Shape { planes, height, width, actions } = manifest.game.shape;
-        if planes == 0 || actions == 0 || !(1..=MAX_CELLS).contains(&height.saturating_mul(width)) {
-            return Err(damaged(format!("{:?} is no shape of a game", manifest.game.shape)));
-        }
-        if manifest.settings(place)?.net != manifest.net {
-            return Err(damaged("`net` and `config` differ".into()));
-        }
-        Ok(manifest)
-    }
 }
 
 impl Checkpoint {
@@ -203,12 +160,83 @@ impl Checkpoint {
             .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 
+    /// The checkpoint in a folder, of whose files only the manifest is read.
+    pub fn open_folder(path: &Path) -> Result<Checkpoint> {
+        let place = path.join(MANIFEST);
+        if !place.exists() {
+            return Err(damaged(path, "it has no manifest.json, so it is not a whole checkpoint"));
+        }
+        let bytes = storage::read_at_most(&place, storage::LARGEST_TEXT, "a manifest")?;
+        let manifest = Manifest::parse_sealed(&bytes, &place)?;
+        match store::generation_of(path) {
+            Some(number) if number != manifest.generation => {
+                Err(damaged(&place, &format!("it is the manifest of generation {}", manifest.generation)))
+            }
+            _ => Ok(Checkpoint { path: path.to_path_buf(), manifest }),
+        }
+    }
+
+    /// What the gate decided of it, `None` when it was not asked yet. A decision about other weights is refused.
+    pub fn gate<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+        #[derive(Deserialize)]
+        struct About {
+            weights: Option<String>,
+        }
+        let path = self.path.join(GATE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes = storage::read_at_most(&path, LARGEST_GATE, "a decision of the gate")?;
+        let wrong = |what: &str| {
+            Error::Data(format!(
+                "{}: {what}; put the file back from a copy, or remove it: the gate of the newest checkpoint plays its \
+                 match again, an older one counts as not promoted once you accept that with --accept-missing",
+                path.display()
+            ))
+        };
+        let parsed = |e: serde_json::Error| wrong(&format!("it is not a decision of the gate: {e}"));
+        let about: About = serde_json::from_slice(&bytes).map_err(parsed)?;
+        match (storage::check_seal(&bytes), about.weights) {
+            // of version 0.1
+            (None, None) | (Some(true), None) => {}
+            (Some(true), Some(weights)) if weights == self.tensors_sha256() => {}
+            (Some(true), Some(_)) => return Err(wrong("it is about other weights than those beside it")),
+            _ => return Err(wrong("it was changed or damaged, its SHA-256 differs from the one in it")),
+        }
+        serde_json::from_slice(&bytes).map(Some).map_err(parsed)
+    }
+
     /// The network, loaded on `device`.
     pub fn network(&self, device: &Device) -> Result<Network> {
         let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
         let bytes = self.weights()?;
         let Manifest { net, game, .. } = &self.manifest;
+        if self.path.is_dir() {
+            self.compare_header(&bytes, &place)?;
+        }
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
+    }
+
+    /// The header of a folder's weights says the same as the manifest beside them.
+    fn compare_header(&self, weights: &[u8], place: &Path) -> Result<()> {
+        let header = tensors::read_header(&mut &*weights, weights.len() as u64).ok();
+        let about = header.and_then(|header| tensors::metadata(&header, ABOUT)).ok_or_else(|| {
+            Error::Data(format!("{} does not say what it is, so it is not ours", place.display()))
+        })?;
+        let differences = self.manifest.differences(&Manifest::parse(about.as_bytes(), place)?);
+        match differences.is_empty() {
+            true => Ok(()),
+            false => Err(damaged(
+                &self.path.join(MANIFEST),
+                &format!("it was changed: it says {} of the weights beside it", differences.join(", ")),
+            )),
+        }
+    }
+
+    /// The most bytes that the weights can have.
+    fn most_bytes(&self) -> u64 {
+        let tensors = tensors::bytes_of(&self.manifest.net, self.manifest.game.shape);
+        tensors.saturating_add(tensors::PREFIX + tensors::LARGEST_HEADER)
     }
 
     /// The SHA-256 of the tensors, the same for a checkpoint and its export.
@@ -220,7 +248,7 @@ impl Checkpoint {
     pub fn weights(&self) -> Result<Vec<u8>> {
         match self.path.is_file() {
             true => {
-                let bytes = exported(&self.path)?;
+                let bytes = self.exported()?;
                 let found = tensors_of(&bytes).map(storage::sha256);
                 match found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
                     true => Ok(bytes),
@@ -230,13 +258,22 @@ impl Checkpoint {
                     ))),
                 }
             }
-            false => Ok(self.file(WEIGHTS)?.0),
+            false => Ok(self.file(WEIGHTS, self.most_bytes())?.0),
+        }
+    }
+
+    /// The safetensors file that this is, or that of the bot.
+    fn exported(&self) -> Result<Vec<u8>> {
+        match attachment::find(&self.path)? {
+            Some(attached) => attached.read(self.most_bytes()),
+            None => storage::read_at_most(&self.path, self.most_bytes(), "such a network"),
         }
     }
 
     /// A trainer that goes on from here.
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
-        let (optimizer, place) = self.file(OPTIMIZER)?;
+        let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
+        let (optimizer, place) = self.file(OPTIMIZER, most)?;
         let trainer = Trainer::new(&config.train, self.network(device)?);
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
@@ -246,47 +283,41 @@ impl Checkpoint {
         self.manifest.settings(&self.path)
     }
 
-    fn open_folder(path: &Path) -> Result<Checkpoint> {
-        let place = path.join(MANIFEST);
-        let manifest = Manifest::parse(&storage::read(&place)?, &place)?;
-        Ok(Checkpoint { path: path.to_path_buf(), manifest })
-    }
-
     fn open_file(path: &Path) -> Result<Checkpoint> {
-        let bytes = exported(path)?;
-        let about = header_entry(&bytes).ok_or_else(|| {
-            Error::Data(format!(
-                "{} is no safetensors file or bot that `petteia export` wrote",
-                path.display()
-            ))
-        })?;
+        let not_ours = |why: String| {
+            let place = path.display();
+            Error::Data(format!("{place} is not a safetensors file or bot that `petteia export` wrote{why}"))
+        };
+        let (mut file, length) = match attachment::find(path)? {
+            Some(attached) => (attached.open()?, attached.length),
+            None => {
+                let file = File::open(path).map_err(Error::io(path))?;
+                let length = file.metadata().map_err(Error::io(path))?.len();
+                (file, length)
+            }
+        };
+        let header = tensors::read_header(&mut file.by_ref().take(length), length)
+            .map_err(|why| not_ours(format!(": {why}")))?;
+        let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(String::new()))?;
         let manifest = Manifest::parse(about.as_bytes(), path)?;
         Ok(Checkpoint { path: path.to_path_buf(), manifest })
     }
 
     /// A file of the folder, checked against the manifest.
-    fn file(&self, name: &str) -> Result<(Vec<u8>, PathBuf)> {
+    fn file(&self, name: &str, most: u64) -> Result<(Vec<u8>, PathBuf)> {
         let path = self.path.join(name);
         if self.path.is_file() {
             return Err(Error::Missing(format!("{} is an export: it has no {name}", self.path.display())));
         }
-        let bytes = storage::read(&path)?;
+        let bytes = storage::read_at_most(&path, most, "that of this network")?;
         if self.manifest.files.get(name) != Some(&storage::sha256(&bytes)) {
             return Err(Error::Data(format!(
                 "{}: the SHA-256 differs from the manifest's: the file is damaged; \
-                 remove the checkpoint to go on without it",
+                 remove the checkpoint to resume without it",
                 path.display()
             )));
         }
         Ok((bytes, path))
-    }
-}
-
-/// The safetensors file at `path`, or that of the bot at `path`.
-fn exported(path: &Path) -> Result<Vec<u8>> {
-    match attachment::extract(path)? {
-        Some(bytes) => Ok(bytes),
-        None => storage::read(path),
     }
 }
 
@@ -298,12 +329,6 @@ pub(crate) fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
     parts(bytes).map(|(_, tensors)| tensors)
-}
-
-/// The entry `petteia` of a safetensors header.
-fn header_entry(bytes: &[u8]) -> Option<String> {
-    let header: serde_json::Value = serde_json::from_slice(parts(bytes)?.0).ok()?;
-    Some(header.get("__metadata__")?.get("petteia")?.as_str()?.to_string())
 }
 
 /// `; runs here: a, b` when there are run folders where the user looked, or in `runs`.

@@ -1,0 +1,401 @@
+//! What a run should hold, against what it holds.
+//!
+//! In goes a run's folder with its settings, out come the differences: shards that are missing, damaged, exchanged or of
+//! another run, checkpoints that do not belong here, lost decisions of the gate. Which shards there must be follows
+//! from the settings; which bytes they must have is what the checkpoints list. Nothing is changed by looking;
+//! [`settle`] sets aside what is wrong, once the user decided to go without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::de::IgnoredAny;
+
+use crate::checkpoint::{self, Checkpoint, GATE};
+use crate::config::{Config, GateKind};
+use crate::error::{Error, Result};
+use crate::game::GameIdentity;
+use crate::replay::place::{Origin, Place, shards_of};
+use crate::replay::store::{self, ShardInfo};
+use crate::storage;
+
+/// How closely shards are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What a resumed run needs: of those in the window the bytes, of older ones the checksum beside them. Those that
+    /// nothing lists are read.
+    Window,
+    /// All are read.
+    All,
+}
+
+/// Reads the shard at a path, which must hold what belongs there, and plays its games again by the rules.
+pub type Read<'a> = dyn FnMut(&Path, &Place) -> Result<()> + 'a;
+
+/// What is wrong with a file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not there.
+    Missing,
+    /// Its own checksum or text is wrong.
+    Damaged,
+    /// It is whole, but not what belongs there.
+    Foreign,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Its kind.
+    pub fault: Fault,
+    /// What is wrong, to be read behind the path.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{}: {}", self.path.display(), self.what)
+    }
+}
+
+/// What was found in a run's folder.
+#[derive(Debug, Default)]
+pub struct Audit {
+    /// What is not as it should be, checkpoints first.
+    pub problems: Vec<Problem>,
+    /// What could not be checked, in a sentence.
+    pub unchecked: Option<String>,
+    /// Shards that were set aside as damaged.
+    pub set_aside: Vec<PathBuf>,
+    /// Shards that are whole by the list although the checksum beside them is not.
+    pub without_checksum: Vec<(PathBuf, String)>,
+    /// The newest checkpoint that belongs here.
+    newest: Option<Checkpoint>,
+}
+
+/// Looks at the run in `run`; of `without` nothing is expected. The error is of the operating system alone.
+pub fn audit(
+    run: &Path,
+    config: &Config,
+    game: &GameIdentity,
+    without: &BTreeSet<String>,
+    depth: Depth,
+    read: &mut Read,
+) -> Result<Audit> {
+    let mut audit = Audit::default();
+    let mut lists = audit.checkpoints(run, config, game)?;
+    lists.given_up.extend(without.iter().cloned());
+    if config.arena.gate == GateKind::Sprt {
+        audit.gates(run, &lists)?;
+    }
+    audit.records(run, config, &lists, depth, read)?;
+    audit.set_aside = store::find(run)?.set_aside;
+    Ok(audit)
+}
+
+/// What the checkpoints of a run list.
+#[derive(Default)]
+struct Lists {
+    /// By name, as the newest checkpoint has them.
+    shards: BTreeMap<String, ShardInfo>,
+    /// Names in the newest window.
+    window: BTreeSet<String>,
+    /// Paths below the run's folder that the user decided to go without.
+    given_up: BTreeSet<String>,
+    /// The checkpoints that belong here, newest first.
+    checkpoints: Vec<Checkpoint>,
+}
+
+impl Audit {
+    fn add(&mut self, path: PathBuf, fault: Fault, what: impl Into<String>) {
+        self.problems.push(Problem { path, fault, what: what.into() });
+    }
+
+    /// Checks what the checkpoints say of themselves and of each other, the newest first.
+    fn checkpoints(&mut self, run: &Path, config: &Config, game: &GameIdentity) -> Result<Lists> {
+        let mut lists = Lists::default();
+        for path in checkpoint::list(run)?.into_iter().rev() {
+            let checkpoint = match Checkpoint::open_folder(&path) {
+                Ok(checkpoint) => checkpoint,
+                Err(error @ (Error::Data(_) | Error::Mismatch(_) | Error::Config(_))) => {
+                    let what = error.to_string();
+                    self.add(path, Fault::Damaged, what);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match foreign(&checkpoint, config, game).or_else(|| lists.contradicts(&checkpoint)) {
+                Some(what) => self.add(path, Fault::Foreign, what),
+                None => lists.add(checkpoint),
+            }
+        }
+        self.newest = lists.checkpoints.first().cloned();
+        if let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.data.is_none()) {
+            self.unchecked = Some(format!(
+                "{} was written by version 0.1 and lists no records: whether they are the ones that it was trained on \
+                 cannot be checked, only that all are there, in their places, and obey the rules",
+                newest.path.display()
+            ));
+        }
+        Ok(lists)
+    }
+
+    /// Every checkpoint but the newest was judged before the next generation began.
+    fn gates(&mut self, run: &Path, lists: &Lists) -> Result<()> {
+        for (age, checkpoint) in lists.checkpoints.iter().enumerate() {
+            let path = checkpoint.path.join(GATE);
+            if lists.given_up.contains(&below(run, &path)) {
+                continue;
+            }
+            match checkpoint.gate::<IgnoredAny>() {
+                Ok(None) if age > 0 => self.add(
+                    path,
+                    Fault::Missing,
+                    "the gate's decision is missing, and with it perhaps the champion that plays the next games",
+                ),
+                Ok(_) => {}
+                Err(error @ Error::Io { .. }) => return Err(error),
+                Err(error) => {
+                    let what = error.to_string();
+                    self.add(path, Fault::Damaged, what);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every shard of the generations that are done, and none besides.
+    fn records(
+        &mut self,
+        run: &Path,
+        config: &Config,
+        lists: &Lists,
+        depth: Depth,
+        read: &mut Read,
+    ) -> Result<()> {
+        let done = self.newest.as_ref().map_or(0, |newest| newest.manifest.generation);
+        let mut known = BTreeSet::new();
+        for (generation, shard) in (1..=done).flat_map(|of| (0..shards_of(config, of)).map(move |n| (of, n)))
+        {
+            let path = store::shard_path(run, generation, shard);
+            let place = Place::of(config, generation, shard).expect("it is one of the run's shards");
+            if !lists.given_up.contains(&below(run, &path)) {
+                let name = store::shard_name(generation, shard);
+                self.shard(&path, &name, lists, depth, &mut |path| read(path, &place))?;
+            }
+            known.insert(path);
+        }
+        for (_, path) in store::list(run)?.into_iter().filter(|(generation, _)| *generation <= done) {
+            if !known.contains(&path) {
+                self.add(path, Fault::Foreign, "the run has no such shard");
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds a shard against the lists, and reads it where they do not say enough.
+    fn shard(
+        &mut self,
+        path: &Path,
+        name: &str,
+        lists: &Lists,
+        depth: Depth,
+        read: &mut dyn FnMut(&Path) -> Result<()>,
+    ) -> Result<()> {
+        let mut reading = || match read(path) {
+            Ok(()) => Ok(None),
+            Err(error) => failure(path, error).map(Some),
+        };
+        let listed = lists.shards.get(name);
+        if !path.exists() {
+            let holds = listed.map_or(String::new(), |shard| {
+                format!(" ({} games, {} positions)", shard.games, shard.positions)
+            });
+            let what = match store::bad_path(path).exists() {
+                true => format!("it was set aside as damaged{holds}"),
+                false => format!("it is missing{holds}"),
+            };
+            self.add(path.to_path_buf(), Fault::Missing, what);
+            return Ok(());
+        }
+        let Some(listed) = listed else {
+            if (depth == Depth::All || self.unchecked.is_some())
+                && let Some((fault, what)) = reading()?
+            {
+                self.add(path.to_path_buf(), fault, what);
+            }
+            return Ok(());
+        };
+        let beside = store::checksum(path).unwrap_or_default();
+        let is_marked = beside.starts_with(&listed.sha256);
+        if depth == Depth::Window && is_marked && !lists.window.contains(name) {
+            return Ok(());
+        }
+        let found = storage::sha256_of(path)?;
+        let wrong = if found != listed.sha256 {
+            let other = lists.shards.values().find(|other| other.sha256 == found);
+            Some(match other {
+                Some(other) => (
+                    Fault::Foreign,
+                    format!("it holds the records of {}, which was put in its place", other.name),
+                ),
+                None => other_than(path, listed, reading()?),
+            })
+        } else if !is_marked {
+            self.without_checksum.push((path.to_path_buf(), found));
+            None
+        } else if depth == Depth::All {
+            reading()?
+        } else {
+            None
+        };
+        wrong.into_iter().for_each(|(fault, what)| self.add(path.to_path_buf(), fault, what));
+        Ok(())
+    }
+}
+
+impl Lists {
+    fn add(&mut self, checkpoint: Checkpoint) {
+        if let Some(data) = &checkpoint.manifest.data {
+            if self.checkpoints.is_empty() {
+                self.window.extend(data.window().iter().map(|shard| shard.name.clone()));
+            }
+            for shard in &data.shards {
+                self.shards.entry(shard.name.clone()).or_insert_with(|| shard.clone());
+            }
+            self.given_up.extend(data.given_up.iter().cloned());
+        }
+        self.checkpoints.push(checkpoint);
+    }
+
+    /// Checkpoints of one run list the same shards.
+    fn contradicts(&self, checkpoint: &Checkpoint) -> Option<String> {
+        let data = checkpoint.manifest.data.as_ref()?;
+        let newer = |shard: &&ShardInfo| self.shards.get(&shard.name).is_some_and(|newer| newer != *shard);
+        let shard = data.shards.iter().find(newer)?;
+        Some(format!(
+            "it is a checkpoint of another run: it was trained on another {} than those after it",
+            shard.name
+        ))
+    }
+}
+
+/// Why a checkpoint is not one of this run.
+fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Option<String> {
+    let manifest = &checkpoint.manifest;
+    let another = |what: String| Some(format!("it is a checkpoint of another run: {what}"));
+    if manifest.seed != config.seed {
+        return another(format!("its seed is {}, that of this run {}", manifest.seed, config.seed));
+    }
+    if let Err(error) = manifest.game.expect(game, "it") {
+        return another(error.to_string());
+    }
+    match checkpoint.config() {
+        Err(error) => return another(error.to_string()),
+        Ok(theirs) => {
+            let differences: Vec<String> = theirs
+                .differences(config)
+                .into_iter()
+                .map(|[key, there, here]| format!("{key} {there} instead of {here}"))
+                .collect();
+            if !differences.is_empty() {
+                return another(differences.join(", "));
+            }
+        }
+    }
+    let (generation, planned) = (manifest.generation, config.train.generations);
+    (!(1..=planned).contains(&generation))
+        .then(|| format!("it is of generation {generation}, but this run has {planned}"))
+}
+
+/// What an error in reading the shard at `path` says of it; it fails when the operating system refused.
+fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
+    let said = error.to_string();
+    let what = said.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&said).to_string();
+    match error {
+        Error::Mismatch(_) => Ok((Fault::Foreign, what)),
+        // a game that the rules deny below a right checksum: nothing happened to the file
+        Error::Data(_) if store::Lines::open(path).is_ok() => Ok((Fault::Foreign, what)),
+        Error::Data(_) => Ok((Fault::Damaged, what)),
+        error => Err(error),
+    }
+}
+
+/// What stands in the place of a listed shard, and is none of those that are listed; `wrong` is what reading it found.
+fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Fault, String)>) -> (Fault, String) {
+    let origin = store::origin(path).ok().flatten();
+    let origin = origin.map_or(String::new(), |origin| format!(", played with {origin}"));
+    match wrong {
+        Some((Fault::Damaged, what)) => (Fault::Damaged, what),
+        Some((_, what)) => {
+            (Fault::Foreign, format!("it is not the shard that was trained on{origin}: {what}"))
+        }
+        None => {
+            let sum = listed.sha256.get(..16).unwrap_or_default();
+            let what =
+                format!("it is not the shard that was trained on, whose SHA-256 begins with {sum}{origin}");
+            (Fault::Foreign, what)
+        }
+    }
+}
+
+/// A path below the run's folder, as a list of what was given up has it.
+fn below(run: &Path, path: &Path) -> String {
+    path.strip_prefix(run).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Sets damaged shards aside, so that nothing stumbles over them again, and writes lost checksums of whole ones anew.
+/// Then refuses if anything is wrong, unless the user `accepts` to go without: all of it is set aside, and what is
+/// gone is returned by its path below the run's folder.
+pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> Result<Vec<String>> {
+    for (path, sha256) in &audit.without_checksum {
+        store::write_checksum(path, sha256, Some(&Origin::of(config)))?;
+    }
+    for problem in &mut audit.problems {
+        if problem.fault == Fault::Damaged && store::is_shard(&problem.path) {
+            let bad = store::set_aside(&problem.path)?;
+            problem.what += &format!("; set aside as {}", bad.display());
+            problem.fault = Fault::Missing;
+        }
+    }
+    if audit.problems.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !accepts {
+        return Err(refusal(audit, run));
+    }
+    let mut given_up = Vec::new();
+    for problem in &audit.problems {
+        if problem.fault != Fault::Missing {
+            let bad = store::bad_path(&problem.path);
+            fs::rename(&problem.path, &bad).map_err(Error::io(&problem.path))?;
+        }
+        given_up.push(below(run, &problem.path));
+    }
+    Ok(given_up)
+}
+
+fn refusal(audit: &Audit, run: &Path) -> Error {
+    let lines: Vec<String> = audit.problems.iter().map(|problem| format!("\n  {problem}")).collect();
+    let is_lost = |shard: &&ShardInfo| {
+        let lost = |problem: &Problem| below(run, &problem.path).ends_with(&shard.name);
+        audit.problems.iter().any(lost)
+    };
+    let data = audit.newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
+    let cost = data.map_or("on fewer positions".into(), |data| {
+        let lost: usize = data.window().iter().filter(is_lost).map(|shard| shard.positions).sum();
+        let all = data.window_positions;
+        format!("on {} of the {all} positions of its window", all.saturating_sub(lost))
+    });
+    let unchecked = audit.unchecked.as_ref().map_or(String::new(), |what| format!("\n{what}"));
+    Error::Data(format!(
+        "{} does not hold what it was trained on, so nothing is trained:{}{unchecked}\n\
+         put the files back from a copy of the run; or give --accept-missing to resume without them: it trains {cost}, \
+         and ends with other games and weights than the undisturbed run",
+        run.display(),
+        lines.concat()
+    ))
+}

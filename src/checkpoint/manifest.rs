@@ -1,0 +1,147 @@
+//! What a checkpoint says of itself: `manifest.json`, and the entry `petteia` in the header of a file of weights.
+//!
+//! In go the bytes of a manifest, out comes one whose parts agree with each other. The file in a checkpoint's folder
+//! is sealed with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those in
+//! headers have neither.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::FORMAT;
+use crate::config::{Config, NetConfig};
+use crate::encode::MAX_CELLS;
+use crate::error::{Error, Result};
+use crate::game::{GameIdentity, Shape};
+use crate::replay::store::ShardInfo;
+use crate::storage;
+
+/// More planes than any encoding needs; an action fits into 16 bits.
+const MOST_PLANES: usize = 4096;
+const MOST_ACTIONS: usize = 1 << 16;
+
+/// What a checkpoint is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The program that wrote it.
+    pub program: String,
+    /// Game, options, encoding and shape.
+    pub game: GameIdentity,
+    /// The network's sizes.
+    pub net: NetConfig,
+    /// Generations trained.
+    pub generation: usize,
+    /// Optimizer steps.
+    pub step: usize,
+    /// The run's seed.
+    pub seed: u64,
+    /// The run's resolved settings, as TOML.
+    pub config: String,
+    /// SHA-256 of each file beside the manifest, and of the `tensors` of the weights file.
+    pub files: BTreeMap<String, String>,
+    /// The records that the run had when it was saved; `None` in headers and in checkpoints of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<TrainingData>,
+}
+
+/// What a run had recorded and trained on when a checkpoint was saved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainingData {
+    /// The shards of this generation and of the window, oldest first.
+    pub shards: Vec<ShardInfo>,
+    /// How many of them, counted from the end, are the window.
+    pub window_shards: usize,
+    /// Positions in the window.
+    pub window_positions: usize,
+    /// Positions that this generation added.
+    pub new_positions: usize,
+    /// Optimizer steps since the checkpoint before.
+    pub new_steps: usize,
+    /// Shards that are lost, and that the user decided to train without, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<String>,
+}
+
+impl TrainingData {
+    /// The shards of the window, oldest first.
+    pub fn window(&self) -> &[ShardInfo] {
+        &self.shards[self.shards.len().saturating_sub(self.window_shards)..]
+    }
+}
+
+impl Manifest {
+    /// As JSON.
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("manifests are valid JSON")
+    }
+
+    /// The run's settings, read from `place`.
+    pub(super) fn settings(&self, place: &Path) -> Result<Config> {
+        Config::parse(&place.display().to_string(), &self.config, &[])
+    }
+
+    /// From the bytes of a file in the folder of a checkpoint: its seal must be right.
+    pub(super) fn parse_sealed(bytes: &[u8], place: &Path) -> Result<Manifest> {
+        let seal = storage::check_seal(bytes);
+        if seal == Some(false) {
+            let what = "it was changed or damaged, its SHA-256 differs from the one in it";
+            return Err(damaged(place, what));
+        }
+        let manifest = Manifest::parse(bytes, place)?;
+        if seal.is_none() && manifest.data.is_some() {
+            return Err(damaged(place, "it was changed or damaged, its SHA-256 is not in it any more"));
+        }
+        Ok(manifest)
+    }
+
+    /// From JSON, which must be of a game and a network that can be.
+    pub(super) fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(text)
+            .map_err(|e| damaged(place, &format!("it is not a Petteia manifest: {e}")))?;
+        if manifest.format != FORMAT {
+            return Err(Error::Mismatch(format!(
+                "{}: checkpoint format {}, this program reads {FORMAT}",
+                place.display(),
+                manifest.format
+            )));
+        }
+        let Shape { planes, height, width, actions } = manifest.game.shape;
+        let possible = (1..=MOST_PLANES).contains(&planes)
+            && (1..=MOST_ACTIONS).contains(&actions)
+            && (1..=MAX_CELLS).contains(&height.saturating_mul(width));
+        if !possible {
+            return Err(damaged(place, &format!("no game has {:?}", manifest.game.shape)));
+        }
+        if manifest.settings(place)?.net != manifest.net {
+            return Err(damaged(place, "`net` and `config` differ"));
+        }
+        Ok(manifest)
+    }
+
+    /// What `self`, the manifest of a folder, and `header`, that in the weights beside it, say differently.
+    pub(super) fn differences(&self, header: &Manifest) -> Vec<String> {
+        let rows = [
+            ("generation", self.generation.to_string(), header.generation.to_string()),
+            ("step", self.step.to_string(), header.step.to_string()),
+            ("seed", self.seed.to_string(), header.seed.to_string()),
+            ("game", self.game.id.clone(), header.game.id.clone()),
+        ];
+        let differs = |(name, here, there): &(&str, String, String)| {
+            (here != there).then(|| format!("{name} {here} instead of {there}"))
+        };
+        let mut found: Vec<String> = rows.iter().filter_map(differs).collect();
+        let same = (&self.game, &self.net, &self.config) == (&header.game, &header.net, &header.config);
+        if found.is_empty() && !same {
+            found.push("other settings".into());
+        }
+        found
+    }
+}
+
+/// A manifest at `place` that cannot be used.
+pub(super) fn damaged(place: &Path, what: &str) -> Error {
+    Error::Data(format!("{}: {what}; remove the checkpoint to resume without it", place.display()))
+}

@@ -1,0 +1,259 @@
+//! A file of weights (safetensors), looked at before anything is built of it.
+//!
+//! In go the bytes of a file and the sizes of a network, out comes whether the file holds that network: the same
+//! tensors, of the same shapes, without gaps, every number finite and every variance at least 0. The header is bounded,
+//! so a file that lies about itself costs neither time nor memory.
+//!
+//! The format: 8 bytes of length, little endian, a JSON header of that length, and the tensors
+//! (<https://github.com/huggingface/safetensors#format>).
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::config::NetConfig;
+use crate::error::{Error, Result};
+use crate::game::Shape;
+
+/// Bytes of the length in front of the header.
+pub const PREFIX: u64 = 8;
+/// The longest header that is read; that of the largest network has a tenth of it.
+pub const LARGEST_HEADER: u64 = 1 << 20;
+/// The entry of a header that names no tensor.
+const METADATA: &str = "__metadata__";
+/// Planes that feed the logits of actions without a square.
+pub(super) const EXTRA_PLANES: usize = 8;
+
+/// What the header says of a tensor.
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<u64>,
+    data_offsets: [u64; 2],
+}
+
+/// Reads the header from the beginning of a file of `whole` bytes; the error says why it has none.
+pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
+    let mut prefix = [0; PREFIX as usize];
+    file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
+    let length = u64::from_le_bytes(prefix);
+    if length > whole.saturating_sub(PREFIX) {
+        return Err(format!("its header would have {length} bytes, more than the file"));
+    }
+    if length > LARGEST_HEADER {
+        return Err(format!(
+            "its header has {length} bytes, more than the {LARGEST_HEADER} that one can have"
+        ));
+    }
+    let mut header = vec![0; length as usize];
+    file.read_exact(&mut header).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&header).map_err(|error| format!("its header is not JSON: {error}"))
+}
+
+/// The entry `name` of a header's metadata.
+pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
+    Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
+}
+
+/// The tensors of a network of these sizes with their shapes.
+fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
+    let filters = config.filters;
+    let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
+    let mut tensors = BTreeMap::new();
+    let mut add = |name: String, sizes: &[usize]| {
+        tensors.insert(name, sizes.iter().map(|&size| size as u64).collect());
+    };
+    let mut normed = |name: String, inputs: usize, outputs: usize, kernel: usize| {
+        add(format!("{name}.conv.weight"), &[outputs, inputs, kernel, kernel]);
+        for part in ["gamma", "beta", "running_mean", "running_var"] {
+            add(format!("{name}.norm.{part}"), &[outputs]);
+        }
+    };
+    normed("stem".into(), shape.planes, filters, 3);
+    for block in 0..config.blocks {
+        normed(format!("blocks.{block}.first"), filters, filters, 3);
+        normed(format!("blocks.{block}.second"), filters, filters, 3);
+    }
+    normed("policy_hidden".into(), filters, filters, 1);
+    normed("value_conv".into(), filters, config.value_planes, 1);
+    let mut biased = |name: &str, sizes: &[usize], outputs: usize| {
+        add(format!("{name}.weight"), sizes);
+        add(format!("{name}.bias"), &[outputs]);
+    };
+    if planes > 0 {
+        biased("policy_planes", &[planes, filters, 1, 1], planes);
+    }
+    if extras > 0 {
+        biased("policy_extras.conv", &[EXTRA_PLANES, filters, 1, 1], EXTRA_PLANES);
+        biased("policy_extras.linear", &[EXTRA_PLANES * shape.cells(), extras], extras);
+    }
+    let hidden = config.value_hidden;
+    biased("value_hidden", &[config.value_planes * shape.cells(), hidden], hidden);
+    biased("value_out", &[hidden, 3], 3);
+    tensors
+}
+
+/// Bytes that the tensors of such a network fill.
+pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
+    let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
+    let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
+    all.saturating_mul(size_of::<f32>() as u64)
+}
+
+/// Refuses a file, named `place`, that does not hold such a network.
+pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
+    let wrong =
+        |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));
+    let mut rest = bytes;
+    let header = read_header(&mut rest, bytes.len() as u64).map_err(wrong)?;
+    let expected = expected(config, shape);
+    let known = |name: &String| name == METADATA || expected.contains_key(name);
+    if let Some(name) = header.keys().find(|name| !known(name)) {
+        return Err(wrong(format!("it has a tensor `{}` more", shortened(name))));
+    }
+    let mut places = Vec::with_capacity(expected.len());
+    for (name, sizes) in &expected {
+        let entry = header.get(name).ok_or_else(|| wrong(format!("it lacks the tensor `{name}`")))?;
+        let entry = Entry::deserialize(entry).map_err(|e| wrong(format!("tensor `{name}`: {e}")))?;
+        if (entry.dtype.as_str(), &entry.shape) != ("F32", sizes) {
+            let (kind, found) = (shortened(&entry.dtype), &entry.shape);
+            return Err(wrong(format!("tensor `{name}` is {kind} {found:?} instead of F32 {sizes:?}")));
+        }
+        let length = sizes.iter().product::<u64>() * size_of::<f32>() as u64;
+        places.push((entry.data_offsets, length, name));
+    }
+    places.sort();
+    let mut end = 0;
+    for ([from, to], length, name) in places {
+        if from != end || to != end + length || to > rest.len() as u64 {
+            return Err(wrong(format!(
+                "tensor `{name}` lies at bytes {from} to {to}, where it does not fit"
+            )));
+        }
+        check_numbers(name, &rest[from as usize..to as usize]).map_err(wrong)?;
+        end = to;
+    }
+    match end == rest.len() as u64 {
+        true => Ok(()),
+        false => Err(wrong(format!("{} bytes follow the last tensor", rest.len() as u64 - end))),
+    }
+}
+
+fn check_numbers(name: &str, bytes: &[u8]) -> Result<(), String> {
+    let is_variance = name.ends_with("running_var");
+    for (index, number) in bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).enumerate() {
+        if !number.is_finite() {
+            return Err(format!("number {index} of tensor `{name}` is {number}, not a finite number"));
+        }
+        if is_variance && number < 0.0 {
+            return Err(format!("number {index} of tensor `{name}` is {number}: a variance is at least 0"));
+        }
+    }
+    Ok(())
+}
+
+fn shortened(name: &str) -> String {
+    name.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::model::{Network, device};
+
+    const SHAPES: [Shape; 3] = [
+        Shape { planes: 2, height: 3, width: 3, actions: 9 },
+        Shape { planes: 3, height: 2, width: 4, actions: 7 },
+        Shape { planes: 1, height: 2, width: 2, actions: 9 },
+    ];
+
+    fn net() -> NetConfig {
+        NetConfig { filters: 4, blocks: 1, value_planes: 2, value_hidden: 5, ..NetConfig::default() }
+    }
+
+    fn file(shape: Shape) -> Vec<u8> {
+        Network::new(&net(), shape, 1, &device()).to_safetensors("about").unwrap()
+    }
+
+    /// The same tensors below a header that `change` saw.
+    fn changed(shape: Shape, change: impl Fn(&mut Map<String, Value>)) -> Vec<u8> {
+        let bytes = file(shape);
+        let mut rest = bytes.as_slice();
+        let mut header = read_header(&mut rest, bytes.len() as u64).unwrap();
+        change(&mut header);
+        let header = Value::Object(header).to_string().into_bytes();
+        [&(header.len() as u64).to_le_bytes(), header.as_slice(), rest].concat()
+    }
+
+    #[test]
+    fn every_network_is_what_is_expected_of_it() {
+        for shape in SHAPES {
+            let bytes = file(shape);
+            check(&bytes, "a", &net(), shape).unwrap();
+            let header = u64::from_le_bytes(*bytes.first_chunk().unwrap());
+            assert_eq!(bytes.len() as u64, PREFIX + header + bytes_of(&net(), shape));
+            let header = read_header(&mut bytes.as_slice(), bytes.len() as u64).unwrap();
+            assert_eq!(metadata(&header, "petteia").as_deref(), Some("about"));
+            for blocks in [0, 2] {
+                assert!(check(&bytes, "a", &NetConfig { blocks, ..net() }, shape).is_err());
+            }
+        }
+        // the largest network that the settings permit
+        let largest = NetConfig { filters: 512, blocks: 40, value_planes: 64, value_hidden: 1024, ..net() };
+        let names: usize = expected(&largest, SHAPES[2]).keys().map(|name| name.len() + 100).sum();
+        assert!((names as u64) < LARGEST_HEADER / 10, "{names}");
+    }
+
+    #[test]
+    fn a_header_that_differs_is_refused() {
+        let shape = SHAPES[0];
+        let refused = |bytes: &[u8], part: &str| {
+            let error = check(bytes, "a.safetensors", &net(), shape).unwrap_err().to_string();
+            assert!(error.starts_with("a.safetensors ") && error.contains(part), "no `{part}` in {error}");
+        };
+        let name = "value_out.bias";
+        refused(&changed(shape, |header| drop(header.remove(name))), "lacks the tensor `value_out.bias`");
+        refused(
+            &changed(shape, |header| drop(header.insert("x".into(), header[name].clone()))),
+            "a tensor `x` more",
+        );
+        let with =
+            |key: &'static str, value: Value| changed(shape, move |header| header[name][key] = value.clone());
+        refused(&with("shape", serde_json::json!([1u64 << 50])), "instead of F32 [3]");
+        refused(&with("dtype", "F16".into()), "is F16 [3]");
+        refused(&with("data_offsets", serde_json::json!([0, 12])), "does not fit");
+        refused(&with("data_offsets", serde_json::json!([u64::MAX, 12])), "does not fit");
+        refused(&with("data_offsets", "x".into()), "tensor `value_out.bias`: ");
+        let bytes = file(shape);
+        refused(&[&bytes[..], &[0; 4]].concat(), "4 bytes follow");
+        refused(&bytes[..bytes.len() - 4], "does not fit");
+        refused(&bytes[..4], "too short");
+        refused(&u64::MAX.to_le_bytes(), "more than the file");
+        let long =
+            [&(LARGEST_HEADER + 1).to_le_bytes()[..], &vec![b' '; LARGEST_HEADER as usize + 1]].concat();
+        refused(&long, "that one can have");
+        let deep = [&(1u64 << 16).to_le_bytes()[..], &vec![b'['; 1 << 16]].concat();
+        refused(&deep, "is not JSON");
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        let shape = SHAPES[0];
+        let bytes = file(shape);
+        let header = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+        let with = |number: f32, at: usize| {
+            let mut changed = bytes.clone();
+            changed[8 + header + at..][..4].copy_from_slice(&number.to_le_bytes());
+            check(&changed, "a", &net(), shape).unwrap_err().to_string()
+        };
+        let last = bytes.len() - 8 - header - 4;
+        assert!(with(f32::NAN, last).contains("number 14 of tensor `value_out.weight` is NaN"));
+        assert!(with(f32::INFINITY, 0).contains("number 0 of tensor `blocks.0.first.conv.weight` is inf"));
+        let text = String::from_utf8_lossy(&bytes[8..8 + header]).into_owned();
+        let parsed: Value = serde_json::from_str(&text).unwrap();
+        let variance = parsed["stem.norm.running_var"]["data_offsets"][0].as_u64().unwrap() as usize;
+        assert!(with(-1e-30, variance).contains("a variance is at least 0"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The folder of a run: made or found with the same settings, locked while it is trained in, and still there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::SETTINGS;
+use crate::checkpoint;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::storage;
+
+const LOCK: &str = "lock";
+
+/// A run's folder that nobody else trains in, as long as this lives.
+pub(super) struct Folder {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Folder {
+    /// Makes or checks the folder and takes its lock.
+    pub(super) fn open(config: &Config, folder: &Path) -> Result<Folder> {
+        let settings = folder.join(SETTINGS);
+        check_settings(config, folder, &settings)?;
+        storage::create_folder(folder)?;
+        let path = folder.join(LOCK);
+        let lock = storage::open_lock(&path)?;
+        storage::lock(&lock, folder, "petteia train")?;
+        // another process may have made the run while we waited for the lock
+        check_settings(config, folder, &settings)?;
+        storage::remove_temporaries(folder)?;
+        checkpoint::clean(folder)?;
+        if !settings.exists() {
+            storage::write_whole(&settings, config.to_toml().as_bytes())?;
+        }
+        Ok(Folder { path: folder.to_path_buf(), lock })
+    }
+
+    /// Refuses when the folder was deleted or renamed since it was opened: nothing shall be written where it was.
+    pub(super) fn check(&self) -> Result<()> {
+        match storage::is_still_at(&self.lock, &self.path.join(LOCK)) {
+            true => Ok(()),
+            false => Err(Error::Missing(format!(
+                "{} was deleted or renamed while it was trained in: nothing more is written there",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// `result`, or that the folder is gone if that is why it failed.
+    pub(super) fn explain<T>(&self, result: Result<T>) -> Result<T> {
+        match result {
+            Err(error @ Error::Io { .. }) => self.check().and(Err(error)),
+            result => result,
+        }
+    }
+}
+
+/// Refuses a folder of a run with other settings, and one that holds anything else.
+fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
+    if settings.exists() {
+        let text = storage::read_text(settings, "a config")?;
+        let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
+        let differences: Vec<String> = theirs
+            .differences(config)
+            .into_iter()
+            .map(|[key, there, asked]| format!("{key}: {there} / {asked}"))
+            .collect();
+        if differences.is_empty() {
+            return Ok(());
+        }
+        return Err(Error::Config(format!(
+            "{} exists with other settings (there / asked for):\n  {}\n\
+             give the same settings to resume it, or another folder with --run DIR",
+            folder.display(),
+            differences.join("\n  ")
+        )));
+    }
+    if !folder.exists() {
+        return match folder.is_symlink() {
+            true => Err(Error::Config(format!(
+                "{} is a link to a place that does not exist: remove it, or give another folder with --run DIR",
+                folder.display()
+            ))),
+            false => Ok(()),
+        };
+    }
+    // what a run killed at its very start may have left is no reason to refuse
+    let mut entries = fs::read_dir(folder).map_err(Error::io(folder))?.flatten();
+    match entries.any(|entry| entry.file_name() != LOCK && !storage::is_temporary(&entry.file_name())) {
+        false => Ok(()),
+        true => Err(Error::Config(format!(
+            "{} exists and is not a run folder (it has no config.toml): give another folder with --run DIR",
+            folder.display()
+        ))),
+    }
+}

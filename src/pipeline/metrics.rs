@@ -1,0 +1,100 @@
+//! `metrics.jsonl`: one JSON object a line, appended whole.
+//!
+//! In go lines of a run under way, out come those of an earlier session that still count. What was said of a generation
+//! is on disk before the generation's checkpoint is: see [`Metrics::sync`].
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::arena::MatchResult;
+use crate::error::{Error, Result};
+use crate::storage;
+
+/// One JSON object a line, in the run folder.
+pub const METRICS: &str = "metrics.jsonl";
+/// The kind of a line that every generation has.
+const SELFPLAY: &str = "selfplay";
+
+/// The metrics of a run.
+pub(super) struct Metrics {
+    path: PathBuf,
+    /// The lines that are asked for later: all but those of single training steps.
+    lines: Vec<Value>,
+}
+
+impl Metrics {
+    /// Opens the file and drops what belongs to generations after `done`, which will be done again. The
+    /// second value says what is lost, if anything is.
+    pub(super) fn open(folder: &Path, done: usize) -> Result<(Metrics, Option<String>)> {
+        let path = folder.join(METRICS);
+        let (mut kept, mut damaged) = (Vec::new(), 0);
+        if path.exists() {
+            let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
+            for line in text.split_inclusive('\n') {
+                match serde_json::from_str::<Value>(line) {
+                    Ok(line) => kept.push(line),
+                    // one without its end was torn when the run was killed
+                    Err(_) => damaged += line.ends_with('\n') as usize,
+                }
+            }
+            let is_done = |generation: u64| generation as usize <= done;
+            kept.retain(|line| line["generation"].as_u64().is_some_and(is_done));
+        }
+        let text: String = kept.iter().map(|line| format!("{line}\n")).collect();
+        storage::write_whole(&path, text.as_bytes())?;
+        kept.retain(is_asked_for);
+        let metrics = Metrics { path, lines: kept };
+        let lost = metrics.lost(done, damaged);
+        Ok((metrics, lost))
+    }
+
+    /// What a file lacks that should speak of `done` generations.
+    fn lost(&self, done: usize, damaged: usize) -> Option<String> {
+        let missing: Vec<String> = (1..=done)
+            .filter(|generation| self.line_of(SELFPLAY, *generation).is_none())
+            .map(|generation| generation.to_string())
+            .collect();
+        let place = self.path.display();
+        match (missing.is_empty(), damaged) {
+            (true, 0) => None,
+            (true, _) => Some(format!("{place}: {damaged} damaged lines were dropped")),
+            (false, _) => Some(format!(
+                "{place} lacks lines of generations {}: it was deleted, cut or damaged; games and weights do not \
+                 depend on it, but what it said of these generations is lost",
+                missing.join(", ")
+            )),
+        }
+    }
+
+    pub(super) fn write(&mut self, line: Value) -> Result<()> {
+        let mut file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
+        file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io(&self.path))?;
+        if is_asked_for(&line) {
+            self.lines.push(line);
+        }
+        Ok(())
+    }
+
+    /// Waits until everything written is on disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        let file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
+        file.sync_all().map_err(Error::io(&self.path))
+    }
+
+    pub(super) fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {
+        self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
+    }
+
+    pub(super) fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {
+        let line = self.line_of("evaluation", generation)?;
+        let result = serde_json::from_value(line["result"].clone()).ok()?;
+        Some((line["opponent"].as_str()?.to_string(), result))
+    }
+}
+
+fn is_asked_for(line: &Value) -> bool {
+    line["kind"] != "train"
+}

@@ -1,0 +1,118 @@
+//! Where a run's records belong: which games stand in which shard, and which run plays them.
+//!
+//! In go a run's settings, out come the generations, shards and games that it must have. A shard found elsewhere, or
+//! with other games, is not the one that belongs there. Everything here is a function of the settings alone.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::config::Config;
+use crate::storage;
+
+/// Hexadecimal digits of the settings' checksum in an [`Origin`].
+const DIGITS: usize = 16;
+
+/// What a shard must hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The generation, from 1.
+    pub generation: usize,
+    /// The numbers of its games within the generation, in this order.
+    pub games: Range<usize>,
+    /// Most new simulations of an action.
+    pub simulations: usize,
+}
+
+impl Place {
+    /// The place of shard `shard` of `generation` in a run with this `config`; `None` when the run has no such shard.
+    pub fn of(config: &Config, generation: usize, shard: usize) -> Option<Place> {
+        let (games, simulations) = games_of(config, generation);
+        let batch = config.selfplay.batch;
+        let first = shard.checked_mul(batch).filter(|first| generation > 0 && *first < games)?;
+        Some(Place { generation, games: first..(first + batch).min(games), simulations })
+    }
+}
+
+/// Whether `generation` is played before any network exists.
+pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
+    generation == 1 && config.selfplay.bootstrap_games > 0
+}
+
+/// Games of a generation, and simulations of each action.
+pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
+    let settings = &config.selfplay;
+    match is_bootstrap(config, generation) {
+        true => (settings.bootstrap_games, settings.bootstrap_simulations),
+        false => (settings.games, config.search.simulations),
+    }
+}
+
+/// Shards of a generation.
+pub fn shards_of(config: &Config, generation: usize) -> usize {
+    games_of(config, generation).0.div_ceil(config.selfplay.batch)
+}
+
+/// The run that played a shard, as far as its games depend on it: they are a function of the seed and the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(String);
+
+impl Origin {
+    /// The origin of what a run with this `config` plays.
+    pub fn of(config: &Config) -> Origin {
+        let settings = storage::sha256(config.to_toml().as_bytes());
+        Origin(format!("seed {}, settings {}", config.seed, &settings[..DIGITS]))
+    }
+
+    /// What [`Origin`] displays, read back.
+    pub fn parse(text: &str) -> Origin {
+        Origin(text.trim().to_string())
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(sets: &[&str]) -> Config {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap()
+    }
+
+    #[test]
+    fn every_game_has_one_place() {
+        let config = config(&[
+            "selfplay.games=10",
+            "selfplay.batch=4",
+            "selfplay.bootstrap_games=5",
+            "selfplay.bootstrap_simulations=7",
+            "search.simulations=9",
+        ]);
+        let places = |generation| -> Vec<Place> {
+            (0..shards_of(&config, generation))
+                .map(|shard| Place::of(&config, generation, shard).unwrap())
+                .collect()
+        };
+        let games = |generation| places(generation).into_iter().flat_map(|place| place.games);
+        assert_eq!((places(1).len(), places(2).len()), (2, 3));
+        assert!(games(1).eq(0..5) && games(2).eq(0..10));
+        assert_eq!((places(1)[0].simulations, places(2)[0].simulations), (7, 9));
+        assert_eq!(Place::of(&config, 2, 3), None);
+        assert_eq!(Place::of(&config, 0, 0), None);
+        assert_eq!(Place::of(&config, 1, usize::MAX), None);
+    }
+
+    #[test]
+    fn an_origin_is_of_a_seed_and_its_settings() {
+        let (one, other) = (Origin::of(&config(&[])), Origin::of(&config(&["seed=2"])));
+        assert_ne!(one, other);
+        assert_ne!(one, Origin::of(&config(&["search.cpuct=2"])));
+        assert_eq!(one, Origin::parse(&one.to_string()));
+        assert!(one.to_string().starts_with("seed 1, settings "), "{one}");
+    }
+}

@@ -1,0 +1,43 @@
+//! The optimizer's state as bytes (burnpack), in an order of its own.
+//!
+//! burn writes the tensors in the order of a hash map, so two equal states differ as files; here they stand in the
+//! order of their names. What is read back holds finite numbers only.
+
+use burn::tensor::Bytes;
+use burn_pack::{DType, Reader, Writer};
+
+use crate::error::{Error, Result};
+
+/// The same state with its tensors in the order of their names.
+pub(super) fn in_order(bytes: Bytes) -> Result<Vec<u8>> {
+    let failed = |e: &dyn std::fmt::Debug| Error::Data(format!("cannot write the optimizer's state: {e:?}"));
+    let reader = Reader::from_bytes(bytes).map_err(|e| failed(&e))?;
+    let (texts, scalars) = (reader.metadata().clone(), reader.scalars().clone());
+    // a reader hands out tensors by name
+    let mut writer = Writer::new(reader.into_tensors().map_err(|e| failed(&e))?);
+    for (name, text) in &texts {
+        writer = writer.with_metadata(name, text);
+    }
+    for (name, scalar) in scalars {
+        writer = writer.with_scalar(&name, scalar);
+    }
+    Ok(writer.into_bytes().map_err(|e| failed(&e))?.to_vec())
+}
+
+/// Refuses a state that holds a number that is not finite.
+pub(super) fn check(bytes: &Bytes, place: &str) -> Result<()> {
+    let damaged = |what: String| Error::Data(format!("{place} is not the state of an optimizer: {what}"));
+    let reader = Reader::from_bytes(bytes.clone()).map_err(|e| damaged(format!("{e:?}")))?;
+    for tensor in reader.into_tensors().map_err(|e| damaged(format!("{e:?}")))? {
+        let name = tensor.name.clone();
+        if tensor.dtype != DType::F32 {
+            return Err(damaged(format!("tensor `{name}` is {:?} instead of F32", tensor.dtype)));
+        }
+        let bytes = tensor.into_bytes().map_err(|e| damaged(format!("{e:?}")))?;
+        let numbers = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        if let Some((index, number)) = numbers.enumerate().find(|(_, number)| !number.is_finite()) {
+            return Err(damaged(format!("number {index} of tensor `{name}` is {number}")));
+        }
+    }
+    Ok(())
+}
