@@ -306,14 +306,6 @@ pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let content = |path: PathBuf| {
         let bytes = fs::read(folder.join(&path)).unwrap();
         let bytes = if path.ends_with("metrics.jsonl") { without_times(&bytes) } else { bytes };
-        // TEMPORARY
-        let bytes = if path.ends_with("optimizer.bin") { Vec::new() } else { bytes };
-        let bytes = if path.ends_with("manifest.json") {
-            let text = String::from_utf8(bytes).unwrap();
-            text.lines().filter(|l| !l.contains("optimizer.bin")).collect::<String>().into_bytes()
-        } else {
-            bytes
-        };
         (path, bytes)
     };
     files(folder).into_iter().map(content).collect()
