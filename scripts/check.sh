@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands: format, lints, the README's test command, docs.
-# With --deep also the perft counts that take minutes.
+# With --deep also what takes long: perft counts, every fault of tests/faults, and the fused forward pass under AddressSanitizer
+# where a nightly toolchain is installed.
 #
 # The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names; this script makes one under
 # target/python with the packages of scripts/requirements.txt, once.
@@ -30,7 +31,22 @@ if [ -z "${PETTEIA_PYTHON:-}" ]; then
     fi
 fi
 
+# Its code is all that is unsafe in self-play. tests/sanitizer is that code alone, so this needs no more than a nightly compiler.
+sanitize() {
+    local target
+    target=$(rustc -vV | sed -n 's/^host: //p')
+    (cd tests/sanitizer && RUSTFLAGS="-Zsanitizer=address" CARGO_TARGET_DIR="$OLDPWD/target/sanitizer" \
+        cargo +nightly test --locked --target "$target")
+}
+
 step cargo fmt --check
 step cargo clippy --release --locked --all-targets -- -D warnings
 step cargo test --release --locked
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
+if [ -n "${PETTEIA_DEEP:-}" ]; then
+    if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
+        step sanitize
+    else
+        printf '\n!! NOTICE: no nightly toolchain is installed, so net/cpu IS NOT CHECKED BY A SANITIZER (rustup toolchain install nightly).\n' >&2
+    fi
+fi

@@ -7,11 +7,13 @@ struct Random(u64);
 
 impl Random {
     fn floats(&mut self, len: usize, scale: f32) -> Vec<f32> {
-        let next = |_| {
-            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            ((self.0 >> 40) as f32 / (1 << 23) as f32 - 1.0) * scale
-        };
-        (0..len).map(next).collect()
+        (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
+    }
+
+    /// 24 bits.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        self.0 >> 40
     }
 
     fn conv(&mut self, inputs: usize, outputs: usize, kernel: usize) -> Conv {
@@ -143,6 +145,39 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
                     assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
                     assert!(p == policy[i * actions..][..actions] && v == wdl[i * 3..][..3], "{what}");
                 }
+            }
+        }
+    }
+}
+
+/// Any sizes at all; with `PETTEIA_DEEP` many, which is meant for a build that watches memory (`tests/sanitizer`).
+#[test]
+fn networks_of_any_sizes_follow_the_formula() {
+    let count = if std::env::var_os("PETTEIA_DEEP").is_some() { 500 } else { 20 };
+    let random = &mut Random(11);
+    for _ in 0..count {
+        let mut any = |least: usize, most: usize| least + random.next() as usize % (most - least + 1);
+        let (height, width) = (any(1, 11), any(1, 11));
+        let actions = any(1, 3 * height * width + 5);
+        let net = [any(1, 9), height, width, actions, any(1, 40), any(0, 2)];
+        let batch = any(1, BATCH);
+        let weights = random.weights(net);
+        let len = weights.shape.input_len();
+        let planes = random.floats(batch * len, 1.5);
+        let every: Vec<u16> = (0..batch * actions).map(|i| (i % actions) as u16).collect();
+        let ends: Vec<usize> = (1..=batch).map(|row| row * actions).collect();
+        let [naive_policy, naive_wdl] = naive_net(&weights, &planes[..len]);
+        for (precision, tolerance) in [(Precision::F32, 1e-4), (Precision::Bf16, 0.06)] {
+            for isa in
+                Isa::here().take(if precision == Precision::F32 { 3 } else { Isa::has_bf16() as usize })
+            {
+                let what = format!("{net:?} in vectors of {} {precision:?}", isa.sizes()[0]);
+                let cpu = CpuNet::with_isa(&weights, isa, precision);
+                let scratch = &mut cpu.scratch();
+                let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
+                let differences =
+                    [difference(&policy[..actions], &naive_policy), difference(&wdl[..3], &naive_wdl)];
+                assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
             }
         }
     }

@@ -1,0 +1,385 @@
+//! Corruption at steps through every file of a run, and files in the place of others.
+//!
+//! What is damaged is named, by `train`, `inspect` and `records verify` alike, and nothing is trained; or it is harmless: the
+//! resumed run ends with the bytes of an unbroken one. Never a panic, and never other weights without a word.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::scene::{
+    Ended, Folder, GATE, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, files, random, reset,
+    sample, times,
+};
+
+/// A run of the same settings but for the seed.
+static OTHER: LazyLock<Run> = LazyLock::new(|| Run::new(&TINY.replace("game.id", "seed = 77\ngame.id")));
+static GATED: LazyLock<Run> =
+    LazyLock::new(|| Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap())));
+
+/// A run before its last generation, and what it must become.
+struct Scene {
+    run: &'static Run,
+    _kept: Folder,
+    base: PathBuf,
+    path: PathBuf,
+    expected: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Scene {
+    /// The last generation is about to begin, or one of its shards is played already.
+    fn new(run: &'static Run, begun: bool) -> Scene {
+        let folder = Folder::new();
+        let (base, path) = (folder.path.join("base"), folder.path.join("run"));
+        copy(&run.path, &base);
+        fs::remove_dir_all(base.join("checkpoints/generation-0003")).unwrap();
+        let last = base.join("selfplay/generation-0003");
+        match begun {
+            true => {
+                fs::remove_file(last.join("shard-0001.jsonl.zst")).unwrap();
+                fs::remove_file(last.join("shard-0001.jsonl.zst.sha256")).unwrap();
+            }
+            false => fs::remove_dir_all(last).unwrap(),
+        }
+        Scene { run, _kept: folder, base, path, expected: contents(&run.path) }
+    }
+
+    fn said(&self, words: [&str; 2]) -> Ended {
+        let run = self.path.display().to_string();
+        let arguments = match words {
+            [command, ""] => vec![command, &run],
+            [command, more] => vec![command, &run, more],
+        };
+        Petteia::new(&arguments).run()
+    }
+
+    /// Damages a copy, by changing `changed`, and lets everything read it.
+    fn holds(&self, what: &str, changed: &[&Path], damage: impl FnOnce(&Path)) {
+        reset(Some(&self.base), &self.path);
+        damage(&self.path);
+        let inspected = self.said(["inspect", ""]);
+        inspected.in_words(what);
+        let verified = self.said(["records", "verify"]);
+        verified.in_words(what);
+        let before = contents_as_they_are(&self.path);
+        let trained = self.run.train(&self.path);
+        trained.in_words(what);
+        if trained.code == Some(0) {
+            self.ends_as_if_nothing_had_been(what, changed, &trained);
+            return;
+        }
+        assert_eq!(inspected.code, Some(1), "{what}: train says {trained:?}, but {inspected:?}");
+        let names = |path: &&Path| trained.err.contains(path.file_name().unwrap().to_str().unwrap());
+        let folder = |path: &&Path| trained.err.contains(path.parent().unwrap().to_str().unwrap());
+        assert!(changed.iter().any(|path| names(path) || folder(path)), "{what}: not named: {trained:?}");
+        // nothing was trained, and what was there is there
+        assert!(contents_as_they_are(&self.path) == before, "{what}: something was changed by {trained:?}");
+        if changed.iter().any(|path| path.starts_with("selfplay")) {
+            assert_eq!(verified.code, Some(1), "{what}: {verified:?}");
+            self.accepts_the_loss(what);
+        }
+    }
+
+    /// The user may decide to go on without what is missing.
+    fn accepts_the_loss(&self, what: &str) {
+        let mut program = self.run.training(&self.path);
+        program.arguments.push("--accept-missing".into());
+        let accepted = program.run();
+        assert_eq!(accepted.code, Some(0), "{what}: {accepted:?}");
+        // what it decided stays decided
+        let again = self.run.train(&self.path);
+        assert_eq!(again.code, Some(0), "{what}: {again:?}");
+    }
+
+    fn ends_as_if_nothing_had_been(&self, what: &str, changed: &[&Path], trained: &Ended) {
+        let mut found = contents_as_they_are(&self.path);
+        let mut expected = self.expected.clone();
+        let set_aside = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "bad");
+        let bad: Vec<_> = found.keys().filter(|path| set_aside(path)).cloned().collect();
+        for path in bad {
+            found.remove(&path);
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!(trained.err.contains(name), "{what}: set aside without a word: {trained:?}");
+        }
+        // the damaged bytes themselves may stay where they are harmless
+        for path in changed {
+            found.remove(*path);
+            expected.remove(*path);
+        }
+        for all in [&mut found, &mut expected] {
+            all.retain(|path, _| !path.ends_with("metrics.jsonl"));
+        }
+        expect_same(what, &found, &expected);
+    }
+
+    /// Flips, cuts, additions and losses of one file.
+    fn every_damage(&self, name: &Path, few: usize, tally: &mut Tally) {
+        let bytes = fs::read(self.base.join(name)).unwrap();
+        let mut chance = random(500 + bytes.len() as u64);
+        let place = name.display();
+        for at in sample(bytes.len(), times(few, bytes.len().min(4_000)), &mut chance) {
+            let mut flipped = bytes.clone();
+            flipped[at - 1] ^= 1 << (at % 8);
+            self.replaced(tally, &format!("{place}: byte {at} flipped"), name, Some(&flipped));
+        }
+        for at in sample(bytes.len(), few / 2, &mut chance) {
+            self.replaced(tally, &format!("{place}: cut at {}", at - 1), name, Some(&bytes[..at - 1]));
+        }
+        for (what, more) in
+            [("a zero", &b"\0"[..]), ("a line end", b"\n"), ("itself", &bytes), ("text", b"{}\nx")]
+        {
+            self.replaced(tally, &format!("{place}: {what} appended"), name, Some(&[&bytes, more].concat()));
+        }
+        self.replaced(tally, &format!("{place}: lost"), name, None);
+    }
+
+    fn replaced(&self, tally: &mut Tally, what: &str, name: &Path, bytes: Option<&[u8]>) {
+        tally.check(|| {
+            self.holds(what, &[name], |run| match bytes {
+                Some(bytes) => fs::write(run.join(name), bytes).unwrap(),
+                None => fs::remove_file(run.join(name)).unwrap(),
+            })
+        });
+    }
+}
+
+/// Metrics may be damaged too.
+fn contents_as_they_are(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let metrics = folder.join("metrics.jsonl");
+    let kept = fs::read(&metrics);
+    let _ = fs::remove_file(&metrics);
+    let found = contents(folder);
+    if let Ok(bytes) = kept {
+        fs::write(metrics, bytes).unwrap();
+    }
+    found
+}
+
+#[test]
+fn every_kind_of_file_damaged_at_steps() {
+    let scene = Scene::new(&RUN, true);
+    let mut tally = Tally::default();
+    // of files that are many, one of the newest and, where all are wanted, each
+    let newest = ["generation-0002/shard-0000", "generation-0003/", "checkpoints/generation-0002"];
+    for name in files(&scene.base) {
+        let text = name.to_string_lossy();
+        let one_of_many = text.contains("generation-") && !newest.iter().any(|part| text.contains(part));
+        if text != "lock" && (super::scene::deep() || !one_of_many) {
+            scene.every_damage(&name, 10, &mut tally);
+        }
+    }
+    tally.report("damaged files");
+}
+
+#[test]
+fn decisions_of_the_gate_damaged_at_steps() {
+    let scene = Scene::new(&GATED, false);
+    let mut tally = Tally::default();
+    for generation in [1, 2] {
+        let name = format!("checkpoints/generation-{generation:04}/gate.json");
+        scene.every_damage(Path::new(&name), 16, &mut tally);
+    }
+    tally.report("damaged gates");
+}
+
+/// Whole files of ours, in places of others.
+#[test]
+fn files_in_the_place_of_others() {
+    let mut tally = Tally::default();
+    let (scene, other) = (Scene::new(&RUN, true), &OTHER.path);
+    let shard = |generation: usize, number: usize| {
+        format!("selfplay/generation-{generation:04}/shard-{number:04}.jsonl.zst")
+    };
+    let pairs = [((1, 0), (1, 1)), ((1, 0), (2, 0)), ((2, 0), (2, 1)), ((2, 1), (3, 0)), ((1, 1), (3, 0))];
+    for ((g, n), (h, m)) in pairs {
+        let (one, two) = (shard(g, n), shard(h, m));
+        let [one, two] = [Path::new(&one), Path::new(&two)];
+        let what = format!("{} and {}", one.display(), two.display());
+        tally.check(|| scene.holds(&format!("{what} exchanged"), &[one, two], |run| exchange(run, one, two)));
+        tally.check(|| {
+            scene.holds(&format!("{what}: one is the other"), &[two], |run| replace(run, one, run, two))
+        });
+    }
+    for (generation, number) in [(1, 0), (2, 1), (3, 0)] {
+        let name = shard(generation, number);
+        let name = Path::new(&name);
+        tally.check(|| {
+            scene.holds(&format!("{} of another seed", name.display()), &[name], |run| {
+                replace(other, name, run, name)
+            })
+        });
+        tally.check(|| {
+            scene.holds(&format!("{} lost with its sum", name.display()), &[name], |run| {
+                fs::remove_file(run.join(name)).unwrap();
+                fs::remove_file(run.join(name).with_extension("zst.sha256")).unwrap();
+            })
+        });
+        for (what, keep) in [("the first", 0..1), ("none", 0..0)] {
+            tally.check(|| {
+                scene.holds(&format!("{} with {what} of its games", name.display()), &[name], |run| {
+                    rewrite(&run.join(name), |games| games[keep].to_vec())
+                })
+            });
+        }
+        tally.check(|| {
+            scene.holds(&format!("{} with one game twice", name.display()), &[name], |run| {
+                rewrite(&run.join(name), |games| vec![games[0].clone(); games.len()])
+            })
+        });
+    }
+    for folder in ["selfplay", "selfplay/generation-0001", "selfplay/generation-0002"] {
+        tally.check(|| {
+            scene.holds(
+                &format!("{folder} lost"),
+                &[Path::new(&shard(2, 0)), Path::new(&shard(1, 0))],
+                |run| {
+                    fs::remove_dir_all(run.join(folder)).unwrap();
+                },
+            )
+        });
+    }
+    let newest = Path::new("checkpoints/generation-0002/manifest.json");
+    tally.check(|| {
+        scene.holds("a checkpoint of another seed", &[newest], |run| {
+            reset(Some(&other.join("checkpoints/generation-0002")), &run.join("checkpoints/generation-0002"))
+        })
+    });
+    for from in [1, 3] {
+        tally.check(|| {
+            scene.holds(&format!("the checkpoint of generation {from} in the place of 2"), &[newest], |run| {
+                let from = RUN.path.join(format!("checkpoints/generation-{from:04}"));
+                reset(Some(&from), &run.join("checkpoints/generation-0002"))
+            })
+        });
+    }
+    for empty in ["checkpoints/generation-9999", "checkpoints/generation-0003"] {
+        let place = Path::new(empty).join("manifest.json");
+        tally.check(|| {
+            scene.holds(&format!("an empty {empty}"), &[&place], |run| {
+                fs::create_dir(run.join(empty)).unwrap()
+            })
+        });
+    }
+    tally.report("files in the place of others");
+}
+
+/// Copies a shard with the sum that belongs to it.
+fn replace(from: &Path, name: &Path, to: &Path, place: &Path) {
+    let sum = fs::read_to_string(from.join(name).with_extension("zst.sha256")).unwrap();
+    let sum = sum
+        .replace(name.file_name().unwrap().to_str().unwrap(), place.file_name().unwrap().to_str().unwrap());
+    fs::copy(from.join(name), to.join(place)).unwrap();
+    fs::write(to.join(place).with_extension("zst.sha256"), sum).unwrap();
+}
+
+fn exchange(run: &Path, one: &Path, two: &Path) {
+    let kept = Folder::new();
+    let shard = Path::new("shard-0000.jsonl.zst");
+    replace(run, one, &kept.path, shard);
+    replace(run, two, run, one);
+    replace(&kept.path, shard, run, two);
+}
+
+/// Writes other games into a shard, and its sum.
+fn rewrite(shard: &Path, change: impl FnOnce(Vec<String>) -> Vec<String>) {
+    let text = String::from_utf8(zstd::decode_all(fs::read(shard).unwrap().as_slice()).unwrap()).unwrap();
+    let games = change(text.lines().map(|line| format!("{line}\n")).collect());
+    let packed = zstd::encode_all(games.concat().as_bytes(), 3).unwrap();
+    fs::write(shard, &packed).unwrap();
+    let name = shard.file_name().unwrap().to_str().unwrap();
+    fs::write(shard.with_extension("zst.sha256"), format!("{}  {name}\n", petteia::storage::sha256(&packed)))
+        .unwrap();
+}
+
+/// A match file with a line changed is refused with the line, or says the same as before.
+#[test]
+fn a_match_file_damaged_at_steps() {
+    let folder = Folder::new();
+    let file = folder.at("match.jsonl");
+    let arena = ["arena", "tic-tac-toe", "uniform:4", "random", "--games", "12", "--threads", "1", "--json"];
+    let play = || Petteia::new(&[&arena[..], &["--save", &file]].concat()).run();
+    let expected = play();
+    let bytes = fs::read(&file).unwrap();
+    let (mut tally, mut chance) = (Tally::default(), random(520));
+    let mut damages: Vec<(String, Vec<u8>)> = Vec::new();
+    for at in sample(bytes.len(), 60, &mut chance) {
+        let mut flipped = bytes.clone();
+        flipped[at - 1] ^= 1 << (at % 8);
+        damages.push((format!("byte {at} flipped"), flipped));
+        damages.push((format!("cut at {}", at - 1), bytes[..at - 1].to_vec()));
+    }
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    for (one, other) in [(0, 1), (1, 2), (1, lines.len() - 1)] {
+        let mut swapped = lines.clone();
+        swapped.swap(one, other);
+        damages.push((format!("lines {one} and {other} exchanged"), swapped.concat()));
+        damages.push((format!("line {one} twice"), [lines[..=one].concat(), lines[one..].concat()].concat()));
+    }
+    for (what, damaged) in damages {
+        tally.check(|| {
+            fs::write(&file, &damaged).unwrap();
+            let ended = play();
+            ended.in_words(&what);
+            if ended.code == Some(0) {
+                assert_eq!(ended.out, expected.out, "match file: {what}: another result without a word");
+            } else {
+                assert!(ended.err.contains("match.jsonl"), "match file: {what}: {ended:?}");
+                assert!(fs::read(&file).unwrap() == damaged, "match file: {what}: it was changed");
+            }
+        });
+    }
+    tally.report("match files");
+}
+
+/// What is exported says itself that it is damaged, or works as before.
+#[test]
+fn exports_damaged_at_steps() {
+    let folder = Folder::new();
+    let run = RUN.path.display().to_string();
+    let mut tally = Tally::default();
+    let formats = [("safetensors", "x.safetensors", true), ("bot", "bot", false)];
+    for (format, name, whole) in formats {
+        let file = folder.at(name);
+        Petteia::new(&["export", &run, "--format", format, "--out", &file]).run().succeeds();
+        let bytes = fs::read(&file).unwrap();
+        let analyze = || {
+            let agent = format!("{file}:4");
+            Petteia::new(&["analyze", "tic-tac-toe", "--agent", &agent]).hearing("X.X/.O./... O\n").run()
+        };
+        let expected = analyze();
+        // of a bot the payload at its end, which alone is covered
+        let payload = fs::metadata(folder.at("x.safetensors")).unwrap().len() as usize + 56;
+        let begin = if whole { 0 } else { bytes.len() - payload };
+        let mut chance = random(530 + begin as u64);
+        for at in sample(bytes.len() - begin, if whole { 60 } else { 12 }, &mut chance) {
+            let mut flipped = bytes.clone();
+            flipped[begin + at - 1] ^= 1 << (at % 8);
+            for (what, damaged) in [("flipped", &flipped[..]), ("cut", &bytes[..begin + at - 1])] {
+                let what = format!("{format}: {what} at {at}");
+                tally.check(|| {
+                    fs::write(&file, damaged).unwrap();
+                    let ended = analyze();
+                    ended.in_words(&what);
+                    assert!(ended.code != Some(0) || ended.out == expected.out, "{what}: {ended:?}");
+                    let inspected = Petteia::new(&["inspect", &file]).run();
+                    inspected.in_words(&what);
+                    assert!(
+                        inspected.code != Some(0) || ended.code == Some(0),
+                        "{what}: {inspected:?}, {ended:?}"
+                    );
+                });
+            }
+            if !whole {
+                tally.check(|| {
+                    let bot = folder.at("damaged");
+                    fs::write(&bot, &flipped).unwrap();
+                    fs::set_permissions(&bot, fs::metadata(folder.at("bot")).unwrap().permissions()).unwrap();
+                    let ended = Petteia::of(&bot, &[]).hearing("ugi\ngo nodes 4\n").run();
+                    ended.names(&format!("bot: byte {at}"), "checksum");
+                });
+            }
+        }
+    }
+    tally.report("exports");
+}

@@ -1,0 +1,380 @@
+//! Files made to cost much: small ones that unpack to gigabytes, headers that promise more than there is, shapes beyond reason,
+//! nesting without end. They are refused in words, and cost little memory; a resume does not die of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use petteia::config::Config;
+use petteia::storage::sha256;
+use serde_json::{Map, Value, json};
+
+use super::scene::{Ended, Folder, Petteia, RUN, Tally, contents, copy, expect_same, reset};
+use super::shim;
+
+/// No more than this is taken at all, whatever happens: the machine is not for these tests alone.
+const MOST: u64 = 2 << 20;
+/// Kilobytes that a hostile file may cost beyond what the same command takes for a good one.
+const COSTS: u64 = 64 << 10;
+/// Stands for a peak that cannot be measured.
+const UNKNOWN: u64 = 0;
+
+/// Frames of zstd, written by hand: what makes a bomb needs no compressor.
+struct Frame(Vec<u8>);
+
+impl Frame {
+    /// `window`: the descriptor, 0x38 for 128 kB.
+    fn new(window: u8) -> Frame {
+        Frame([0x28, 0xb5, 0x2f, 0xfd, 0x00, window].to_vec())
+    }
+
+    /// One segment that says to have so many bytes.
+    fn of_size(size: u64) -> Frame {
+        Frame([&[0x28, 0xb5, 0x2f, 0xfd, 0b1110_0000][..], &size.to_le_bytes()].concat())
+    }
+
+    fn block(mut self, last: bool, kind: u32, size: u32, bytes: &[u8]) -> Frame {
+        let header = last as u32 | kind << 1 | size << 3;
+        self.0.extend_from_slice(&header.to_le_bytes()[..3]);
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    /// Bytes as they are.
+    fn raw(mut self, bytes: &[u8]) -> Frame {
+        for part in bytes.chunks(1 << 17) {
+            self = self.block(false, 0, part.len() as u32, part);
+        }
+        self
+    }
+
+    /// The same byte so many times, in four bytes for each 128 kB.
+    fn repeat(mut self, byte: u8, blocks: usize) -> Frame {
+        for _ in 0..blocks {
+            self = self.block(false, 1, 1 << 17, &[byte]);
+        }
+        self
+    }
+
+    fn end(self) -> Vec<u8> {
+        self.block(true, 0, 0, &[]).0
+    }
+}
+
+const TEN_GIB: usize = 81_920;
+
+fn bombs() -> Vec<(&'static str, Vec<u8>)> {
+    let shard = fs::read(shard_of(&RUN.path)).unwrap();
+    let lines = zstd::decode_all(shard.as_slice()).unwrap();
+    let first = [lines.split(|byte| *byte == b'\n').next().unwrap(), b"\n"].concat();
+    let cut = &first[..first.len() / 2];
+    vec![
+        ("10 GiB of zeros", Frame::new(0x38).repeat(0, TEN_GIB).end()),
+        ("10 GiB of empty lines", Frame::new(0x38).raw(&lines).repeat(b'\n', TEN_GIB).end()),
+        ("10 GiB of spaces in a record", Frame::new(0x38).raw(cut).repeat(b' ', TEN_GIB).end()),
+        ("10 GiB in a second frame", [shard.clone(), Frame::new(0x38).repeat(b' ', TEN_GIB).end()].concat()),
+        ("1 GiB of brackets", Frame::new(0x38).repeat(b'[', TEN_GIB / 10).end()),
+        ("a window of 2 TiB", Frame::new(0xf8).raw(&lines).end()),
+        ("a window of 1 GiB", Frame::new(0xa0).raw(&lines).end()),
+        ("a size of 2^60", Frame::of_size(1 << 60).raw(&lines).end()),
+        ("a size of 4 GiB", Frame::of_size(4 << 30).raw(&lines).end()),
+        (
+            "a skippable frame of 4 GiB",
+            [&[0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff][..], &shard].concat(),
+        ),
+        ("a million frames", Frame::new(0x38).end().repeat(1_000_000)),
+        ("a game of a million games", first.repeat(100_000)),
+    ]
+}
+
+/// The first shard of the last generation.
+fn shard_of(run: &Path) -> PathBuf {
+    run.join("selfplay/generation-0003/shard-0000.jsonl.zst")
+}
+
+fn place_shard(run: &Path, bytes: &[u8]) {
+    fs::write(shard_of(run), bytes).unwrap();
+    let sum = format!("{}  shard-0000.jsonl.zst\n", sha256(bytes));
+    fs::write(shard_of(run).with_extension("zst.sha256"), sum).unwrap();
+}
+
+/// The run as it is while its last generation is played.
+fn under_way(to: &Path) {
+    reset(Some(&RUN.path), to);
+    fs::remove_dir_all(to.join("checkpoints/generation-0003")).unwrap();
+    fs::remove_file(to.join("selfplay/generation-0003/shard-0001.jsonl.zst")).unwrap();
+    fs::remove_file(to.join("selfplay/generation-0003/shard-0001.jsonl.zst.sha256")).unwrap();
+}
+
+/// Runs a command; it must end in words and take no more memory than `usual` and what is permitted.
+fn costs_little(what: &str, program: Petteia, usual: u64) -> Ended {
+    let (ended, peak) = shim::peak(program.within(MOST));
+    ended.in_words(what);
+    if let (Some(peak), true) = (peak, usual != UNKNOWN) {
+        println!("{what}: {} MB beyond the usual", peak.saturating_sub(usual) >> 10);
+        assert!(peak < usual + COSTS, "{what}: {peak} kB where {usual} are usual: {ended:?}");
+    }
+    ended
+}
+
+fn usual(program: Petteia) -> u64 {
+    let (ended, peak) = shim::peak(program.within(MOST));
+    ended.succeeds();
+    peak.unwrap_or(UNKNOWN)
+}
+
+#[test]
+fn shards_that_unpack_to_gigabytes() {
+    let (folder, mut tally) = (Folder::new(), Tally::default());
+    let path = folder.path.join("run");
+    let run = path.display().to_string();
+    let commands: [&[&str]; 3] =
+        [&["records", &run, "verify"], &["inspect", &run], &["records", &run, "convert", "--format", "csv"]];
+    copy(&RUN.path, &path);
+    let usuals = commands.map(|command| usual(Petteia::new(command)));
+    let usual_training = usual(RUN.training(&path));
+    for (what, bytes) in bombs() {
+        for (command, usual) in commands.iter().zip(usuals) {
+            tally.check(|| {
+                reset(Some(&RUN.path), &path);
+                place_shard(&path, &bytes);
+                let ended = costs_little(&format!("{what}, {}", command[0]), Petteia::new(command), usual);
+                // a wide window alone is not harmful, and neither are frames with nothing in them
+                assert!(
+                    ended.code == Some(1) || what.starts_with("a window"),
+                    "{what}: {command:?}: {ended:?}"
+                );
+            });
+        }
+        // of a generation under way it is set aside and played again
+        tally.check(|| {
+            under_way(&path);
+            place_shard(&path, &bytes);
+            let ended = costs_little(&format!("{what}, train"), RUN.training(&path), usual_training);
+            assert_eq!(ended.code, Some(0), "{what}: {ended:?}");
+            let again = RUN.train(&path);
+            assert_eq!(again.code, Some(0), "{what}: {again:?}");
+            let mut found = contents(&path);
+            found.retain(|path, _| path.extension().is_none_or(|extension| extension != "bad"));
+            let mut expected = contents(&RUN.path);
+            if what.starts_with("a window") {
+                // the games are the same, in another frame
+                for shards in [&mut found, &mut expected] {
+                    shards.retain(|path, _| !path.to_string_lossy().contains("generation-0003/"));
+                }
+            }
+            expect_same(what, &found, &expected);
+        });
+        // of a finished one it is named, and nothing is trained
+        tally.check(|| {
+            reset(Some(&RUN.path), &path);
+            place_shard(&path, &bytes);
+            costs_little(&format!("{what}, finished"), RUN.training(&path), usual_training);
+        });
+    }
+    tally.report("bombs");
+}
+
+/// An exported file in its parts.
+struct Export {
+    header: Map<String, Value>,
+    tensors: Vec<u8>,
+}
+
+impl Export {
+    fn read(path: &str) -> Export {
+        let bytes = fs::read(path).unwrap();
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let header = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        Export { header, tensors: bytes[8 + length..].to_vec() }
+    }
+
+    /// The file, with the checksums that belong to it.
+    fn bytes(&self) -> Vec<u8> {
+        let mut header = self.header.clone();
+        let metadata = header["__metadata__"].as_object_mut().unwrap();
+        let sum = sha256(&self.tensors);
+        let mut manifest: Value = serde_json::from_str(metadata["petteia"].as_str().unwrap()).unwrap();
+        manifest["files"]["tensors"] = json!(sum);
+        metadata.insert("petteia".into(), json!(manifest.to_string()));
+        metadata.insert("tensors_sha256".into(), json!(sum));
+        let mut text = Value::Object(header).to_string();
+        text.extend(std::iter::repeat_n(' ', text.len().next_multiple_of(8) - text.len()));
+        [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), &self.tensors].concat()
+    }
+
+    fn with_manifest(mut self, change: impl FnOnce(&mut Value)) -> Export {
+        let metadata = self.header["__metadata__"].as_object_mut().unwrap();
+        let mut manifest: Value = serde_json::from_str(metadata["petteia"].as_str().unwrap()).unwrap();
+        change(&mut manifest);
+        metadata.insert("petteia".into(), json!(manifest.to_string()));
+        self
+    }
+
+    /// With this network in its settings.
+    fn with_net(self, sets: &[&str]) -> Export {
+        self.with_manifest(|manifest| {
+            let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+            let config = Config::parse("a", manifest["config"].as_str().unwrap(), &sets).unwrap();
+            manifest["config"] = json!(config.to_toml());
+            manifest["net"] = serde_json::to_value(&config.net).unwrap();
+        })
+    }
+
+    fn with_tensor(mut self, name: &str, about: Value) -> Export {
+        self.header.insert(name.into(), about);
+        self
+    }
+
+    /// Changes what the header says of the tensor that comes first.
+    fn with_first(mut self, change: impl FnOnce(&mut Value)) -> Export {
+        let name = self.header.keys().find(|name| *name != "__metadata__").unwrap().clone();
+        change(&mut self.header[&name]);
+        self
+    }
+}
+
+fn hostile_exports(path: &str) -> Vec<(String, Vec<u8>)> {
+    let read = || Export::read(path);
+    let whole = read().bytes();
+    let tensor = |from: u64, to: u64, shape: Value| json!({ "dtype": "F32", "shape": shape, "data_offsets": [from, to] });
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for length in
+        [0, 1, 7, 1 << 31, 1 << 32, 1 << 62, 1 << 63, u64::MAX, u64::MAX - 7, whole.len() as u64 - 8]
+    {
+        let bytes = [&length.to_le_bytes()[..], &whole[8..]].concat();
+        files.push((format!("a header of {length} bytes"), bytes));
+    }
+    let shape = |name: &str, value: Value| {
+        let changed = read().with_manifest(|manifest| manifest["game"]["shape"][name] = value.clone());
+        (format!("{value} {name}"), changed.bytes())
+    };
+    for power in [12, 22, 40, 62] {
+        files.push(shape("planes", json!(1_u64 << power)));
+        files.push(shape("actions", json!(1_u64 << power)));
+    }
+    files.push(shape("height", json!(40)));
+    files.push(shape("width", json!(u64::MAX)));
+    files.push(("a net of 512x40".into(), read().with_net(&["net.filters=512", "net.blocks=40"]).bytes()));
+    files.push((
+        "a value head of 1024".into(),
+        read().with_net(&["net.value_hidden=1024", "net.value_planes=64"]).bytes(),
+    ));
+    files.push(("a tensor too many".into(), read().with_tensor("x", tensor(0, 4, json!([1]))).bytes()));
+    for many in [10_000, 1_000_000] {
+        let mut export = read();
+        (0..many).for_each(|i| drop(export.header.insert(format!("x{i}"), tensor(0, 4, json!([1])))));
+        files.push((format!("{many} tensors"), export.bytes()));
+    }
+    for (what, value) in [
+        ("50 MB of metadata", json!({ "a": "x".repeat(50 << 20) })),
+        ("a million entries of metadata", (0..1_000_000).map(|i| (i.to_string(), json!(""))).collect()),
+        ("metadata that is a list", json!([1])),
+    ] {
+        let mut export = read();
+        match value {
+            Value::Object(more) => export.header["__metadata__"].as_object_mut().unwrap().extend(more),
+            other => drop(export.header.insert("x".into(), other)),
+        }
+        files.push((what.into(), export.bytes()));
+    }
+    for (what, about) in [
+        ("an offset of 2^63", json!([0, 1_u64 << 63])),
+        ("offsets that overlap", json!([4, 12])),
+        ("offsets the wrong way", json!([8, 4])),
+        ("negative offsets", json!([-8, 0])),
+        ("three offsets", json!([0, 4, 8])),
+    ] {
+        files.push((what.into(), read().with_first(|first| first["data_offsets"] = about).bytes()));
+    }
+    for shape in [
+        json!([1_u64 << 32, 1_u64 << 32]),
+        json!([u64::MAX]),
+        json!([0]),
+        json!([]),
+        json!(vec![1; 100_000]),
+        json!("x"),
+    ] {
+        let what = format!("a tensor of shape {:.40}", shape.to_string());
+        files.push((what, read().with_first(|first| first["shape"] = shape).bytes()));
+    }
+    for kind in ["F64", "BF16", "I8", "BOOL", "", "F32\0"] {
+        files.push((
+            format!("numbers of type {kind:?}"),
+            read().with_first(|first| first["dtype"] = json!(kind)).bytes(),
+        ));
+    }
+    for (what, text) in [("brackets", "["), ("braces", "{\"a\":")] {
+        let nested = text.repeat(2 << 20);
+        let bytes = [&(nested.len() as u64).to_le_bytes()[..], nested.as_bytes(), &whole[8..]].concat();
+        files.push((format!("nested {what}"), bytes));
+    }
+    let mut gap = read();
+    gap.tensors.extend([0; 64]);
+    files.push(("bytes behind the tensors".into(), gap.bytes()));
+    files
+}
+
+#[test]
+fn networks_beyond_reason() {
+    let folder = Folder::new();
+    let run = RUN.path.display().to_string();
+    let (good, bad) = (folder.at("good.safetensors"), folder.at("bad.safetensors"));
+    Petteia::new(&["export", &run, "--format", "safetensors", "--out", &good]).run().succeeds();
+    let commands = |file: &str| {
+        let agent = format!("{file}:2");
+        let (onnx, bot) = (folder.at("x.onnx"), folder.at("x.bot"));
+        [
+            Petteia::new(&["inspect", file]),
+            Petteia::new(&["analyze", "tic-tac-toe", "--agent", &agent]).hearing(".../.../... X\n"),
+            Petteia::new(&["export", file, "--format", "onnx", "--out", &onnx]),
+            Petteia::new(&["export", file, "--format", "bot", "--out", &bot]),
+        ]
+    };
+    // what the helper writes is a good file as long as nothing was changed
+    fs::write(&good, Export::read(&good).bytes()).unwrap();
+    let usuals = commands(&good).map(usual);
+    fs::remove_file(folder.path.join("x.onnx")).unwrap();
+    fs::remove_file(folder.path.join("x.bot")).unwrap();
+    let mut tally = Tally::default();
+    for (what, bytes) in hostile_exports(&good) {
+        fs::write(&bad, bytes).unwrap();
+        for (program, usual) in commands(&bad).into_iter().zip(usuals) {
+            let what = format!("{what}, {}", program.arguments[0]);
+            tally.check(|| {
+                let ended = costs_little(&what, program, usual);
+                assert_eq!(ended.code, Some(1), "{what}: {ended:?}");
+                assert!(ended.err.len() < 4_000, "{what}: {} bytes of error", ended.err.len());
+            });
+        }
+        assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 2, "{what}: an export was written");
+    }
+    tally.report("hostile networks");
+}
+
+/// Small files that say of themselves what they are not.
+#[test]
+fn texts_without_end_in_the_files_of_a_run() {
+    let (folder, mut tally) = (Folder::new(), Tally::default());
+    let path = folder.path.join("run");
+    let run = path.display().to_string();
+    copy(&RUN.path, &path);
+    let usual_training = usual(RUN.training(&path));
+    let usual_inspect = usual(Petteia::new(&["inspect", &run]));
+    let checkpoint = "checkpoints/generation-0002";
+    for name in [&format!("{checkpoint}/manifest.json"), "config.toml", "metrics.jsonl"] {
+        for (what, text) in [("brackets", "["), ("braces", "{\"a\":"), ("digits", "9"), ("quotes", "\"")] {
+            tally.check(|| {
+                under_way(&path);
+                fs::write(path.join(name), text.repeat((8 << 20) / text.len())).unwrap();
+                let what = format!("{name} of {what}");
+                let ended = costs_little(&what, Petteia::new(&["inspect", &run]), usual_inspect);
+                assert_eq!(ended.code, Some(1), "{what}: {:.300}", ended.err);
+                assert!(ended.err.len() + ended.out.len() < 16_000, "{what}: much is said");
+                let ended = costs_little(&what, RUN.training(&path), usual_training);
+                assert!(ended.err.len() < 16_000, "{what}: {} bytes of error", ended.err.len());
+                assert!(ended.code != Some(0) || name == "metrics.jsonl", "{what}: {:.300}", ended.err);
+            });
+        }
+    }
+    tally.report("texts without end");
+}

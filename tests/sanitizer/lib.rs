@@ -1,0 +1,48 @@
+//! `src/net/cpu` with its own tests and nothing else: in go the same files, out comes a test binary that a sanitizer watches.
+//!
+//! `config` and `game` stand for the modules of those names, with only what the forward pass asks of them.
+#![allow(dead_code)]
+
+pub mod config {
+    //! `petteia::config`.
+
+    /// Products of the forward pass.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Precision {
+        /// 32 bits.
+        F32,
+        /// Factors of 16 bits.
+        Bf16,
+    }
+}
+
+pub mod game {
+    //! `petteia::game`.
+
+    /// Sizes of a network's input and policy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Shape {
+        /// Input planes.
+        pub planes: usize,
+        /// Rows.
+        pub height: usize,
+        /// Columns.
+        pub width: usize,
+        /// Policy size.
+        pub actions: usize,
+    }
+
+    impl Shape {
+        /// Squares of the board.
+        pub fn cells(&self) -> usize {
+            self.height * self.width
+        }
+
+        /// Numbers of one encoded position.
+        pub fn input_len(&self) -> usize {
+            self.planes * self.cells()
+        }
+    }
+}
+
+pub mod net;

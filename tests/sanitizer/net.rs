@@ -1,0 +1,8 @@
+//! `petteia::net`, as far as the forward pass goes.
+
+#[path = "../../src/net/cpu/mod.rs"]
+pub mod cpu;
+#[path = "../../src/net/vector.rs"]
+mod vector;
+#[path = "../../src/net/weights.rs"]
+pub mod weights;
