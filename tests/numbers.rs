@@ -250,7 +250,8 @@ impl Broken {
         let trainer = Trainer::new(&config.train, overflowing(&config.net, &game, &training_device()));
         let broken = Broken { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir(broken.path("run")).unwrap();
-        checkpoint::save(Path::new(&broken.path("run")), &config, &identity, 1, &trainer).unwrap();
+        checkpoint::save(Path::new(&broken.path("run")), &config, &identity, 1, &trainer, Default::default())
+            .unwrap();
         broken
     }
 
@@ -336,7 +337,7 @@ fn a_sound_network_answers() {
     let config = config::<TicTacToe>("");
     let folder = tempfile::tempdir().unwrap();
     let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
-    checkpoint::save(folder.path(), &config, &identity, 1, &trainer).unwrap();
+    checkpoint::save(folder.path(), &config, &identity, 1, &trainer, Default::default()).unwrap();
     let run = folder.path().to_str().unwrap();
     let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", run], ".../.../... X\n"));
     assert!(lines[0]["action"].is_string(), "{lines:?}");
