@@ -17,9 +17,10 @@ use crate::game::Settings;
 pub use arena::{ArenaConfig, GateKind};
 use point::point;
 
-/// In a line of a config.
+/// In a config, and in a line of it.
+const MOST_BRACKETS: usize = 1000;
 const MOST_DOTS: usize = 100;
-const TOO_DEEP: &str = "too many dots: tables are not nested so deeply here";
+const TOO_DEEP: &str = "too many brackets or dots: nothing is nested so deeply here";
 
 /// Everything that decides what a run does. Same config, same seed: same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -462,14 +463,16 @@ fn even(key: &'static str, value: usize) -> Result<(), RangeProblem> {
     Err(RangeProblem { key, says })
 }
 
-/// The first line that has more dots than any key of ours or file name: toml follows tables in tables until the stack
-/// overflows.
+/// The first line with more dots, or more brackets together with those before it, than any settings of ours or file
+/// name: tables in tables, and brackets that toml skips after an error, are followed until the stack overflows.
 fn too_deep(source: &str) -> Option<Range<usize>> {
-    let mut begin = 0;
+    let (mut begin, mut brackets) = (0, 0);
     source.split_inclusive('\n').find_map(|line| {
         let start = begin;
         begin += line.len();
-        (line.matches('.').count() > MOST_DOTS).then(|| start..start + line.trim_end().len())
+        brackets += line.matches(['[', '{']).count();
+        let deep = brackets > MOST_BRACKETS || line.matches('.').count() > MOST_DOTS;
+        deep.then(|| start..start + line.trim_end().len())
     })
 }
 

@@ -34,8 +34,9 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
 /// Refuses evaluation caches of `mebibytes` for so many shards in flight that exceed the memory; `name` is the setting.
 pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
-    fits(need, &format!("a smaller {name}, or fewer --threads"), || {
-        format!("{name} = {mebibytes}: {shards} shards in flight x {mebibytes} MiB")
+    fits(need, &format!("a smaller {name} or fewer --threads"), || {
+        let counted = if shards == 1 { "shard" } else { "shards" };
+        format!("{name} = {mebibytes}: {shards} {counted} in flight x {mebibytes} MiB")
     })
 }
 

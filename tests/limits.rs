@@ -179,7 +179,7 @@ fn a_cache_that_no_memory_holds_is_refused_at_the_start() {
     assert!(said.contains("2 shards in flight x 65536 MiB needs 128.0 GiB, but there are 3.8 GiB"), "{said}");
     let said =
         train(&["--set", "selfplay.cache=3900", "--set", "selfplay.games=8", "--set", "selfplay.batch=8"]);
-    assert!(said.contains("1 shards in flight x 3900 MiB needs 3.8 GiB"), "{said}");
+    assert!(said.contains("1 shard in flight x 3900 MiB needs 3.8 GiB"), "{said}");
     let said = train(&["--set", "net.filters=512", "--set", "train.batch=65536"]);
     assert!(said.contains("train.batch = 65536") && said.contains("but there are 3.8 GiB"), "{said}");
     let output = confined(&["bench", "selfplay", "--threads", "64", "--cache", "1000"]);
@@ -243,6 +243,7 @@ fn long_lines_of_a_config_are_not_repeated() {
         (format!("{GOOD}\nsearch = {{ {} = 1, cpuct = 0 }}\n", " ".repeat(10 << 20)), "line 2, column "),
         (long.clone(), "line 1, column "),
         (format!("{GOOD}\n{}a = 1\n", "x.".repeat(5 << 20)), "line 2, column 1"),
+        (format!("{GOOD}\nx = {}", "]=\n={[=".repeat(100_000)), "too many brackets or dots"),
         (format!("{GOOD}\nx = {}", "[".repeat(10 << 20)), "line 2, column "),
         (format!("{GOOD}\nx = {}", "{a=".repeat(3 << 20)), "line 2, column "),
         (format!("[game]\nid = '{long}'\n"), "unknown game `xxx"),
@@ -281,12 +282,12 @@ fn long_words_of_a_command_line_are_not_repeated() {
         (
             vec!["train", "configs/smoke.toml", "--set", &format!("{}=1", "x.".repeat(50_000))],
             2,
-            "too many dots",
+            "too many brackets or dots",
         ),
         (
             vec!["perft", "phage", "--depth", "1", "--set", &format!("game.x={{{}=1}}", "x.".repeat(50_000))],
             2,
-            "too many dots",
+            "too many brackets or dots",
         ),
         (vec!["train", &long], 2, "cannot read the config"),
         (vec!["play", "tic-tac-toe", "--opponent", "random", "--side", &long], 2, "--side xxx"),

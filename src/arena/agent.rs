@@ -73,12 +73,6 @@ impl AgentSpec {
             }
             _ => (text, None),
         };
-        if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
-            return Err(Error::Config(format!(
-                "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
-                quoted(whole)
-            )));
-        }
         let needed = || {
             simulations
                 .ok_or_else(|| Error::Config(format!("agent `{text}` needs simulations: `{text}:400`")))
@@ -95,6 +89,12 @@ impl AgentSpec {
             "rollout" => Ok(AgentSpec::Rollout(needed()?)),
             "uniform" => Ok(AgentSpec::Uniform(needed()?)),
             _ if Path::new(name).exists() => {
+                if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
+                    return Err(Error::Config(format!(
+                        "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
+                        quoted(whole)
+                    )));
+                }
                 Ok(AgentSpec::Trained(name.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
             }
             _ => {
