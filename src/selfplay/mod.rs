@@ -115,7 +115,7 @@ pub fn play_generation<G: Game, E: Evaluator<G>>(
     let write = |shard: usize, play: &mut dyn FnMut(Range<usize>) -> Result<Vec<Record>>| {
         let path = store::shard_path(run, generation.number, shard);
         let games = shard * batch..((shard + 1) * batch).min(generation.games);
-        if store::is_finished(&path) {
+        if store::is_finished(&path)? {
             monitor.games.fetch_add(games.len(), Ordering::Relaxed);
             return Ok(());
         }

@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::thread::sleep;
+use std::time::Duration;
 
 use petteia::random::{Purpose, Random, stream};
 use rand::RngExt;
@@ -164,7 +166,15 @@ impl Petteia {
 
     /// Runs it to its end, writing and reading at the same time.
     pub fn run(&self) -> Ended {
-        let mut child = self.command().spawn().unwrap();
+        let mut child = loop {
+            match self.command().spawn() {
+                // another test began a process while this program was written, and it has not let go of it yet
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    sleep(Duration::from_millis(5))
+                }
+                child => break child.unwrap(),
+            }
+        };
         let mut to = child.stdin.take().unwrap();
         let input = self.input.clone();
         let writer = std::thread::spawn(move || {
