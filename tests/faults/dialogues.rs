@@ -133,7 +133,7 @@ fn engine(game: &str, agent: &str, protocol: &str) -> Petteia {
 fn said(number: usize, protocol: &str, input: Vec<u8>, tally: &mut Tally, check: impl Fn(&str)) {
     let game = ["tic-tac-toe", "caissa", "cage-4"][number % 3];
     let run = RUN.path.display().to_string();
-    let agent = if number % 3 == 0 && number % 2 == 0 { run.as_str() } else { AGENTS[number / 3 % 2] };
+    let agent = if number.is_multiple_of(6) { run.as_str() } else { AGENTS[number / 3 % 2] };
     tally.check(|| {
         let (ended, peak) = shim::peak(engine(game, agent, protocol).hearing(input));
         let what = format!("{protocol} conversation {number} of {game} with {agent}");
