@@ -151,15 +151,22 @@ impl Petteia {
     }
 
     pub fn command(&self) -> Command {
+        let environment = self.environment.iter();
         let mut command = match self.space {
-            None => Command::new(&self.program),
+            None => {
+                let mut command = Command::new(&self.program);
+                command.envs(environment.map(|(name, value)| (name, value)));
+                command
+            }
             Some(space) => {
                 let mut shell = Command::new("sh");
-                shell.arg("-c").arg(format!("ulimit -v {space}; exec \"$0\" \"$@\"")).arg(&self.program);
+                shell.arg("-c").arg(format!("ulimit -v {space}; exec env \"$@\"")).arg("sh");
+                // for the program alone, not for the shell before it
+                shell.args(environment.map(|(name, value)| format!("{name}={value}"))).arg(&self.program);
                 shell
             }
         };
-        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(&self.arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
