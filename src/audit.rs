@@ -316,9 +316,7 @@ fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
     let said = error.to_string();
     let what = said.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&said).to_string();
     match error {
-        Error::Mismatch(_) => Ok((Fault::Foreign, what)),
-        // a game that the rules deny below a right checksum: nothing happened to the file
-        Error::Data(_) if store::Lines::open(path).is_ok() => Ok((Fault::Foreign, what)),
+        Error::Mismatch(_) | Error::Foreign(_) => Ok((Fault::Foreign, what)),
         Error::Data(_) => Ok((Fault::Damaged, what)),
         error => Err(error),
     }

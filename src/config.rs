@@ -4,14 +4,22 @@
 //! and the permitted range. The resolved settings are written to the run folder and to every checkpoint.
 
 mod arena;
+mod point;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted, shown};
 use crate::game::Settings;
 pub use arena::{ArenaConfig, GateKind};
+use point::point;
+
+/// In a line of a config.
+const MOST_DOTS: usize = 100;
+const TOO_DEEP: &str = "too many dots: tables are not nested so deeply here";
 
 /// Everything that decides what a run does. Same config, same seed: same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,7 +199,7 @@ pub struct SelfplayConfig {
     /// Up to this many uniformly random actions begin a game (they are not trained on), 0..=1000 (default 0).
     pub random_plies: usize,
     /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise and is
-    /// not trained on, neither its policy nor its value, 0..=1000000 (default 0: off; KataGo: 100 of 600).
+    /// not trained on, neither its policy nor its value, 0..=999999 (default 0: off; KataGo: 100 of 600).
     pub fast_simulations: usize,
     /// Share of full searches, with noise and trained on, when there are fast ones, 0.01..=1 (default 0.25, as
     /// KataGo).
@@ -321,11 +329,18 @@ impl Config {
     /// Parses `source`, the text of `place`, applies `sets` (`key=value` each) and checks every range.
     pub fn parse(place: &str, source: &str, sets: &[String]) -> Result<Config> {
         let named = |what: &str| Error::Config(format!("{place}: {}", what.trim_end()));
-        let checked: Config = toml::from_str(source).map_err(|e| named(&e.to_string()))?;
+        let misread = |error: toml::de::Error| match error.span() {
+            Some(span) => named(&point(source, span, &explained(&error))),
+            None => named(&explained(&error)),
+        };
+        if let Some(span) = too_deep(source) {
+            return Err(named(&point(source, span, TOO_DEEP)));
+        }
+        let checked: Config = toml::from_str(source).map_err(misread)?;
         if let Err(problem) = checked.check() {
             return Err(named(&show(source, problem.key, &problem.says)));
         }
-        let mut table: toml::Table = toml::from_str(source).map_err(|e| named(&e.to_string()))?;
+        let mut table: toml::Table = toml::from_str(source).map_err(misread)?;
         let mut config = checked;
         for set in sets {
             config = apply(&mut table, set)?;
@@ -361,44 +376,44 @@ impl Config {
 
     fn check(&self) -> Result<(), RangeProblem> {
         let (n, s, p, t) = (&self.net, &self.search, &self.selfplay, &self.train);
-        range("net.filters", n.filters as f64, 1.0, 512.0)?;
-        range("net.blocks", n.blocks as f64, 0.0, 40.0)?;
-        range("net.value_planes", n.value_planes as f64, 1.0, 64.0)?;
-        range("net.value_hidden", n.value_hidden as f64, 1.0, 1024.0)?;
-        range("search.simulations", s.simulations as f64, 1.0, 1e6)?;
-        range("search.gumbel_actions", s.gumbel_actions as f64, 1.0, 65536.0)?;
-        range("search.gumbel_visit", s.gumbel_visit as f64, 0.0, 1e4)?;
-        range("search.gumbel_scale", s.gumbel_scale as f64, 0.001, 100.0)?;
-        range("search.cpuct", s.cpuct as f64, 0.01, 100.0)?;
-        range("search.fpu_reduction", s.fpu_reduction as f64, 0.0, 2.0)?;
-        range("search.fpu_reduction_root", s.fpu_reduction_root as f64, 0.0, 2.0)?;
-        range("search.noise_concentration", s.noise_concentration as f64, 0.1, 1000.0)?;
-        range("search.noise_fraction", s.noise_fraction as f64, 0.0, 1.0)?;
-        range("search.forced_playouts", s.forced_playouts as f64, 0.0, 100.0)?;
-        range("selfplay.games", p.games as f64, 1.0, 1e7)?;
-        range("selfplay.batch", p.batch as f64, 1.0, 65536.0)?;
-        range("selfplay.temperature", p.temperature as f64, 0.0, 10.0)?;
-        range("selfplay.temperature_plies", p.temperature_plies as f64, 0.0, 1e4)?;
-        range("selfplay.temperature_final", p.temperature_final as f64, 0.0, 10.0)?;
-        range("selfplay.random_plies", p.random_plies as f64, 0.0, 1e3)?;
-        range("selfplay.fast_simulations", p.fast_simulations as f64, 0.0, 1e6)?;
-        range("selfplay.full_share", p.full_share as f64, 0.01, 1.0)?;
-        range("selfplay.surprise_weight", p.surprise_weight as f64, 0.0, 1.0)?;
-        range("selfplay.cache", p.cache as f64, 0.0, 65536.0)?;
-        range("selfplay.bootstrap_games", p.bootstrap_games as f64, 0.0, 1e7)?;
-        range("selfplay.bootstrap_simulations", p.bootstrap_simulations as f64, 1.0, 1e6)?;
-        range("replay.window", self.replay.window as f64, 1.0, 1e8)?;
-        range("train.generations", t.generations as f64, 1.0, 1e5)?;
-        range("train.batch", t.batch as f64, 1.0, 65536.0)?;
-        range("train.samples_per_position", t.samples_per_position as f64, 0.01, 1000.0)?;
+        range("net.filters", n.filters, 1, 512)?;
+        range("net.blocks", n.blocks, 0, 40)?;
+        range("net.value_planes", n.value_planes, 1, 64)?;
+        range("net.value_hidden", n.value_hidden, 1, 1024)?;
+        range("search.simulations", s.simulations, 1, 1_000_000)?;
+        range("search.gumbel_actions", s.gumbel_actions, 1, 65536)?;
+        range("search.gumbel_visit", s.gumbel_visit, 0.0, 1e4)?;
+        range("search.gumbel_scale", s.gumbel_scale, 0.001, 100.0)?;
+        range("search.cpuct", s.cpuct, 0.01, 100.0)?;
+        range("search.fpu_reduction", s.fpu_reduction, 0.0, 2.0)?;
+        range("search.fpu_reduction_root", s.fpu_reduction_root, 0.0, 2.0)?;
+        range("search.noise_concentration", s.noise_concentration, 0.1, 1000.0)?;
+        range("search.noise_fraction", s.noise_fraction, 0.0, 1.0)?;
+        range("search.forced_playouts", s.forced_playouts, 0.0, 100.0)?;
+        range("selfplay.games", p.games, 1, 10_000_000)?;
+        range("selfplay.batch", p.batch, 1, 65536)?;
+        range("selfplay.temperature", p.temperature, 0.0, 10.0)?;
+        range("selfplay.temperature_plies", p.temperature_plies, 0, 10000)?;
+        range("selfplay.temperature_final", p.temperature_final, 0.0, 10.0)?;
+        range("selfplay.random_plies", p.random_plies, 0, 1000)?;
+        range("selfplay.fast_simulations", p.fast_simulations, 0, 999_999)?;
+        range("selfplay.full_share", p.full_share, 0.01, 1.0)?;
+        range("selfplay.surprise_weight", p.surprise_weight, 0.0, 1.0)?;
+        range("selfplay.cache", p.cache, 0, 65536)?;
+        range("selfplay.bootstrap_games", p.bootstrap_games, 0, 10_000_000)?;
+        range("selfplay.bootstrap_simulations", p.bootstrap_simulations, 1, 1_000_000)?;
+        range("replay.window", self.replay.window, 1, 100_000_000)?;
+        range("train.generations", t.generations, 1, 100_000)?;
+        range("train.batch", t.batch, 1, 65536)?;
+        range("train.samples_per_position", t.samples_per_position, 0.01, 1000.0)?;
         range("train.learning_rate", t.learning_rate, 1e-9, 1.0)?;
         range("train.learning_rate_final", t.learning_rate_final, 0.0, 1.0)?;
-        range("train.warmup_steps", t.warmup_steps as f64, 0.0, 1e6)?;
+        range("train.warmup_steps", t.warmup_steps, 0, 1_000_000)?;
         range("train.weight_decay", t.weight_decay, 0.0, 1.0)?;
         range("train.momentum", t.momentum, 0.0, 0.999)?;
-        range("train.clip_norm", t.clip_norm as f64, 1e-6, 1e6)?;
-        range("train.value_weight", t.value_weight as f64, 0.0, 100.0)?;
-        range("train.search_value_share", t.search_value_share as f64, 0.0, 1.0)?;
+        range("train.clip_norm", t.clip_norm, 1e-6, 1e6)?;
+        range("train.value_weight", t.value_weight, 0.0, 100.0)?;
+        range("train.search_value_share", t.search_value_share, 0.0, 1.0)?;
         if p.fast_simulations >= s.simulations && p.fast_simulations > 0 {
             let says = format!(
                 "selfplay.fast_simulations = {} is not below search.simulations = {}: fast searches are the shorter ones",
@@ -421,32 +436,17 @@ struct RangeProblem {
     says: String,
 }
 
-/// `says` below the line of `source` that sets `key` (`section.name`), with a caret under its value; `says`
-/// alone when no line does.
+/// `says` below the line of `source` that sets `key` (`section.name`), with carets under its value; `says` alone when no
+/// line does.
 pub fn show(source: &str, key: &str, says: &str) -> String {
-    let (section, name) = key.split_once('.').unwrap_or(("", key));
-    let mut inside = section.is_empty();
-    for (number, line) in (1..).zip(source.lines()) {
-        let text = line.trim();
-        if text.starts_with('[') {
-            let header = text.trim_start_matches('[').split(']').next().unwrap_or_default();
-            inside = header.trim() == section;
-        }
-        let Some((key, value)) = line.split_once('=').filter(|_| inside) else { continue };
-        if key.trim() == name {
-            let at = line.len() - value.trim_start().len();
-            let width = value.split('#').next().unwrap_or("").trim().len().max(1);
-            let gutter = " ".repeat(number.to_string().len());
-            let (column, indent, carets) = (at + 1, " ".repeat(at), "^".repeat(width));
-            return format!(
-                "line {number}, column {column}\n{gutter} |\n{number} | {line}\n{gutter} | {indent}{carets}\n{says}"
-            );
-        }
+    match point::find(source, key) {
+        Some(span) => point(source, span, says),
+        None => says.to_string(),
     }
-    says.to_string()
 }
 
-fn range(key: &'static str, value: f64, low: f64, high: f64) -> Result<(), RangeProblem> {
+/// Compares in the setting's own type: what rounds to an f32 bound is the bound.
+fn range<T: PartialOrd + Display>(key: &'static str, value: T, low: T, high: T) -> Result<(), RangeProblem> {
     // written so that NaN fails
     if value >= low && value <= high {
         return Ok(());
@@ -462,6 +462,17 @@ fn even(key: &'static str, value: usize) -> Result<(), RangeProblem> {
     Err(RangeProblem { key, says })
 }
 
+/// The first line that has more dots than any key of ours or file name: toml follows tables in tables until the stack
+/// overflows.
+fn too_deep(source: &str) -> Option<Range<usize>> {
+    let mut begin = 0;
+    source.split_inclusive('\n').find_map(|line| {
+        let start = begin;
+        begin += line.len();
+        (line.matches('.').count() > MOST_DOTS).then(|| start..start + line.trim_end().len())
+    })
+}
+
 /// The key and the value of `key=value` as a user writes it behind `--set`.
 fn parse_set(set: &str) -> Result<(&str, toml::Value)> {
     let (key, text) = set
@@ -474,6 +485,9 @@ fn parse_set(set: &str) -> Result<(&str, toml::Value)> {
                 "write it as key=value, e.g. --set search.simulations=64 or --set game.start=blocks",
             )
         })?;
+    if too_deep(set).is_some() {
+        return Err(wrong_set(set, TOO_DEEP));
+    }
     // what is no TOML value is a text, so that --set game.id=phage needs no quotes
     let value = format!("x = {text}")
         .parse::<toml::Table>()
@@ -484,7 +498,7 @@ fn parse_set(set: &str) -> Result<(&str, toml::Value)> {
 }
 
 fn wrong_set(set: &str, what: &str) -> Error {
-    Error::Config(format!("--set {set}: {}", what.trim_end()))
+    Error::Config(format!("--set {}: {}", shown(set), what.trim_end()))
 }
 
 /// The switches of a game in a list of `game.NAME=VALUE`, for commands that need no whole config.
@@ -511,10 +525,18 @@ fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
             .entry(section)
             .or_insert_with(|| toml::Value::Table(toml::Table::new()))
             .as_table_mut()
-            .ok_or_else(|| wrong(&format!("`{section}` is no section")))?;
+            .ok_or_else(|| wrong(&format!("{} is no section", quoted(section))))?;
     }
     target.insert(name.to_string(), value);
-    table.clone().try_into().map_err(|e: toml::de::Error| wrong(e.message()))
+    table.clone().try_into().map_err(|e: toml::de::Error| wrong(&explained(&e)))
+}
+
+/// What toml says, and a word for whoever looks for the key of another device.
+fn explained(error: &toml::de::Error) -> String {
+    let text = error.message();
+    let device = ["device", "gpu"].iter().any(|key| text.starts_with(&format!("unknown field `{key}`")));
+    let more = if device { "; this build computes on the CPU only" } else { "" };
+    format!("{text}{more}")
 }
 
 fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {

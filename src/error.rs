@@ -1,6 +1,10 @@
 //! The one error type of the library. Each message is written for people: what was wrong, where,
 //! and what to do about it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
+//!
+//! However long the text that was wrong, the message is not: [`quoted`] cuts what it repeats, and no message has more than
+//! some lines of some hundred characters ([`shortened`]).
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -12,25 +16,28 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name, number or file of settings that the user gave is wrong.
-    #[error("{0}")]
+    #[error("{}", shortened(.0))]
     Config(String),
     /// A text is not a position or action of the game.
-    #[error("{0}")]
+    #[error("{}", shortened(.0))]
     Position(String),
     /// An action that the rules do not allow.
-    #[error("{0}")]
+    #[error("{}", shortened(.0))]
     Illegal(String),
     /// A file belongs to another game, encoding or network.
-    #[error("{0}")]
+    #[error("{}", shortened(.0))]
     Mismatch(String),
     /// A file is damaged or no file of ours.
-    #[error("{0}")]
+    #[error("{}", shortened(.0))]
     Data(String),
-    /// A file or folder is not where the user says.
+    /// A file is whole, but belongs to another place or another run.
     #[error("{0}")]
+    Foreign(String),
+    /// A file or folder is not where the user says.
+    #[error("{}", shortened(.0))]
     Missing(String),
     /// The operating system refused.
-    #[error("{place}: {source}")]
+    #[error("{}: {source}", shortened(place))]
     Io {
         /// The path.
         place: String,
@@ -43,6 +50,56 @@ pub enum Error {
     /// The work was interrupted by the user; what was finished is saved.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// The longest line of a message, in characters; of a longer one beginning and end are kept.
+const LONGEST_LINE: usize = 600;
+/// The most lines of a message.
+const MOST_LINES: usize = 100;
+/// The most of a user's text that is repeated.
+const LONGEST_QUOTE: usize = 120;
+
+/// A message without what nobody would read: the middle of very long lines, and the lines beyond a hundred.
+pub fn shortened(message: &str) -> Cow<'_, str> {
+    // as many bytes are never more characters
+    if message.len() <= LONGEST_LINE {
+        return Cow::Borrowed(message);
+    }
+    let lines: Vec<&str> = message.split('\n').collect();
+    let kept = &lines[..lines.len().min(MOST_LINES)];
+    if kept.len() == lines.len() && kept.iter().all(|line| line.chars().count() <= LONGEST_LINE) {
+        return Cow::Borrowed(message);
+    }
+    let mut short: Vec<Cow<str>> = kept.iter().map(|line| cut(line, LONGEST_LINE)).collect();
+    if kept.len() < lines.len() {
+        short.push(format!("... and {} lines more", lines.len() - kept.len()).into());
+    }
+    Cow::Owned(short.join("\n"))
+}
+
+/// A user's text to repeat in a message, in backticks.
+pub fn quoted(text: &str) -> String {
+    format!("`{}`", shown(text))
+}
+
+/// A user's text to repeat in a message: on one line, cut if it is long.
+pub fn shown(text: &str) -> String {
+    let escaped = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    cut(text, LONGEST_QUOTE).chars().map(escaped).collect()
+}
+
+/// At most `most` characters: two thirds of them from the beginning, the rest from the end.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || text.chars().count() <= most {
+        return Cow::Borrowed(text);
+    }
+    let end = most / 3;
+    let behind = text.char_indices().nth(most - end - 3).map_or(text.len(), |(at, _)| at);
+    let before = text.char_indices().rev().nth(end - 1).map_or(0, |(at, _)| at);
+    Cow::Owned(format!("{}...{}", &text[..behind], &text[before..]))
 }
 
 /// What an external program did wrong.
@@ -70,11 +127,49 @@ impl Error {
         move |source| Error::Io { place, source }
     }
 
+    /// A text that is no position of a game: what is wrong with it, and how one is written.
+    pub fn position(game: &str, text: &str, what: &str, hint: &str) -> Error {
+        let what = cut(what, 2 * LONGEST_QUOTE);
+        Error::Position(format!("{game} position {}: {what}; {hint}", quoted(text)))
+    }
+
     /// 2 for what the user gave wrongly, 1 for a failure.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Config(_) => 2,
             _ => 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_keep_their_ends() {
+        let line = format!("begin {} end", "é".repeat(10_000));
+        let short = shortened(&line);
+        assert_eq!(short.chars().count(), LONGEST_LINE);
+        assert!(
+            short.starts_with("begin é") && short.ends_with("é end") && short.contains("é...é"),
+            "{short}"
+        );
+        let many = "line\n".repeat(1_000);
+        assert_eq!(shortened(&many).lines().count(), MOST_LINES + 1);
+        assert!(shortened(&many).ends_with("... and 901 lines more"));
+        for fine in ["", "one line", &"é".repeat(LONGEST_LINE), &"line\n".repeat(MOST_LINES - 1)] {
+            assert!(matches!(shortened(fine), Cow::Borrowed(text) if text == fine));
+        }
+        let error = Error::Data(line.clone());
+        assert_eq!(error.to_string(), short);
+        assert!(Error::io(&line)(std::io::ErrorKind::NotFound.into()).to_string().chars().count() < 700);
+    }
+
+    #[test]
+    fn a_quote_is_short_and_on_one_line() {
+        assert_eq!(quoted("Caïssa"), "`Caïssa`");
+        assert_eq!(quoted("a\nb\u{1b}[0m"), "`a\\nb\\u{1b}[0m`");
+        assert_eq!(quoted(&"x".repeat(1_000_000)).len(), LONGEST_QUOTE + 2);
     }
 }

@@ -5,7 +5,7 @@
 //! An [`Action`] is its own policy index, seen by the player to move (as the planes are), so the
 //! network's output needs no translation. Text appears only at the edge.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
@@ -357,18 +357,21 @@ pub struct GameIdentity {
 impl GameIdentity {
     /// Refuses when `self`, read from `place`, is not the game `expected`; says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
-        let differs = |what: &str, found: String, wanted: String| {
+        let other = |what: String| {
             Err(Error::Mismatch(format!(
-                "{place} has {what} {found}, but {wanted} is asked for: \
-                 use it for the game, with the options (--set game.NAME=VALUE) and the program version that \
-                 made it, or train anew"
+                "{place} has {what}: use it for the game, with the options (--set game.NAME=VALUE) and the program \
+                 version that made it, or train anew"
             )))
+        };
+        let differs = |what: &str, found: String, wanted: String| {
+            other(format!("{what} {found}, but {wanted} is asked for"))
         };
         if self.id != expected.id {
             return differs("game", self.id.clone(), expected.id.clone());
         }
         if self.options != expected.options {
-            return differs("game options", format!("{:?}", self.options), format!("{:?}", expected.options));
+            let differences = differences(&self.options, &expected.options);
+            return other(format!("other game options (there / asked for): {differences}"));
         }
         if self.encoding != expected.encoding {
             return differs("encoding version", self.encoding.to_string(), expected.encoding.to_string());
@@ -378,6 +381,16 @@ impl GameIdentity {
         }
         Ok(())
     }
+}
+
+/// The switches that differ: `name = ours / theirs`.
+fn differences(ours: &Settings, theirs: &Settings) -> String {
+    let shown = |value: Option<&toml::Value>| value.map_or("not set".into(), toml::Value::to_string);
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let pairs = names.into_iter().map(|name| (name, ours.get(name), theirs.get(name)));
+    let differing = pairs.filter(|(_, ours, theirs)| ours != theirs);
+    let texts = differing.map(|(name, ours, theirs)| format!("{name} = {} / {}", shown(ours), shown(theirs)));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// The identity of `game`, whose registry id is `id_of::<G>(options)`.

@@ -15,6 +15,7 @@ pub mod attachment;
 pub mod game;
 pub mod board;
 pub mod encode;
+pub mod memory;
 pub mod conformance;
 pub mod games;
 

@@ -5,6 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use petteia::config::{Config, SearchConfig};
+use petteia::error::Result;
 use petteia::game::{Game, GameIdentity, GameOptions, identity};
 use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, Random, choose, stream};
@@ -57,7 +58,7 @@ fn play(game: &ConnectFour, tree: &mut Tree<ConnectFour>, random: &mut Random) -
     while game.outcome(tree.root()).is_none() {
         let action = choose(random, &game.legal(tree.root()));
         count += allocations(|| {
-            search::run(tree, &mut Uniform, 400, random);
+            search::run(tree, &mut Uniform, 400, random).unwrap();
             tree.advance(action);
         });
     }
@@ -85,11 +86,12 @@ struct Watching {
 }
 
 impl Evaluator<ConnectFour> for Watching {
-    fn evaluate(&mut self, requests: &[Request<ConnectFour>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<ConnectFour>], out: &mut Evaluations) -> Result<()> {
         self.turns += 1;
         self.loud += self.last.is_some_and(|last| last != ALLOCATIONS.get()) as usize;
-        Uniform.evaluate(requests, out);
+        let answered = Uniform.evaluate(requests, out);
         self.last = Some(ALLOCATIONS.get());
+        answered
     }
 }
 

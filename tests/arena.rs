@@ -107,6 +107,29 @@ fn an_interrupted_match_goes_on_to_the_same_end() {
     assert_eq!(more, play(&longer, UNEVEN, None, 1, NEVER).unwrap());
 }
 
+/// Agents without chance, and 7 openings: from the 8th pair on nothing is new, and nothing is decided by it.
+#[test]
+fn repeated_games_count_as_what_they_are_worth() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("match.jsonl");
+    let agents = ["uniform:60", "uniform:2"];
+    let plan = |games| Match { opening_plies: 1, sprt: sprt(0.0, 100.0), ..plan(games) };
+    let once = play(&plan(14), agents, None, 1, NEVER).unwrap();
+    assert_eq!((once.distinct_games, once.effective_games), (14, Some(14.0)));
+    let often = play(&plan(400), agents, None, 2, NEVER).unwrap();
+    assert_eq!((often.games, often.distinct_games), (400, 14), "copies end no test");
+    assert!((13.0..=14.0).contains(&often.effective_games.unwrap()), "{often:?}");
+    let test = often.sprt.unwrap();
+    assert_eq!(test.verdict, Verdict::Undecided);
+    assert!((test.llr - once.sprt.unwrap().llr).abs() < 0.5, "{test:?}");
+    let counted_as_new = test.sprt.result(&often.pairs, 1.0);
+    assert_eq!(counted_as_new.verdict, Verdict::H1, "as new games they would have: {counted_as_new:?}");
+    // a file gives the same result, in parts too
+    assert!(play(&plan(400), agents, Some(&file), 2, 99).is_err());
+    assert_eq!(play(&plan(400), agents, Some(&file), 1, NEVER).unwrap(), often);
+    assert_eq!(play(&plan(400), agents, Some(&file), 1, 0).unwrap(), often);
+}
+
 #[test]
 fn a_torn_line_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,4 +194,10 @@ fn older_results_are_still_read() {
     let line = r#"{"games":2,"distinct_games":2,"wins":1,"draws":0,"losses":1,"cut_short":0,"elo":0.0,"elo_low":-300.0,"elo_high":300.0}"#;
     let result: MatchResult = serde_json::from_str(line).unwrap();
     assert!(result.sprt.is_none() && result.faults[0].total() == 0 && result.pairs == [0; 5]);
+    assert_eq!((result.effective_games, result.elo_low, result.elo_high), (None, Some(-300.0), Some(300.0)));
+    // a bound that is open is null
+    let line = line.replace("-300.0", "null");
+    let open: MatchResult = serde_json::from_str(&line).unwrap();
+    assert_eq!((open.elo_low, open.elo_high), (None, Some(300.0)));
+    assert!(serde_json::to_string(&open).unwrap().contains(r#""elo_low":null,"elo_high":300.0"#));
 }

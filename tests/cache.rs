@@ -1,6 +1,7 @@
 //! The cache of evaluations: what it answers is what was evaluated, and it changes no game.
 
 use petteia::config::Config;
+use petteia::error::Result;
 use petteia::game::{Action, Game, GameIdentity, GameOptions, identity};
 use petteia::games::connect_four::ConnectFour;
 use petteia::net::evaluator::SharedNet;
@@ -24,7 +25,7 @@ fn game() -> (ConnectFour, GameIdentity) {
 struct Hashing(usize);
 
 impl Evaluator<ConnectFour> for Hashing {
-    fn evaluate(&mut self, requests: &[Request<ConnectFour>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<ConnectFour>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         self.0 += requests.len();
         for request in requests {
@@ -34,6 +35,7 @@ impl Evaluator<ConnectFour> for Hashing {
                 *prior = number(action.0 as u64);
             }
         }
+        Ok(())
     }
 }
 
@@ -67,8 +69,8 @@ fn what_a_full_cache_answers_is_what_was_evaluated() {
     assert!(cached.bytes() <= 1 << 20);
     for batch in positions.chunks(64) {
         for part in [batch, &batch[..batch.len() / 2]] {
-            cached.evaluate(&requests(part), &mut found);
-            Hashing::default().evaluate(&requests(part), &mut expected);
+            cached.evaluate(&requests(part), &mut found).unwrap();
+            Hashing::default().evaluate(&requests(part), &mut expected).unwrap();
             assert_eq!(found, expected);
         }
     }
@@ -82,9 +84,9 @@ fn equal_positions_of_a_batch_are_evaluated_once() {
     let many = vec![one[0].clone(); 10];
     let mut cached = Cached::new(ConnectFour, Hashing::default(), 1);
     let mut out = Evaluations::new();
-    cached.evaluate(&requests(&many), &mut out);
+    cached.evaluate(&requests(&many), &mut out).unwrap();
     assert_eq!((out.len(), cached.hits()), (10, 9));
-    cached.evaluate(&requests(&many), &mut out);
+    cached.evaluate(&requests(&many), &mut out).unwrap();
     assert_eq!((out.len(), cached.hits()), (10, 19));
 }
 

@@ -288,7 +288,7 @@ fn another_backend_in_the_environment_is_refused() {
     assert!(err(&output).contains("BURN_DEVICE=cuda") && !run.exists(), "{}", err(&output));
 }
 
-/// Ctrl-C: the run says where it stands, exits 0, and the same command goes on.
+/// Ctrl-C: the run says where it stands, and exits 0. What resumes it is in tests/signals.rs.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_cleanly() {

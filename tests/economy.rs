@@ -6,6 +6,7 @@ mod support;
 use petteia::board::Symmetry;
 use petteia::config::{Config, SearchConfig};
 use petteia::encode::Planes;
+use petteia::error::Result;
 use petteia::game::{Action, Game, GameIdentity, GameOptions, identity};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
@@ -41,7 +42,7 @@ const PRIORS: [f32; 3] = [0.5, 0.4, 0.1];
 const VALUES: [f32; 3] = [0.5, -0.5, -0.5];
 
 impl Evaluator<TreeGame> for Table {
-    fn evaluate(&mut self, requests: &[Request<TreeGame>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<TreeGame>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {
             let value = if *request.state == 0 { 0.0 } else { VALUES[(request.state - 1) / 201] };
@@ -51,6 +52,7 @@ impl Evaluator<TreeGame> for Table {
                 _ => out.push_uniform(request.legal.len(), wdl),
             }
         }
+        Ok(())
     }
 }
 
@@ -73,7 +75,7 @@ fn forced(forced_playouts: f32) -> Tree<TreeGame> {
         }
         assert_eq!(tree.select(), Leaf::Needs);
         let (state, legal) = tree.pending();
-        evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out);
+        evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out).unwrap();
         tree.apply(out.row(0));
     }
     tree

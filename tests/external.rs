@@ -5,13 +5,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::arena::external::{Program, Terms};
 use petteia::arena::journal::Journal;
-use petteia::arena::{Faults, Match, MatchResult, play_match};
+use petteia::arena::{Faults, Match, MatchResult, play_match, play_while};
 use petteia::game::{Game, GameIdentity, GameOptions, identity};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
@@ -196,6 +197,46 @@ fn a_program_that_fails_once_plays_on() {
     assert!(result.losses >= 1);
     // the file remembers the fault
     assert_eq!(play_match(&game, &plan, agents, journal(), |_| false).unwrap(), result);
+}
+
+#[test]
+fn a_program_that_does_not_end_is_ended() {
+    let programs = Programs::new();
+    let command = programs.write("stubborn", FIRST_FREE);
+    let text = fs::read_to_string(programs.path("stubborn")).unwrap();
+    let stays = "quit) trap '' HUP INT TERM; sleep 1000 & echo $! >> pids; sleep 1000 ;;";
+    fs::write(programs.path("stubborn"), text.replace("quit) exit 0 ;;", stays)).unwrap();
+    let agents = [external(&command, PATIENT), random()];
+    let result = play([&agents[0], &agents[1]], 4, 2);
+    assert_eq!((result.games, result.faults), (4, [Faults::default(); 2]));
+    drop(agents);
+    assert!(programs.lines("pids").len() > 1, "it heard that it shall end");
+    programs.expect_none_alive();
+}
+
+#[test]
+fn nobody_waits_for_an_answer_once_the_match_is_stopped() {
+    let programs = Programs::new();
+    let stop = Arc::new(AtomicBool::new(false));
+    let terms = Terms::new("movetime 10", 86_400.0, None).unwrap().until(stop.clone());
+    let (game, _) = game();
+    let command = programs.write("hanging", "sleep 1000");
+    let agent = Contestant::external(&game, Program::start(&command, &Arc::new(terms)).unwrap());
+    let plan = Match { games: 4, seed: 1, opening_plies: 2, sprt: None };
+    let asked = || programs.lines("heard").iter().any(|line| line.starts_with("go"));
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !asked() {
+                sleep(Duration::from_millis(10));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        play_while(&game, &plan, [&agent, &random()], None, |_| true)
+    });
+    let (result, complete) = result.unwrap();
+    assert_eq!((result.games, result.faults, complete), (0, [Faults::default(); 2], false));
+    drop(agent);
+    programs.expect_none_alive();
 }
 
 #[test]

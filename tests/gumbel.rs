@@ -3,6 +3,7 @@
 mod support;
 
 use petteia::config::{Config, RootKind, SearchConfig};
+use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, identity};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
@@ -27,7 +28,7 @@ fn four(child: &str) -> TreeGame {
 struct Table(TreeGame);
 
 impl Evaluator<TreeGame> for Table {
-    fn evaluate(&mut self, requests: &[Request<TreeGame>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<TreeGame>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {
             let value = if *request.state == 0 { RAW } else { VALUES[(request.state - 1) / 10] };
@@ -37,6 +38,7 @@ impl Evaluator<TreeGame> for Table {
                 _ => out.push_uniform(request.legal.len(), wdl),
             }
         }
+        Ok(())
     }
 }
 
@@ -52,16 +54,16 @@ fn random() -> Random {
 fn searched(game: TreeGame, simulations: usize, noise: Option<&mut Random>) -> Tree<TreeGame> {
     let mut evaluator = Table(game.clone());
     let mut tree = Tree::new(game, gumbel(), 0);
-    search::run(&mut tree, &mut evaluator, 1, &mut random());
+    search::run(&mut tree, &mut evaluator, 1, &mut random()).unwrap();
     match noise {
-        None => search::run(&mut tree, &mut evaluator, simulations, &mut random()),
+        None => search::run(&mut tree, &mut evaluator, simulations, &mut random()).unwrap(),
         Some(random) => {
             tree.begin(simulations, Some(random));
             let mut out = Evaluations::new();
             for _ in 0..simulations {
                 assert_eq!(tree.select(), search::tree::Leaf::Needs);
                 let (state, legal) = tree.pending();
-                evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out);
+                evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out).unwrap();
                 tree.apply(out.row(0));
             }
         }
@@ -124,7 +126,7 @@ fn noise_decides_what_is_considered_and_little_what_is_taught() {
 fn visits_kept_from_an_earlier_tree_do_not_disturb_the_halving() {
     let game = four(TWICE);
     let mut tree = searched(game.clone(), 8, None);
-    search::run(&mut tree, &mut Table(game), 8, &mut random());
+    search::run(&mut tree, &mut Table(game), 8, &mut random()).unwrap();
     assert_eq!(visits(&tree), [6, 2, 6, 2]);
 }
 
@@ -132,7 +134,7 @@ fn visits_kept_from_an_earlier_tree_do_not_disturb_the_halving() {
 fn a_proven_loss_is_neither_played_nor_taught() {
     let game = TreeGame::parse(&format!("1(-{ALTERNATING}-{ALTERNATING})"));
     let mut tree = Tree::new(game, gumbel(), 0);
-    search::run(&mut tree, &mut Uniform, 9, &mut random());
+    search::run(&mut tree, &mut Uniform, 9, &mut random()).unwrap();
     assert_eq!(tree.best_action(), Some(Action(1)));
     let taught: Vec<Action> = tree.policy_target().unwrap().into_iter().map(|(action, _)| action).collect();
     assert_eq!(taught, [Action(1), Action(3)]);
@@ -147,7 +149,7 @@ fn visits_of(tree: &Tree<TreeGame>, action: usize) -> u32 {
 fn a_proven_root_teaches_only_what_reaches_its_result() {
     let game = TreeGame::parse("1(2(-=) 2(==) - 2(=))");
     let mut tree = Tree::new(game, gumbel(), 0);
-    search::run(&mut tree, &mut Uniform, 200, &mut random());
+    search::run(&mut tree, &mut Uniform, 200, &mut random()).unwrap();
     assert_eq!(tree.proven(), Some(Outcome::Draw));
     let taught = tree.policy_target().unwrap();
     assert_eq!(taught, [(Action(1), 5000), (Action(3), 5000)]);

@@ -46,6 +46,7 @@ fn modules_import_only_from_lower_layers() {
         "board",
         "encode",
         "game",
+        "memory",
         "conformance",
         "games",
         "search",

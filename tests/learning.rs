@@ -144,7 +144,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let requests: Vec<_> =
             positions.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
         let mut out = Evaluations::new();
-        evaluator.evaluate(&requests, &mut out);
+        evaluator.evaluate(&requests, &mut out).unwrap();
         let (mut wrong_values, mut wrong_actions) = (0, 0);
         for ((state, legal), found) in positions.iter().zip(&legal).zip(out.rows()) {
             let truth: Outcome = solver.solve(state).unwrap();

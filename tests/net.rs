@@ -142,7 +142,7 @@ impl Job for FusedAgainstBurn {
         let evaluate = |kind| {
             let mut out = Evaluations::new();
             let config = NetConfig { evaluator: kind, ..config.clone() };
-            SharedNet::new(&snapshot, shape, &config).evaluator(&game).evaluate(&requests, &mut out);
+            SharedNet::new(&snapshot, shape, &config).evaluator(&game).evaluate(&requests, &mut out).unwrap();
             out
         };
         let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));

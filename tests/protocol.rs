@@ -155,7 +155,7 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
         ("setoption name Ponder value 1", "neither true nor false"),
         ("setoption", "say: setoption"),
         ("\u{0}\u{1b}[31m", "unknown command `\\u{0}"),
-        (&"x".repeat(100_000), "xxx...`"),
+        (&"x".repeat(100_000), "xxx...xxx"),
     ] {
         let said = talk.say(line);
         assert!(said.len() == 1 && said[0].starts_with("info string "), "{said:?}");
@@ -365,6 +365,117 @@ fn gtp_keeps_a_clock() {
     assert_eq!((clock.left, clock.to_go), (Duration::from_millis(6_500), Some(2)));
     talk.all(&["clear_board", "time_settings 0 1 0"]);
     assert!(talk.limits("genmove x").clock.is_none(), "no limit, as GTP says it");
+}
+
+/// Numbers as a careless program writes them, the extremes of every type among them.
+fn number_text() -> impl Strategy<Value = String> {
+    const EXTREMES: &[&str] = &[
+        "0",
+        "-0",
+        "-1",
+        "1e19",
+        "1.8446744073709552e19",
+        "1.8446744073709551e19",
+        "1e308",
+        "1e-320",
+        "1e400",
+        "nan",
+        "-nan",
+        "inf",
+        "-inf",
+        "infinity",
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "4294967295",
+        "4294967296",
+        "4294967297",
+        "0x10",
+        "1_000",
+        "+5",
+        "1.",
+        ".5",
+        "",
+        "a1",
+    ];
+    prop_oneof![
+        proptest::sample::select(EXTREMES).prop_map(String::from),
+        any::<i128>().prop_map(|number| number.to_string()),
+        any::<f64>().prop_map(|number| number.to_string()),
+        any::<u32>().prop_map(|number| number.to_string()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    /// Whatever numbers a clock or a limit has: an answer, and no overflow.
+    #[test]
+    fn no_number_breaks_a_clock(numbers in prop::array::uniform6(number_text())) {
+        let game: TicTacToe = game("");
+        let [a, b, c, d, e, f] = &numbers;
+        // near the end of a game a search is solved at once, whatever its time
+        let mut gtp = Talk::new(&game, Gtp::new(game.clone(), "test"));
+        for (number, vertex) in ["a1", "b2", "c3", "b1"].iter().enumerate() {
+            prop_assert_eq!(&gtp.say(&format!("play {} {vertex}", ["X", "O"][number % 2]))[0], "=");
+        }
+        let said = gtp.all(&[&format!("time_settings {a} {b} {c}"), &format!("time_left X {d} {e}")]);
+        prop_assert!(said.iter().all(|line| ["", "=", "? syntax error"].contains(&line.as_str())), "{said:?}");
+        for player in ["X", "O", "X"] {
+            let said = gtp.say(&format!("genmove {player}"));
+            prop_assert!(said[0].starts_with("= ") || said[0] == "? the game is over", "{said:?}");
+            gtp.say(&format!("time_left {player} {f} {c}"));
+        }
+        let mut ugi = ugi(&game);
+        ugi.say(&format!("setoption name MoveOverhead value {f}"));
+        ugi.say(&format!("setoption name Hash value {e}"));
+        ugi.say("position startpos moves a1 b2 c3 b1");
+        for go in [
+            format!("go p1time {a} p2time {b} p1inc {c} p2inc {d} movestogo {e}"),
+            format!("go wtime {a} btime {b} winc {c} binc {d}"),
+            format!("go movetime {a} depth {b}"),
+            format!("go nodes {d} movetime {c}"),
+            format!("go infinite movetime {e}"),
+        ] {
+            let said = ugi.say(&go);
+            prop_assert!(said.last().unwrap().starts_with("bestmove "), "{go}: {said:?}");
+        }
+        let time = a.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let mut codecup = Talk::new(&game, Codecup::new(game.clone(), time));
+        let said = codecup.all(&["a1", "c3"]);
+        prop_assert!(!said.is_empty(), "no answer with {time:?}");
+    }
+}
+
+/// The last of a huge main time belongs to a huge period.
+#[test]
+fn gtp_adds_the_largest_times() {
+    let game: TicTacToe = game("");
+    let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
+    assert_eq!(talk.all(&["time_settings 1e19 1e19 1"]), ["=", ""]);
+    assert!(talk.say("genmove X")[0].starts_with("= "));
+    assert_eq!(talk.searches[0].limits.clock.unwrap().left, Duration::MAX);
+    // a number of stones beyond 32 bits is many, not few
+    talk.all(&["time_settings 0 3600 4294967297", "genmove O"]);
+    assert_eq!(talk.searches[1].limits.clock.unwrap().to_go, Some(4_294_967_297));
+    for time in ["nan", "-nan", "inf", "1e20", "x"] {
+        assert_eq!(talk.say(&format!("time_settings {time} 0 0"))[0], "? syntax error", "{time}");
+    }
+}
+
+/// A number beyond 64 bits is a large one, one below zero none.
+#[test]
+fn ugi_takes_huge_numbers_for_the_largest() {
+    let game: TicTacToe = game("");
+    let mut talk = ugi(&game);
+    talk.say("position startpos moves a1 b2 c3 b1");
+    let largest = Duration::from_millis(i64::MAX as u64);
+    for huge in ["9223372036854775807", "18446744073709551616", "99999999999999999999999999"] {
+        assert_eq!(talk.limits(&format!("go movetime {huge}")).time, Some(largest), "{huge}");
+    }
+    assert_eq!(talk.limits("go movetime -99999999999999999999").time, Some(Duration::ZERO));
+    assert_eq!(talk.say("go nodes 1e3")[0], "info string go: nodes `1e3` is not a number and is ignored");
 }
 
 proptest! {

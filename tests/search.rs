@@ -4,6 +4,7 @@ mod support;
 
 use petteia::arena::perfect::Solver;
 use petteia::config::{RootKind, SearchConfig};
+use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, Player};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
@@ -46,11 +47,11 @@ fn search_all<G: Game>(
     simulations: usize,
     noise: bool,
 ) {
-    search::run(tree, evaluator, 1, &mut random());
+    search::run(tree, evaluator, 1, &mut random()).unwrap();
     if noise && tree.has_root() {
         tree.begin(0, Some(&mut random()));
     }
-    search::run(tree, evaluator, simulations - 1, &mut random());
+    search::run(tree, evaluator, simulations - 1, &mut random()).unwrap();
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn a_finished_root_is_solved_and_has_no_action() {
 fn visits_add_up_and_follow_the_value() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
-    search::run(&mut tree, &mut Rollout::new(game), 400, &mut random());
+    search::run(&mut tree, &mut Rollout::new(game), 400, &mut random()).unwrap();
     let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!((tree.visits(), visits), (400, 399));
     assert_eq!(tree.best_action(), Some(Action(4)), "random playouts like the centre");
@@ -116,7 +117,7 @@ fn visits_add_up_and_follow_the_value() {
 fn the_subtree_of_the_action_played_is_kept() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
-    search::run(&mut tree, &mut Uniform, 300, &mut random());
+    search::run(&mut tree, &mut Uniform, 300, &mut random()).unwrap();
     let kept = tree.root_edges().nth(4).unwrap().visits;
     tree.advance(Action(4));
     assert_eq!(tree.visits(), kept);
@@ -125,7 +126,7 @@ fn the_subtree_of_the_action_played_is_kept() {
     // and without reuse nothing is kept
     let config = SearchConfig { reuse_tree: false, ..SearchConfig::default() };
     let mut tree = Tree::new(game.clone(), config, game.initial());
-    search::run(&mut tree, &mut Uniform, 300, &mut random());
+    search::run(&mut tree, &mut Uniform, 300, &mut random()).unwrap();
     tree.advance(Action(4));
     assert_eq!(tree.visits(), 0);
 }
@@ -135,7 +136,7 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
     let mut random = random();
-    search::run(&mut tree, &mut Uniform, 1, &mut random);
+    search::run(&mut tree, &mut Uniform, 1, &mut random).unwrap();
     let priors = |tree: &Tree<TicTacToe>| tree.root_edges().map(|edge| edge.prior).collect::<Vec<_>>();
     tree.begin(1, Some(&mut random));
     let noisy = priors(&tree);
@@ -150,13 +151,14 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
 struct Exact(Solver<TicTacToe>, TicTacToe);
 
 impl Evaluator<TicTacToe> for Exact {
-    fn evaluate(&mut self, requests: &[Request<TicTacToe>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<TicTacToe>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {
             let outcome = self.0.solve(request.state).unwrap();
             let wdl = Wdl::of(outcome, self.1.to_move(request.state));
             out.push_uniform(request.legal.len(), wdl);
         }
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use super::external::{self, External, Program};
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, GameIdentity};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
@@ -75,7 +75,8 @@ impl AgentSpec {
         };
         if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
             return Err(Error::Config(format!(
-                "agent `{whole}`: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`"
+                "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
+                quoted(whole)
             )));
         }
         let needed = || {
@@ -100,7 +101,8 @@ impl AgentSpec {
                 let found =
                     Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
                 Err(Error::Missing(format!(
-                    "unknown agent `{text}`{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND"
+                    "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND",
+                    quoted(text)
                 )))
             }
         }
@@ -136,7 +138,9 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
                 false => " and no precision (f32, bf16)",
             };
             Err(Error::Config(format!(
-                "agent `{text}`: `{number}` is no number of simulations (1 to {MAX_SIMULATIONS}){precision}"
+                "agent {}: {} is no number of simulations (1 to {MAX_SIMULATIONS}){precision}",
+                quoted(text),
+                quoted(number)
             )))
         }
     }
@@ -285,8 +289,9 @@ pub struct Analysis {
 }
 
 impl<G: Game> SearchAgent<G> {
-    /// Searches `state` with the agent's simulations, on top of what it kept from the position before.
-    pub fn analyze(&mut self, state: &G::State) -> Analysis {
+    /// Searches `state` with the agent's simulations, on top of what it kept from the position before. Fails when its
+    /// evaluator does.
+    pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
         self.search(state, Some(self.simulations), |_, _| true)
     }
 
@@ -297,13 +302,13 @@ impl<G: Game> SearchAgent<G> {
         state: &G::State,
         planned: Option<usize>,
         mut more: impl FnMut(&Tree<G>, usize) -> bool,
-    ) -> Analysis {
+    ) -> Result<Analysis> {
         let kept = self.tree.take().filter(|tree| tree.root() == state);
         let mut tree =
             kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
         // the first simulation of a new tree evaluates its root and is not counted
         if !tree.has_root() {
-            search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random);
+            search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random)?;
         }
         match planned {
             Some(simulations) => tree.begin(simulations, None),
@@ -311,12 +316,12 @@ impl<G: Game> SearchAgent<G> {
         }
         let mut done = 0;
         while planned.is_none_or(|planned| done < planned) && !tree.is_solved() && more(&tree, done) {
-            search::simulate(&mut tree, self.evaluator.as_mut(), &mut self.random);
+            search::simulate(&mut tree, self.evaluator.as_mut(), &mut self.random)?;
             done += 1;
         }
         let analysis = Analysis::of(&tree);
         self.tree = Some(tree);
-        analysis
+        Ok(analysis)
     }
 
     /// The simulations that the agent searches when nobody says how many.
@@ -345,7 +350,7 @@ impl Analysis {
 
 impl<G: Game> Agent<G> for SearchAgent<G> {
     fn choose(&mut self, state: &G::State) -> Result<Action> {
-        Ok(self.analyze(state).action)
+        Ok(self.analyze(state)?.action)
     }
 
     fn played(&mut self, before: &G::State, action: Action) {

@@ -3,7 +3,10 @@
 //! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4
 //! or 1) is the unit. The bounds are Wilson's score interval (Wilson 1927) with the number of pairs
 //! corrected for their observed variance; one pseudo-pair of the greatest variance keeps a run of
-//! equal scores from looking certain.
+//! equal scores from looking certain. Where games repeat, each pair is worth less than one (`super::repeats` says
+//! how much less and why): the mean is that of all pairs, the number of pairs is what they are worth together.
+//! A bound is open when it is so near to a perfect score that less than one game of the match would be lost there
+//! (or won, at the other end): so few games could not show it. Wilson's interval is too narrow just there.
 
 /// 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -13,37 +16,40 @@ const Z: f64 = 1.959_963_984_540_054;
 pub struct Estimate {
     /// The most likely difference.
     pub elo: f64,
-    /// Lower bound.
-    pub low: f64,
-    /// Upper bound.
-    pub high: f64,
+    /// Lower bound; `None` when the pairs are too few or too one-sided to say one.
+    pub low: Option<f64>,
+    /// Upper bound, likewise.
+    pub high: Option<f64>,
 }
 
-/// From the pairs' mean scores, each 0..1. Differences are finite: a perfect score counts as half a game
-/// less in twice as many games. Without pairs nothing is known.
-pub fn estimate(pairs: &[f64]) -> Estimate {
+/// From the pairs' mean scores, each 0..1, when a pair is `worth` so much of one that is unlike all others, at most
+/// all of it. Differences are finite: a perfect score counts as half a game less in twice as many games. Without
+/// pairs nothing is known.
+pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     if pairs.is_empty() {
-        return Estimate { elo: 0.0, low: from_score(0.0, 1.0), high: from_score(1.0, 1.0) };
+        return Estimate { elo: 0.0, low: None, high: None };
     }
-    let n = pairs.len() as f64;
-    let mean = pairs.iter().sum::<f64>() / n;
+    let n = worth * pairs.len() as f64;
+    let mean = pairs.iter().sum::<f64>() / pairs.len() as f64;
     let greatest = mean * (1.0 - mean);
-    let spread = (pairs.iter().map(|score| (score - mean).powi(2)).sum::<f64>() + greatest) / n;
+    let seen = worth * pairs.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+    let spread = (seen + greatest) / n;
     let effective = if greatest > 0.0 { n * (greatest / spread).max(1.0) } else { n };
     let centre = (mean + Z * Z / (2.0 * effective)) / (1.0 + Z * Z / effective);
     let inside = greatest / effective + Z * Z / (4.0 * effective * effective);
     let half = Z * inside.sqrt() / (1.0 + Z * Z / effective);
+    // half a game in twice as many, one game in as many
+    let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
+    let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate {
-        elo: from_score(mean, n),
-        low: from_score(centre - half, n),
-        high: from_score(centre + half, n),
+        elo: from_score(mean.clamp(perfect, 1.0 - perfect)),
+        low: bound(centre - half),
+        high: bound(centre + half),
     }
 }
 
 /// The Elo difference at which this score is expected (logistic, 400 points a decade).
-fn from_score(score: f64, pairs: f64) -> f64 {
-    let edge = 1.0 / (4.0 * pairs + 2.0);
-    let score = score.clamp(edge, 1.0 - edge);
+fn from_score(score: f64) -> f64 {
     // + 0.0 turns a negative zero into zero
     400.0 * (score / (1.0 - score)).log10() + 0.0
 }
@@ -51,54 +57,116 @@ fn from_score(score: f64, pairs: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    use crate::random::Random;
 
     #[test]
     fn known_scores() {
         // 64 % is 100 Elo: the logistic curve's textbook value
         let pairs: Vec<f64> = (0..100).map(|i| if i < 64 { 1.0 } else { 0.0 }).collect();
-        let estimate = estimate(&pairs);
+        let estimate = estimate(&pairs, 1.0);
         assert!((estimate.elo - 99.95).abs() < 0.01, "{estimate:?}");
         // Wilson's interval for 64 of 100: 0.5424 to 0.7273
-        assert!((estimate.low - 29.5).abs() < 1.0, "{estimate:?}");
-        assert!((estimate.high - 170.4).abs() < 1.5, "{estimate:?}");
+        assert!((estimate.low.unwrap() - 29.5).abs() < 1.0, "{estimate:?}");
+        assert!((estimate.high.unwrap() - 170.4).abs() < 1.5, "{estimate:?}");
     }
 
     #[test]
-    fn symmetric_finite_and_ordered() {
+    fn symmetric_and_ordered() {
         for pairs in [vec![1.0; 10], vec![0.0; 10], vec![0.5; 10], vec![0.25, 1.0, 0.5], vec![1.0]] {
             let mirrored: Vec<f64> = pairs.iter().map(|score| 1.0 - score).collect();
-            let (a, b) = (estimate(&pairs), estimate(&mirrored));
-            assert!((a.elo + b.elo).abs() < 1e-9 && (a.low + b.high).abs() < 1e-9);
-            assert!(a.low.is_finite() && a.low <= a.elo && a.elo <= a.high && a.high.is_finite(), "{a:?}");
-            assert!(a.low < a.high);
+            for worth in [1.0, 0.4] {
+                let (a, b) = (estimate(&pairs, worth), estimate(&mirrored, worth));
+                assert!((a.elo + b.elo).abs() < 1e-9, "{a:?} {b:?}");
+                assert!((a.low.unwrap_or(-1e4) + b.high.unwrap_or(1e4)).abs() < 1e-9, "{a:?} {b:?}");
+                assert!(a.elo.is_finite() && a.low.is_none_or(|low| low <= a.elo), "{a:?}");
+                assert!(a.high.is_none_or(|high| a.elo <= high), "{a:?}");
+            }
         }
-        let nothing = estimate(&[]);
-        assert!(nothing.low < 0.0 && nothing.high > 0.0);
+        assert_eq!(estimate(&[], 1.0), Estimate { elo: 0.0, low: None, high: None });
+    }
+
+    /// 19 wins and a draw among others.
+    #[test]
+    fn bounds_that_so_few_pairs_cannot_say_are_open() {
+        let nineteen = [&[1.0; 9][..], &[0.75]].concat();
+        let Estimate { elo, low, high } = estimate(&nineteen, 1.0);
+        assert!((elo - 636.4).abs() < 0.1 && (low.unwrap() - 297.0).abs() < 0.5, "{elo}, {low:?}");
+        // what was shown before is the largest number that so many games can give
+        assert_eq!(high, None);
+        assert_eq!(estimate(&[1.0; 200], 1.0).high, None, "a clean sweep has no upper bound");
+        let one = estimate(&[0.5], 1.0);
+        assert_eq!((one.low, one.high), (None, None), "a single pair says next to nothing");
+        let even = estimate(&[0.5; 20], 1.0);
+        assert!(even.low.is_some() && even.high.is_some());
     }
 
     #[test]
     fn balanced_pairs_are_surer_than_split_ones() {
         let split: Vec<f64> = (0..50).map(|i| (i % 2) as f64).collect();
-        let (even, split) = (estimate(&[0.5; 50]), estimate(&split));
-        assert!(even.high - even.low < split.high - split.low);
+        let width = |pairs: &[f64]| {
+            let bounds = estimate(pairs, 1.0);
+            bounds.high.unwrap() - bounds.low.unwrap()
+        };
+        assert!(width(&[0.5; 50]) < width(&split));
     }
 
-    /// The bounds cover the truth in at least 93 % of simulated matches.
+    /// A pair of independent games, each won with this chance.
+    fn pair(random: &mut Random, chance: f64) -> f64 {
+        let mut game = || (random.random::<f64>() < chance) as u8 as f64;
+        (game() + game()) / 2.0
+    }
+
+    fn covers(bounds: &Estimate, truth: f64) -> bool {
+        bounds.low.is_none_or(|low| low <= truth) && bounds.high.is_none_or(|high| truth <= high)
+    }
+
+    /// The bounds cover the truth in at least 93 % of simulated matches, few pairs and great differences included.
     #[test]
     fn bounds_cover_the_truth() {
-        use rand::{RngExt, SeedableRng};
-        let mut random = crate::random::Random::seed_from_u64(7);
-        for chance in [0.5, 0.7, 0.9] {
-            let truth = from_score(chance, 1e9);
-            let covered = (0..2000)
-                .filter(|_| {
-                    let mut game = || (random.random::<f64>() < chance) as u8 as f64;
-                    let pairs: Vec<f64> = (0..50).map(|_| (game() + game()) / 2.0).collect();
-                    let bounds = estimate(&pairs);
-                    (bounds.low..=bounds.high).contains(&truth)
-                })
-                .count();
-            assert!(covered >= 1860, "{chance}: {covered} of 2000");
+        let mut random = Random::seed_from_u64(7);
+        for pairs in [5, 10, 50] {
+            for chance in [0.02, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98] {
+                let truth = from_score(chance);
+                let covered = (0..2000)
+                    .filter(|_| {
+                        let pairs: Vec<f64> = (0..pairs).map(|_| pair(&mut random, chance)).collect();
+                        covers(&estimate(&pairs, 1.0), truth)
+                    })
+                    .count();
+                assert!(covered >= 1860, "{pairs} pairs at {chance}: {covered} of 2000");
+            }
+        }
+    }
+
+    /// Agents without chance that meet in a few openings: what each opening gives is drawn once, and a match meets
+    /// openings again. With all games worth 1 the bounds are far too narrow.
+    #[test]
+    fn repeated_games_do_not_narrow_the_bounds() {
+        let mut random = Random::seed_from_u64(8);
+        for (openings, pairs) in [(5, 50), (10, 50), (20, 100), (50, 200)] {
+            for chance in [0.5, 0.7, 0.9] {
+                let truth = from_score(chance);
+                let mut covered = [0; 2];
+                for _ in 0..1000 {
+                    let results: Vec<f64> = (0..openings).map(|_| pair(&mut random, chance)).collect();
+                    let mut met = vec![0u64; openings];
+                    (0..pairs).for_each(|_| met[random.random_range(0..openings)] += 1);
+                    let scores: Vec<f64> = results
+                        .iter()
+                        .zip(&met)
+                        .flat_map(|(score, times)| vec![*score; *times as usize])
+                        .collect();
+                    let worth = pairs as f64 / met.iter().map(|times| times * times).sum::<u64>() as f64;
+                    for (covered, worth) in covered.iter_mut().zip([worth, 1.0]) {
+                        *covered += covers(&estimate(&scores, worth), truth) as usize;
+                    }
+                }
+                let about = format!("{openings} openings, {pairs} pairs at {chance}: {covered:?} of 1000");
+                assert!(covered[0] >= 930, "{about}");
+                assert!(covered[1] < 800, "{about}");
+            }
         }
     }
 }

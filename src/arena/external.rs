@@ -7,11 +7,12 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::agent::Agent;
-use super::process::Process;
+use super::process::{Process, QUIT_PATIENCE, Unanswered};
 use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game};
 
@@ -29,6 +30,8 @@ pub struct Terms {
     timeout: Duration,
     /// Where their standard error goes.
     log: Option<File>,
+    /// Set when nobody wants an answer any more.
+    stop: Arc<AtomicBool>,
 }
 
 impl Terms {
@@ -44,7 +47,12 @@ impl Terms {
         }
         let open = |path| File::options().create(true).append(true).open(path).map_err(Error::io(path));
         let (timeout, log) = (Duration::from_secs_f64(timeout), log.map(open).transpose()?);
-        Ok(Terms { limit, movetime, timeout, log })
+        Ok(Terms { limit, movetime, timeout, log, stop: Arc::default() })
+    }
+
+    /// The same, but once `stop` is set no answer is waited for: the game is over with [`Error::Interrupted`].
+    pub fn until(self, stop: Arc<AtomicBool>) -> Terms {
+        Terms { stop, ..self }
     }
 }
 
@@ -96,8 +104,11 @@ impl Program {
         let engine = Process::start(&words, terms.log.as_ref())
             .map_err(|error| wrong(format!("`{}` cannot be started: {error}", words[0])))?;
         let program = Program { command: words, terms: terms.clone(), idle: Mutex::default() };
-        program.greet(&engine).map_err(|fault| {
-            wrong(format!("it {fault} instead of answering `ugi` with `ugiok`: is it a UGI engine?"))
+        program.greet(&engine).map_err(|unanswered| match unanswered {
+            Unanswered::Stopped => Error::Interrupted,
+            Unanswered::Fault(fault) => {
+                wrong(format!("it {fault} instead of answering `ugi` with `ugiok`: is it a UGI engine?"))
+            }
         })?;
         program.give_back(engine);
         Ok(program)
@@ -110,13 +121,13 @@ impl Program {
         format!("ugi:{}, go {}", words.unwrap_or_else(|_| self.command.join(" ")), self.terms.limit)
     }
 
-    fn greet(&self, engine: &Process) -> Result<(), Fault> {
+    fn greet(&self, engine: &Process) -> Result<(), Unanswered> {
         engine.say("ugi")?;
-        engine.wait_for("ugiok", self.terms.timeout).map(|_| ())
+        engine.wait_for("ugiok", self.terms.timeout, &self.terms.stop).map(|_| ())
     }
 
     /// A process that is ready for a new game.
-    fn take(&self) -> Result<Process, Fault> {
+    fn take(&self) -> Result<Process, Unanswered> {
         let idle = self.idle.lock().expect("no panic while exchanging").pop();
         let engine = match idle {
             Some(engine) => engine,
@@ -128,7 +139,7 @@ impl Program {
             }
         };
         engine.say("uginewgame")?;
-        engine.ready(self.terms.timeout)?;
+        engine.ready(self.terms.timeout, &self.terms.stop)?;
         Ok(engine)
     }
 
@@ -141,7 +152,9 @@ impl Drop for Program {
     fn drop(&mut self) {
         let mut engines = std::mem::take(self.idle.get_mut().expect("no panic while exchanging"));
         engines.iter_mut().for_each(Process::ask_to_quit);
-        engines.iter().for_each(Process::wait_for_end);
+        // all at once, however many
+        let deadline = Instant::now() + QUIT_PATIENCE;
+        engines.iter().for_each(|engine| engine.wait_for_end(deadline));
     }
 }
 
@@ -171,16 +184,16 @@ impl<G: Game> External<G> {
     }
 
     /// The program's answer to `position`.
-    fn ask(&mut self, position: &str) -> Result<String, Fault> {
+    fn ask(&mut self, position: &str) -> Result<String, Unanswered> {
         let Program { terms, .. } = &*self.program;
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.program.take()?,
         };
         engine.say(position)?;
-        engine.ready(terms.timeout)?;
+        engine.ready(terms.timeout, &terms.stop)?;
         engine.say(&format!("go {}", terms.limit))?;
-        let answer = engine.wait_for("bestmove", terms.movetime + terms.timeout)?;
+        let answer = engine.wait_for("bestmove", terms.movetime + terms.timeout, &terms.stop)?;
         // only now: after a fault it is not used again
         self.engine = Some(engine);
         Ok(answer)
@@ -195,7 +208,10 @@ impl<G: Game> Agent<G> for External<G> {
             position.push_str(" moves ");
             position.push_str(&self.actions.join(" "));
         }
-        let answer = self.ask(&position).map_err(Error::Fault)?;
+        let answer = self.ask(&position).map_err(|unanswered| match unanswered {
+            Unanswered::Fault(fault) => Error::Fault(fault),
+            Unanswered::Stopped => Error::Interrupted,
+        })?;
         self.game.parse_action(state, &answer).ok_or_else(|| {
             self.engine = None;
             Error::Fault(Fault::Illegal)

@@ -70,6 +70,7 @@ impl Journal {
         let (seed, opening_plies) = (plan.seed, plan.opening_plies);
         let header = Header { format: FORMAT, game: identity, agents, seed, opening_plies };
         let header = serde_json::to_value(header).expect("headers are valid JSON");
+        expect_regular(path)?;
         let mut file =
             File::options().read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
         storage::lock(&file, path, "petteia arena")?;
@@ -108,6 +109,18 @@ impl Journal {
         let mut line = serde_json::to_string(&Line { pair: number, games }).expect("lines are valid JSON");
         line.push('\n');
         self.file.write_all(line.as_bytes()).map_err(Error::io(&self.path))
+    }
+}
+
+/// A device or a pipe may have no end, and gives nothing back: a match that it was given could not be resumed.
+fn expect_regular(path: &Path) -> Result<()> {
+    match path.metadata() {
+        Ok(there) if !there.is_file() => Err(Error::Config(format!(
+            "--save {}: this is not a regular file, which can be read again: give another one",
+            path.display()
+        ))),
+        // opening it says what is wrong
+        _ => Ok(()),
     }
 }
 

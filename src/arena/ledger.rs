@@ -3,10 +3,11 @@
 //! Pairs are counted and saved in the order of their numbers, and none beyond the one that decides the test or
 //! ends the match, so the result and the file do not depend on which thread finished first.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::elo::{self, Estimate};
 use super::journal::Journal;
+use super::repeats::Repeats;
 use super::sprt::{Pentanomial, SprtResult, Verdict};
 use super::{Faults, Match, MatchResult, Pair, Progress};
 use crate::error::Result;
@@ -17,8 +18,10 @@ pub(super) struct Ledger<'a, G: Game> {
     game: &'a G,
     plan: &'a Match,
     journal: Option<Journal>,
+    /// Without their actions, which are in `repeats`.
     counted: Vec<Pair>,
     scores: Pentanomial,
+    repeats: Repeats,
     /// What the test says of them.
     test: Option<SprtResult>,
     /// Finished before a pair with a lower number.
@@ -37,7 +40,8 @@ impl<'a, G: Game> Ledger<'a, G> {
             journal,
             counted: Vec::new(),
             scores: [0; 5],
-            test: plan.sprt.map(|sprt| sprt.result(&[0; 5])),
+            repeats: Repeats::default(),
+            test: plan.sprt.map(|sprt| sprt.result(&[0; 5], 1.0)),
             ahead: BTreeMap::new(),
             games: 0,
         };
@@ -86,9 +90,12 @@ impl<'a, G: Game> Ledger<'a, G> {
         Ok(())
     }
 
-    fn count(&mut self, pair: Pair) {
+    fn count(&mut self, mut pair: Pair) {
         self.scores[(2.0 * (pair[0].score + pair[1].score)) as usize] += 1;
-        self.test = self.plan.sprt.map(|sprt| sprt.result(&self.scores));
+        for (side, played) in pair.iter_mut().enumerate() {
+            self.repeats.count(side, std::mem::take(&mut played.actions));
+        }
+        self.test = self.plan.sprt.map(|sprt| sprt.result(&self.scores, self.repeats.worth()));
         self.counted.push(pair);
     }
 
@@ -99,7 +106,7 @@ impl<'a, G: Game> Ledger<'a, G> {
         let draws = count(0.5);
         let scores: Vec<f64> =
             self.counted.iter().map(|pair| (pair[0].score + pair[1].score) / 2.0).collect();
-        let Estimate { elo, low, high } = elo::estimate(&scores);
+        let Estimate { elo, low, high } = elo::estimate(&scores, self.repeats.worth());
         let mut faults = [Faults::default(); 2];
         for played in games() {
             if let Some(fault) = played.fault {
@@ -108,7 +115,8 @@ impl<'a, G: Game> Ledger<'a, G> {
         }
         MatchResult {
             games: games().count(),
-            distinct_games: games().map(|played| &played.actions).collect::<HashSet<_>>().len(),
+            distinct_games: self.repeats.distinct(),
+            effective_games: Some(self.repeats.effective()),
             wins: count(1.0),
             draws,
             losses: count(0.0),

@@ -2,17 +2,21 @@
 //!
 //! Each opening is played twice, with both colours, so it favours nobody; the pair is the unit of the
 //! statistics ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs where the
-//! game allows it; the number of distinct games is counted, because 40 games that are really 2 prove nothing.
+//! game allows it; games that repeat are counted as what they are worth, because 40 games that are really 2 prove
+//! nothing.
 //! Pairs are counted in the order of their numbers, and none beyond the one that decides a test: which threads
 //! finished first changes nothing.
 
 pub mod agent;
 pub mod elo;
 pub mod external;
+#[cfg(unix)]
+mod guardian;
 pub mod journal;
 mod ledger;
 pub mod perfect;
 mod process;
+mod repeats;
 pub mod sprt;
 
 use std::collections::HashSet;
@@ -52,6 +56,10 @@ pub struct MatchResult {
     pub games: usize,
     /// Games that differ in at least one action.
     pub distinct_games: usize,
+    /// Games unlike all others that would say as much: bounds and test count so many. Results of before it was counted
+    /// have none.
+    #[serde(default)]
+    pub effective_games: Option<f64>,
     /// Won by the first agent.
     pub wins: usize,
     /// Drawn.
@@ -67,10 +75,10 @@ pub struct MatchResult {
     /// Elo of the first agent less that of the second. After a test ended the match early it is a little too
     /// far from the middle.
     pub elo: f64,
-    /// Lower 95 % bound.
-    pub elo_low: f64,
-    /// Upper 95 % bound.
-    pub elo_high: f64,
+    /// Lower 95 % bound; `None` when the games are too few or too one-sided to say one.
+    pub elo_low: Option<f64>,
+    /// Upper 95 % bound, likewise.
+    pub elo_high: Option<f64>,
     /// The test, when there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtResult>,

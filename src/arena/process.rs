@@ -2,16 +2,20 @@
 //!
 //! One thread writes to the process and one reads from it, over bounded channels, so nobody waits longer than
 //! asked for whatever the program does: hang, leave its input unread, or write without end (then it is held up
-//! by its full pipe). A process is the leader of its own group; dropping it kills the group and reaps the
-//! process.
+//! by its full pipe), nor longer than until the match is stopped. A process is in a group of its own; dropping it
+//! kills the group and reaps the process. If this program is killed and drops nothing, the group's [`Guardian`]
+//! kills it. Only what leaves the group on purpose can survive.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+use super::guardian::Guardian;
 use crate::error::Fault;
 
 /// The longest line, in bytes with its end.
@@ -22,11 +26,15 @@ const MAX_LINES: usize = 100_000;
 /// Lines in a channel.
 const CHANNEL: usize = 16;
 /// How long a program may take to end by itself.
-const QUIT_PATIENCE: Duration = Duration::from_millis(500);
+pub(super) const QUIT_PATIENCE: Duration = Duration::from_millis(500);
+/// Between two looks whether the match was stopped.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A process and its threads.
 pub(super) struct Process {
     child: Child,
+    #[cfg(unix)]
+    guardian: Guardian,
     /// To the writing thread; none when the program was told to end.
     input: Option<SyncSender<String>>,
     /// From the reading thread, which ends with the program's output.
@@ -39,6 +47,21 @@ enum Heard {
     TooLong,
 }
 
+/// Why there is no answer.
+#[derive(Debug, PartialEq)]
+pub(super) enum Unanswered {
+    /// The program's fault.
+    Fault(Fault),
+    /// The match is stopped.
+    Stopped,
+}
+
+impl From<Fault> for Unanswered {
+    fn from(fault: Fault) -> Unanswered {
+        Unanswered::Fault(fault)
+    }
+}
+
 impl Process {
     /// Starts `command`, whose first word is the program. Its standard error goes to `log` or nowhere.
     pub(super) fn start(command: &[String], log: Option<&File>) -> io::Result<Process> {
@@ -47,14 +70,22 @@ impl Process {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let guardian = Guardian::start()?;
+        #[cfg(unix)]
+        guardian.take_in(&mut command);
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let (input, lines) = sync_channel(CHANNEL);
         let (heard, output) = sync_channel(CHANNEL);
         thread::spawn(move || write_lines(stdin, &lines));
         thread::spawn(move || read_lines(stdout, &heard));
-        Ok(Process { child, input: Some(input), output })
+        Ok(Process {
+            child,
+            #[cfg(unix)]
+            guardian,
+            input: Some(input),
+            output,
+        })
     }
 
     /// Sends a line without waiting for it to be read.
@@ -66,38 +97,56 @@ impl Process {
         })
     }
 
-    /// Waits for a line that begins with `word` and returns the word behind it, if any; skips other lines.
-    pub(super) fn wait_for(&self, word: &str, patience: Duration) -> Result<String, Fault> {
+    /// Waits for a line that begins with `word` and returns the word behind it, if any; skips other lines. Ends
+    /// early when `stop` is set.
+    pub(super) fn wait_for(
+        &self,
+        word: &str,
+        patience: Duration,
+        stop: &AtomicBool,
+    ) -> Result<String, Unanswered> {
         let deadline = Instant::now() + patience;
         let mut bytes = 0;
         for _ in 0..MAX_LINES {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = match self.output.recv_timeout(left) {
-                Ok(Heard::Line(line)) => line,
-                Ok(Heard::TooLong) => return Err(Fault::Flooded),
-                Err(RecvTimeoutError::Timeout) => return Err(Fault::Slow),
-                Err(RecvTimeoutError::Disconnected) => return Err(Fault::Crashed),
-            };
+            let late = Instant::now() >= deadline;
+            let line = self.hear(deadline, stop)?;
             let mut words = line.split_whitespace();
             if words.next() == Some(word) {
                 return Ok(words.next().unwrap_or_default().to_string());
             }
             bytes += line.len();
             if bytes > MAX_BYTES {
-                return Err(Fault::Flooded);
+                return Err(Fault::Flooded.into());
             }
             // lines that are there already come without waiting
-            if left.is_zero() {
-                return Err(Fault::Slow);
+            if late {
+                return Err(Fault::Slow.into());
             }
         }
-        Err(Fault::Flooded)
+        Err(Fault::Flooded.into())
+    }
+
+    /// The next line.
+    fn hear(&self, deadline: Instant, stop: &AtomicBool) -> Result<String, Unanswered> {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Unanswered::Stopped);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            return match self.output.recv_timeout(left.min(LOOK)) {
+                Ok(Heard::Line(line)) => Ok(line),
+                Ok(Heard::TooLong) => Err(Fault::Flooded.into()),
+                Err(RecvTimeoutError::Timeout) if left > LOOK => continue,
+                Err(RecvTimeoutError::Timeout) => Err(Fault::Slow.into()),
+                Err(RecvTimeoutError::Disconnected) => Err(Fault::Crashed.into()),
+            };
+        }
     }
 
     /// Asks for a sign of life, behind which nothing written earlier is left.
-    pub(super) fn ready(&self, patience: Duration) -> Result<(), Fault> {
+    pub(super) fn ready(&self, patience: Duration, stop: &AtomicBool) -> Result<(), Unanswered> {
         self.say("isready")?;
-        self.wait_for("readyok", patience).map(|_| ())
+        self.wait_for("readyok", patience, stop).map(|_| ())
     }
 
     /// Asks the program to end and closes its input.
@@ -107,9 +156,8 @@ impl Process {
         self.input = None;
     }
 
-    /// Waits a little for the end of its output.
-    pub(super) fn wait_for_end(&self) {
-        let deadline = Instant::now() + QUIT_PATIENCE;
+    /// Waits for the end of its output.
+    pub(super) fn wait_for_end(&self, deadline: Instant) {
         let left = || deadline.saturating_duration_since(Instant::now());
         while !left().is_zero() && self.output.recv_timeout(left()).is_ok() {}
     }
@@ -117,12 +165,9 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // the process is not reaped yet, so its number is still its own; it may be gone all the same
         #[cfg(unix)]
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            use nix::sys::signal::{Signal, killpg};
-            let _ = killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL);
-        }
+        self.guardian.kill();
+        // it may have left the group
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -157,6 +202,8 @@ fn read_lines(output: ChildStdout, heard: &SyncSender<Heard>) {
 mod tests {
     use super::*;
 
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
     fn engine(words: &[&str]) -> Process {
         let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
         Process::start(&words, None).unwrap()
@@ -178,22 +225,36 @@ mod tests {
             echo.say(line).unwrap();
         }
         let patience = Duration::from_secs(60);
-        assert_eq!(echo.wait_for("answer", patience).unwrap(), "a1");
-        assert_eq!(echo.wait_for("answer", patience).unwrap(), "");
-        assert_eq!(echo.wait_for("answer", Duration::from_millis(20)), Err(Fault::Slow));
+        assert_eq!(echo.wait_for("answer", patience, &NEVER).unwrap(), "a1");
+        assert_eq!(echo.wait_for("answer", patience, &NEVER).unwrap(), "");
+        assert_eq!(echo.wait_for("answer", Duration::from_millis(20), &NEVER), Err(Fault::Slow.into()));
     }
 
     #[test]
     fn too_much_is_a_fault_of_its_own() {
         let patience = Duration::from_secs(60);
-        assert_eq!(engine(&["yes", "info"]).wait_for("answer", patience), Err(Fault::Flooded));
+        assert_eq!(engine(&["yes", "info"]).wait_for("answer", patience, &NEVER), Err(Fault::Flooded.into()));
         let long = "x".repeat(1000);
-        assert_eq!(engine(&["yes", &long]).wait_for("answer", patience), Err(Fault::Flooded));
+        assert_eq!(engine(&["yes", &long]).wait_for("answer", patience, &NEVER), Err(Fault::Flooded.into()));
         let line = format!("printf '%0{}d' 0; sleep 1000", MAX_LINE + 1);
-        assert_eq!(engine(&["sh", "-c", &line]).wait_for("answer", patience), Err(Fault::Flooded));
+        assert_eq!(
+            engine(&["sh", "-c", &line]).wait_for("answer", patience, &NEVER),
+            Err(Fault::Flooded.into())
+        );
         // one byte less is a line
         let line = format!("printf '%0{}d\\nanswer' 0", MAX_LINE - 1);
-        assert_eq!(engine(&["sh", "-c", &line]).wait_for("answer", patience), Ok(String::new()));
-        assert_eq!(engine(&["true"]).wait_for("answer", patience), Err(Fault::Crashed));
+        assert_eq!(engine(&["sh", "-c", &line]).wait_for("answer", patience, &NEVER), Ok(String::new()));
+        assert_eq!(engine(&["true"]).wait_for("answer", patience, &NEVER), Err(Fault::Crashed.into()));
+    }
+
+    #[test]
+    fn nobody_waits_once_the_match_is_stopped() {
+        let hanging = engine(&["sleep", "1000"]);
+        let (stop, patience) = (&AtomicBool::new(false), Duration::from_secs(1_000_000));
+        thread::scope(|scope| {
+            let answer = scope.spawn(move || hanging.wait_for("answer", patience, stop));
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(answer.join().unwrap(), Err(Unanswered::Stopped));
+        });
     }
 }

@@ -5,7 +5,9 @@
 //! bounds. Elo is logistic. The ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py,
 //! `LLR_logistic`): each hypothesis is represented by the distribution over scores that has its mean and makes
 //! the results likeliest (M. Van den Bergh, support_MLE_multinomial.pdf, proposition 1.1, named there).
-//! Fishtest's correction for overshoot is left out, which makes errors a little rarer than asked for.
+//! Fishtest's correction for overshoot is left out, which makes errors a little rarer than asked for. Where games
+//! repeat, all pairs count as less than one each (`super::repeats`): the ratio is that of as many pairs as they are
+//! worth together, with the same shares of each score, so copies of a game decide nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -82,9 +84,9 @@ impl Sprt {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
 
-    /// What these pairs say.
-    pub fn result(&self, pairs: &Pentanomial) -> SprtResult {
-        let llr = self.llr(pairs);
+    /// What these pairs say, each `worth` so much of one that is unlike all others, at most all of it.
+    pub fn result(&self, pairs: &Pentanomial, worth: f64) -> SprtResult {
+        let llr = self.llr(pairs, worth);
         let (lower, upper) = self.bounds();
         let verdict = if llr >= upper {
             Verdict::H1
@@ -97,8 +99,8 @@ impl Sprt {
     }
 
     /// The generalized log-likelihood ratio of H1 against H0.
-    pub fn llr(&self, pairs: &Pentanomial) -> f64 {
-        let counts = pairs.map(|count| if count == 0 { ABSENT } else { count as f64 });
+    pub fn llr(&self, pairs: &Pentanomial, worth: f64) -> f64 {
+        let counts = pairs.map(|count| if count == 0 { ABSENT } else { worth * count as f64 });
         log_likelihood(&counts, expected_score(self.elo1))
             - log_likelihood(&counts, expected_score(self.elo0))
     }
@@ -143,7 +145,7 @@ mod tests {
             (0.5, 2.5, [223, 9863, 21279, 10037, 246], -3.07),
             (0.0, 2.0, [871, 26175, 55983, 26678, 821], -4.98),
         ] {
-            let llr = Sprt::new(elo0, elo1, 0.05, 0.05).unwrap().llr(&pairs);
+            let llr = Sprt::new(elo0, elo1, 0.05, 0.05).unwrap().llr(&pairs, 1.0);
             assert!((llr / published - 1.0f64).abs() < 0.01, "{pairs:?}: {llr}, published {published}");
         }
     }
@@ -163,7 +165,7 @@ mod tests {
         let sprt = Sprt::new(-20.0, 60.0, 0.05, 0.05).unwrap();
         let [s0, s1] = [sprt.elo0, sprt.elo1].map(expected_score);
         let exact = 600.0 * (s1 / s0).ln() + 400.0 * ((1.0 - s1) / (1.0 - s0)).ln();
-        let llr = sprt.llr(&[400, 0, 0, 0, 600]);
+        let llr = sprt.llr(&[400, 0, 0, 0, 600], 1.0);
         // scores that did not occur count a thousandth of a pair each
         assert!((llr - exact).abs() < 0.01, "{llr}, exactly {exact}");
     }
@@ -174,7 +176,7 @@ mod tests {
         for pairs in [[3, 5, 9, 4, 1], [0, 0, 0, 0, 7], [0, 0, 0, 0, 0], [0, 0, 12, 1, 0]] {
             let mut mirrored = pairs;
             mirrored.reverse();
-            let (llr, opposite) = (sprt.llr(&pairs), sprt.llr(&mirrored));
+            let (llr, opposite) = (sprt.llr(&pairs, 1.0), sprt.llr(&mirrored, 1.0));
             assert!((llr + opposite).abs() < 1e-9 && llr.is_finite(), "{pairs:?}: {llr}, {opposite}");
         }
     }
@@ -193,23 +195,28 @@ mod tests {
         }
     }
 
+    /// A pair's half points when games are won with a chance that makes this difference, draws apart.
+    fn half_points(random: &mut Random, elo: f64) -> usize {
+        let draws = 0.2;
+        let wins = expected_score(elo) - draws / 2.0;
+        let mut game = || {
+            let x: f64 = random.random();
+            if x < wins { 2 } else { (x < wins + draws) as usize }
+        };
+        game() + game()
+    }
+
     /// Agents whose difference is exactly elo0 or elo1 get the wrong verdict about as often as was asked for.
     #[test]
     fn error_rates_are_those_asked_for() {
         let sprt = Sprt::new(0.0, 60.0, 0.1, 0.05).unwrap();
         let mut random = Random::seed_from_u64(11);
         let mut wrong_rate = |elo: f64, wrong: Verdict| {
-            let draws = 0.2;
-            let wins = expected_score(elo) - draws / 2.0;
-            let mut half_points = || {
-                let x: f64 = random.random();
-                if x < wins { 2 } else { (x < wins + draws) as usize }
-            };
             let mut verdict = || {
                 let mut pairs = [0; 5];
                 loop {
-                    pairs[half_points() + half_points()] += 1;
-                    match sprt.result(&pairs).verdict {
+                    pairs[half_points(&mut random, elo)] += 1;
+                    match sprt.result(&pairs, 1.0).verdict {
                         Verdict::Undecided => {}
                         verdict => return verdict,
                     }
@@ -220,5 +227,52 @@ mod tests {
         let (alpha, beta) = (wrong_rate(0.0, Verdict::H1), wrong_rate(60.0, Verdict::H0));
         assert!((0.06..=0.13).contains(&alpha), "H1 accepted under H0: {alpha}");
         assert!((0.025..=0.07).contains(&beta), "H0 accepted under H1: {beta}");
+    }
+
+    /// The verdict on agents without chance that meet in so many openings: what each gives is drawn once, and the
+    /// match meets openings again. With all pairs worth 1 when `corrected` is false.
+    fn verdict_of_few_openings(
+        sprt: &Sprt,
+        random: &mut Random,
+        elo: f64,
+        openings: usize,
+        corrected: bool,
+    ) -> Verdict {
+        let results: Vec<usize> = (0..openings).map(|_| half_points(random, elo)).collect();
+        let (mut pairs, mut met, mut squares) = ([0; 5], vec![0; openings], 0);
+        for played in 1..=15 * openings {
+            let opening = random.random_range(0..openings);
+            squares += 2 * met[opening] + 1;
+            met[opening] += 1;
+            pairs[results[opening]] += 1;
+            let worth = if corrected { played as f64 / squares as f64 } else { 1.0 };
+            let verdict = sprt.result(&pairs, worth).verdict;
+            if verdict != Verdict::Undecided {
+                return verdict;
+            }
+        }
+        Verdict::Undecided
+    }
+
+    /// Repeated games decide nothing: the error rates stay near those asked for, which they do not when each repeated
+    /// game counts as a new one.
+    #[test]
+    fn repeated_games_do_not_mislead_the_test() {
+        let sprt = Sprt::new(0.0, 60.0, 0.05, 0.05).unwrap();
+        let mut random = Random::seed_from_u64(12);
+        for openings in [5, 20, 60] {
+            for (elo, wrong) in [(0.0, Verdict::H1), (60.0, Verdict::H0)] {
+                let mut rate = |corrected| {
+                    let wrong = (0..400).filter(|_| {
+                        verdict_of_few_openings(&sprt, &mut random, elo, openings, corrected) == wrong
+                    });
+                    wrong.count() as f64 / 400.0
+                };
+                let (corrected, uncorrected) = (rate(true), rate(false));
+                let about = format!("{openings} openings, {elo} Elo: {corrected}, uncorrected {uncorrected}");
+                assert!(corrected <= 0.07, "{about}");
+                assert!(uncorrected >= 0.12, "{about}");
+            }
+        }
     }
 }

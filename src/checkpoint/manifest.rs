@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::FORMAT;
+use super::{FORMAT, MANIFEST};
 use crate::config::{Config, NetConfig};
 use crate::encode::MAX_CELLS;
 use crate::error::{Error, Result};
@@ -141,7 +141,11 @@ impl Manifest {
     }
 }
 
-/// A manifest at `place` that cannot be used.
+/// A manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.
 pub(super) fn damaged(place: &Path, what: &str) -> Error {
-    Error::Data(format!("{}: {what}; remove the checkpoint to resume without it", place.display()))
+    let remedy = match place.ends_with(MANIFEST) || place.is_dir() {
+        true => "remove the checkpoint to resume without it",
+        false => "export it again",
+    };
+    Error::Data(format!("{}: {what}; {remedy}", place.display()))
 }

@@ -13,10 +13,14 @@ use crate::game::{Action, Game, GameOptions, identity, line_text};
 use crate::games::Job;
 use crate::random::{Purpose, stream};
 
+/// The initial position, as UGI calls it.
+const START: &str = "startpos";
+
 /// Say what an agent thinks of positions.
 #[derive(Args)]
 #[command(after_help = format!("\
-Reads one position a line from standard input and prints one JSON object a line: \
+Reads one position a line from standard input, startpos for the initial one, and \
+prints one JSON object a line: \
 action, value (the expected result for the player to move, -1 to 1), visits and \
 priors (the network's probabilities) by action, and the expected line of play. \
 Blank lines are skipped; a line that is no position ends the command with an \
@@ -32,6 +36,7 @@ null and the lists are empty.
 
 Examples:
   echo 'X.X/.O./O.. X' | petteia analyze tic-tac-toe --agent rollout:400
+  echo startpos | petteia analyze phage --agent runs/phage
   petteia analyze phage --agent runs/phage:800 < positions.txt"))]
 pub struct Analyze {
     #[command(flatten)]
@@ -61,10 +66,15 @@ impl Job for Analyze {
         for (number, line) in std::io::stdin().lock().split(b'\n').enumerate() {
             let line = line.map_err(Error::io("standard input"))?;
             let line = String::from_utf8_lossy(&line);
-            let text = line.trim();
-            if text.is_empty() {
-                continue;
-            }
+            let initial;
+            let text = match line.trim() {
+                "" => continue,
+                START => {
+                    initial = game.state_text(&game.initial());
+                    &initial
+                }
+                text => text,
+            };
             let at_line = |what: String| Error::Position(format!("line {}: {what}", number + 1));
             let state = game.parse_state(text).map_err(|e| at_line(e.to_string()))?;
             let mut shown = match game.outcome(&state) {
@@ -73,7 +83,7 @@ impl Job for Analyze {
                     "value": outcome.value_for(game.to_move(&state)), "visits": {}, "priors": {},
                     "principal_variation": [],
                 }),
-                None => shown(&game, text, &state, &searcher(number)?.analyze(&state)),
+                None => shown(&game, text, &state, &searcher(number)?.analyze(&state)?),
             };
             if self.planes {
                 add_planes(&game, &state, &mut shown);

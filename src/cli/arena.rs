@@ -7,7 +7,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::progress::{fault_line, sprt_standing, sprt_verdict, verdict};
-use super::{AGENTS, GameArgs, catch_interrupts, interrupted, print, use_threads};
+use super::signals::wish;
+use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
@@ -29,12 +30,17 @@ const MAX_GAMES: usize = 1_000_000;
 
 Each opening is played twice, with both colours; Elo and its bounds come from the \
 scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
-lower one (a clean defeat has only the upper). Random openings can decide a short \
-game: give --opening-plies 0 for tic-tac-toe.
+lower one (a clean defeat has only the upper); other bounds that so few games cannot \
+show are open too. Agents without chance repeat games: \"counted as 19\" says how many \
+different ones are worth as much, and bounds and test count so many. Random openings \
+can decide a short game: give --opening-plies 0 for tic-tac-toe.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
 or 10 Elo (H1): a generalized sequential probability ratio test on the pairs. Elo \
 after such an end is a little too far from the middle.
+
+Ctrl-C, SIGTERM and SIGHUP end the match: with --save the finished pairs are kept \
+(exit code 0), else it failed (1). Programs end with the arena, however it ends.
 
 Examples:
   petteia arena phage runs/phage:100 rollout:400 --games 200
@@ -94,7 +100,9 @@ impl Job for Arena {
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
         let plan = self.plan(&game)?;
         let identity = identity(&game, &options);
-        let terms = Arc::new(Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?);
+        catch_interrupts();
+        let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?.until(wish());
+        let terms = Arc::new(terms);
         let load = |text: &str| match AgentSpec::parse(text)? {
             AgentSpec::External(command) => {
                 Ok(Contestant::external(&game, Program::start(&command, &terms)?))
@@ -105,7 +113,6 @@ impl Job for Arena {
         use_threads(self.threads)?;
         let open = |path| Journal::open(path, &game, &identity, &plan, agents);
         let journal = self.save.as_deref().map(open).transpose()?;
-        catch_interrupts();
         let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
         let style = ProgressStyle::with_template(template).expect("the template is constant");
         let bar = ProgressBar::new(self.games as u64).with_style(style);
@@ -125,8 +132,9 @@ impl Job for Arena {
         match &self.save {
             // a reader of JSON could take this for the match
             Some(path) if !self.json => print(format_args!(
-                "interrupted; the finished pairs are in {}, the same command goes on from there",
-                path.display()
+                "interrupted; the finished pairs are in {}, this command resumes the match: {}",
+                path.display(),
+                own_command()
             )),
             _ => Err(Error::Interrupted),
         }

@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::engine::{Language, speak};
-use super::{AGENTS, Color, analyze, arena, on_game, play, print};
+use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
 use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, MAX_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::error::{Error, Result};
@@ -61,8 +61,8 @@ pub fn run() -> Result<()> {
     let me = std::env::current_exe().map_err(Error::io("the program's own file"))?;
     let checkpoint = Checkpoint::find(&me)?;
     let manifest = &checkpoint.manifest;
-    let matches = command(&me, manifest).get_matches();
-    let bot = Bot::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = parsed(command(&me, manifest).try_get_matches());
+    let bot = parsed(Bot::from_arg_matches(&matches));
     bot.color.choose();
     match bot.command {
         Some(BotCommand::Play(command)) => on_game(&command.game.clone(), command),

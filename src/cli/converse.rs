@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
 
+use super::signals::tell_of_interrupts;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::protocol::engine::{Engine, Report, Task};
@@ -32,6 +33,8 @@ enum Event {
     Found(Result<Report>),
     /// The searching thread is gone.
     Gone,
+    /// A signal: the talk shall end.
+    Interrupted,
 }
 
 /// What was read.
@@ -76,6 +79,11 @@ pub fn converse<G: Game, P: Protocol<G>>(
     let stop = Arc::new(AtomicBool::new(false));
     let unheard = Arc::new(Unheard::default());
     thread::scope(|scope| {
+        let to_desk = events.clone();
+        tell_of_interrupts(move || {
+            // a desk that is gone has ended anyway
+            let _ = to_desk.send(Event::Interrupted);
+        });
         let (to_reader, room) = (events.clone(), unheard.clone());
         // not of the scope: it may wait for a line that never comes
         thread::spawn(move || read(&to_reader, &room));
@@ -91,6 +99,7 @@ pub fn converse<G: Game, P: Protocol<G>>(
             stopped: 0,
             ended: false,
             deadline: None,
+            interrupted: false,
             alone: false,
         };
         let result = desk.run(&heard);
@@ -114,6 +123,8 @@ struct Desk<G: Game, P> {
     /// Nothing more will be heard: what is ordered is finished, until the deadline if there is one.
     ended: bool,
     deadline: Option<Instant>,
+    /// A signal came: a search that is still ordered is stopped at once.
+    interrupted: bool,
     /// The searching thread is gone.
     alone: bool,
 }
@@ -144,9 +155,22 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
                 }
                 Ok(Event::Found(report)) => {
                     self.busy = None;
-                    let reply = self.protocol.found(&report?);
-                    self.carry_out(reply, 0, false)?;
+                    let report = match report {
+                        Ok(report) => report,
+                        Err(error) => {
+                            let last = self.protocol.failed(&error.to_string());
+                            self.say(&last)?;
+                            return Err(error);
+                        }
+                    };
+                    let reply = self.protocol.found(&report);
+                    self.carry_out(reply, 0, self.interrupted)?;
                     self.hear_waiting()?;
+                }
+                Ok(Event::Interrupted) => {
+                    self.ended = true;
+                    self.interrupted = true;
+                    self.stop_all();
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.deadline = None;
@@ -224,6 +248,12 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
                 Hearing::AfterSearch => false,
             },
         }
+    }
+
+    /// Stops the search under way and those that wait; each is answered all the same.
+    fn stop_all(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.stopped = self.waiting.len();
     }
 
     /// Lines that wait, or no more lines, end a search that would go on for ever.
@@ -387,7 +417,10 @@ fn search<G: Game>(
                 let action = found.as_ref().ok().map(|report| report.action);
                 tell(Event::Found(found));
                 if let Some(action) = action.filter(|_| task.ponder) {
-                    next = ponder(&mut engine, action, task.memory, ordered, stop);
+                    next = match ponder(&mut engine, action, task.memory, ordered, stop) {
+                        Ok(next) => next,
+                        Err(error) => return tell(Event::Found(Err(error))),
+                    };
                 }
             }
         }
@@ -402,7 +435,7 @@ fn ponder<G: Game>(
     memory: usize,
     ordered: &Receiver<Work<G>>,
     stop: &AtomicBool,
-) -> Option<Work<G>> {
+) -> Result<Option<Work<G>>> {
     let mut next = None;
     engine.ponder(action, memory, || match ordered.try_recv() {
         Ok(work) => {
@@ -411,6 +444,6 @@ fn ponder<G: Game>(
         }
         Err(TryRecvError::Empty) => !stop.load(Ordering::Relaxed),
         Err(TryRecvError::Disconnected) => false,
-    });
-    next
+    })?;
+    Ok(next)
 }

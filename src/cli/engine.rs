@@ -30,6 +30,9 @@ Protocols, on standard input and output:
 {AGENTS}
 (random and perfect do not search: they cannot be engines)
 
+Ctrl-C, SIGTERM and SIGHUP stop the search, which is still answered, and end the \
+engine with exit code 0.
+
 Examples:
   petteia engine phage --agent runs/phage
   petteia engine caissa --agent runs/caissa --protocol codecup --time 30"))]

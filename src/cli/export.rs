@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::inspect::identity_here;
 use super::{print, refuse_existing};
 use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
@@ -32,6 +33,7 @@ impl Export {
     pub fn run(self) -> Result<()> {
         refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
+        self.expect_known(&checkpoint)?;
         let size = export(&checkpoint, self.format, &self.out)?;
         let manifest = &checkpoint.manifest;
         print(format_args!(
@@ -41,6 +43,16 @@ impl Export {
             manifest.generation,
             manifest.step
         ))
+    }
+
+    /// Refuses a game that this program would not play by the exported file: one that it lacks, or has in another
+    /// encoding.
+    fn expect_known(&self, checkpoint: &Checkpoint) -> Result<()> {
+        let (game, place) = (&checkpoint.manifest.game, self.source.display());
+        let here = identity_here(&game.id, &game.options).map_err(|error| {
+            Error::Mismatch(format!("{place}: {error}; export it with the program that made it"))
+        })?;
+        game.expect(&here, &place.to_string())
     }
 
     /// Who writes a run as one writes an agent means the run.

@@ -1,45 +1,80 @@
 //! The commands. Each file is one command: its clap struct is a [`Job`] where it needs a
-//! game. Only this module prints, draws progress and hears Ctrl-C.
+//! game. Only this module prints, draws progress and hears signals.
 
 mod analyze;
 mod arena;
 mod bench;
 mod board;
 mod bot;
+mod calibration;
 mod check_game;
 mod completions;
 mod converse;
 mod engine;
 mod export;
+mod forecast;
 mod games;
 mod inspect;
 mod man;
+mod outline;
 mod perft;
 mod play;
 mod progress;
 mod records;
 mod replay;
+mod screen;
+mod signals;
 mod table;
 mod train;
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::ColorChoice;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::attachment;
 use crate::config::game_settings;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::games::{Job, with_game};
+use signals::{catch_interrupts, interrupted};
 
 /// The program: a bot when a network is attached to it, else the commands.
 pub fn run() -> Result<()> {
+    refuse_too_many_threads()?;
     match attachment::own()? {
         Some(_) => bot::run(),
-        None => Cli::parse().run(),
+        None => parsed(Cli::try_parse()).run(),
     }
+}
+
+/// The most threads that a command takes.
+const MAX_THREADS: usize = 512;
+
+const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
+
+/// What clap made of the command line, or the end of the program with what it says: help, or an error that repeats no
+/// more of the command line than helps.
+fn parsed<T>(result: clap::error::Result<T>) -> T {
+    result.unwrap_or_else(|error| {
+        let said = error.to_string();
+        let short = shortened(&said);
+        let tip = tip(&error).unwrap_or_default();
+        if !error.use_stderr() || (tip.is_empty() && short == said) {
+            error.exit();
+        }
+        // nobody may be left to read it
+        let _ = write!(anstream::stderr(), "{short}{tip}");
+        std::process::exit(error.exit_code())
+    })
+}
+
+/// For whoever looks for the other device that programs of this kind have.
+fn tip(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let device = ["--gpu", "--cuda", "--device"].contains(&argument.split('=').next().unwrap_or_default());
+    (error.kind() == ErrorKind::UnknownArgument && device).then_some(ON_CPU)
 }
 
 /// What an agent can be, for the help of the commands that ask for one.
@@ -187,29 +222,29 @@ fn refuse_other_devices() -> Result<()> {
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// From now on Ctrl-C asks the work to stop cleanly; a second Ctrl-C kills.
-fn catch_interrupts() {
-    let caught = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
-    if let Err(error) = caught {
-        let _ = writeln!(std::io::stderr(), "warning: Ctrl-C will not be clean: {error}");
-    }
+/// The command line that this program was started with, to be pasted into a shell.
+fn own_command() -> String {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+/// The variables by which rayon sizes its pool where `--threads` does not.
+fn refuse_too_many_threads() -> Result<()> {
+    let threads = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    match ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].into_iter().find_map(|name| Some((name, threads(name)?)))
+    {
+        Some((name, threads)) if threads > MAX_THREADS => Err(Error::Config(format!(
+            "{name}={threads}: at most {MAX_THREADS} threads make sense; set fewer, or unset the variable"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Limits the worker threads; all cores otherwise.
 fn use_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
-    if threads == 0 {
-        return Err(Error::Config("--threads 0: give at least 1".into()));
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return Err(Error::Config(format!("--threads {threads}: give 1 to {MAX_THREADS}")));
     }
     let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     built.map_err(|e| Error::Config(format!("--threads {threads}: {e}")))

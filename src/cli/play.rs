@@ -9,10 +9,9 @@ use super::board::{ACCENT, Marks, drawn, hanging, painted, paragraph, player_tex
 use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::perfect::Solver;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, GameOptions, Outcome, Player, identity, line_text};
 use crate::games::Job;
-use crate::protocol::quoted;
 use crate::random::{Purpose, Random, stream};
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
@@ -217,7 +216,7 @@ impl<G: Game> Table<'_, G> {
         }
         let (action, why) = match (self.contestant.searcher(self.stream()), self.contestant.solver()) {
             (Some(mut agent), _) => {
-                let analysis = agent.analyze(state);
+                let analysis = agent.analyze(state)?;
                 let mut visits = analysis.visits;
                 visits.retain(|(_, visits)| *visits > 0);
                 visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));

@@ -1,218 +1,9 @@
-//! Progress of long work: a bar on a terminal, plain lines elsewhere. Everything goes to standard error.
-
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use terminal_size::{Width, terminal_size_of};
+//! What runs and matches say of themselves, in words: results, tests, durations.
 
 use super::board::counted;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
 use crate::gate::Decision;
-use crate::pipeline::{Event, Observer};
-
-/// Without a terminal a line is printed at most this often while a phase goes on.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-/// Columns that the bar has at least, where the terminal has [`WITH_BAR`].
-const BAR: usize = 8;
-/// Columns of a terminal that has room for a bar beside the words.
-const WITH_BAR: usize = 60;
-
-/// Columns of a terminal that does not say how many it has.
-const USUAL_WIDTH: usize = 80;
-/// The phase that goes by steps; the others go by games.
-const TRAINING: &str = "training";
-
-/// Shows the events of a run.
-pub struct Screen {
-    bar: Option<ProgressBar>,
-    /// The user wants to resume without what is missing.
-    accept_missing: bool,
-    state: Mutex<State>,
-}
-
-struct State {
-    started: Instant,
-    phase_started: Instant,
-    last_plain: Instant,
-    generation: usize,
-    generations: usize,
-    first_generation: Option<usize>,
-    /// How much of the generation under way is done, 0..1.
-    part: f64,
-    games: usize,
-    losses: String,
-}
-
-impl Screen {
-    /// A screen for a run that begins now; with `accept_missing` it resumes without what is missing.
-    pub fn new(accept_missing: bool) -> Screen {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style =
-                ProgressStyle::with_template("{prefix} {wide_bar} {msg}").expect("the template is constant");
-            let bar = ProgressBar::new(1).with_style(style.progress_chars("=> "));
-            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-            bar
-        });
-        let now = Instant::now();
-        let state = State {
-            started: now,
-            phase_started: now,
-            last_plain: now,
-            generation: 0,
-            generations: 0,
-            first_generation: None,
-            part: 0.0,
-            games: 0,
-            losses: String::new(),
-        };
-        Screen { bar, accept_missing, state: Mutex::new(state) }
-    }
-
-    /// Clears the bar.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-
-    /// A line that stays.
-    pub fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text),
-            None => say(text),
-        }
-    }
-
-    /// Moves the bar and shows what there is room for: how far the phase is, the time left, `details`. Without a
-    /// terminal, prints a line now and then.
-    fn show(&self, state: &mut State, phase: &str, (done, all): (usize, usize), details: &[String]) {
-        let place = format!("{}/{} {phase}", state.generation, state.generations);
-        let unit = if phase == TRAINING { "steps" } else { "games" };
-        let mut parts = vec![format!("{done}/{all} {unit}")];
-        parts.extend(state.time_left());
-        parts.extend_from_slice(details);
-        match &self.bar {
-            Some(bar) => {
-                let size = terminal_size_of(std::io::stderr());
-                let width = size.map_or(USUAL_WIDTH, |(Width(columns), _)| columns as usize);
-                let bar_width = if width < WITH_BAR { 0 } else { BAR };
-                bar.set_message(fitting(&parts, width.saturating_sub(place.len() + bar_width + 2)));
-                bar.set_prefix(place);
-                bar.set_length(all.max(1) as u64);
-                bar.set_position(done as u64);
-            }
-            None if state.last_plain.elapsed() >= PLAIN_INTERVAL => {
-                state.last_plain = Instant::now();
-                say(&format!("generation {place}: {}", parts.join(", ")));
-            }
-            None => {}
-        }
-    }
-}
-
-impl State {
-    /// From the part of this session's generations that is done; the halves of a generation are self-play and
-    /// training.
-    fn time_left(&self) -> Option<String> {
-        let first = self.first_generation?;
-        let done = (self.generation - first) as f64 + self.part;
-        let all = (self.generations - first + 1) as f64;
-        if done < 0.02 {
-            return None;
-        }
-        let left = self.started.elapsed().as_secs_f64() * (all - done) / done;
-        Some(format!("{} left", duration(left)))
-    }
-}
-
-/// As many of `parts` as `width` columns have room for, the first before the others.
-fn fitting(parts: &[String], width: usize) -> String {
-    let fits = |shown: &usize| parts[..*shown].join(", ").len() <= width;
-    parts[..(1..=parts.len()).rev().find(fits).unwrap_or(0)].join(", ")
-}
-
-/// A line on standard error; whether anyone still reads it is no concern of a run.
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-impl Observer for Screen {
-    fn event(&self, event: Event) {
-        let mut guard = self.state.lock().expect("no panic while drawing");
-        let state = &mut *guard;
-        match event {
-            Event::Resumed(done, all, positions) => {
-                (state.generation, state.generations) = (done, all);
-                self.line(&match done < all {
-                    true => format!(
-                        "resumed after generation {done} with {} in the window",
-                        counted(positions, "position", "positions")
-                    ),
-                    false => "already complete: nothing is left to train".into(),
-                });
-            }
-            Event::Generation(number, all, games) => {
-                (state.generation, state.generations, state.games) = (number, all, games);
-                state.first_generation.get_or_insert(number);
-                state.phase_started = Instant::now();
-                state.part = 0.0;
-            }
-            Event::Selfplay(progress) => {
-                state.part = progress.games as f64 / state.games.max(1) as f64 / 2.0;
-                let seconds = state.phase_started.elapsed().as_secs_f64().max(1e-3);
-                let evaluations = progress.evaluations - progress.hits;
-                let details = [
-                    format!("{:.0} positions/s", progress.positions as f64 / seconds),
-                    format!("{:.0} evaluations/s", evaluations as f64 / seconds),
-                ];
-                self.show(state, "self-play", (progress.games, state.games), &details);
-            }
-            Event::Training(step, steps, losses) => {
-                state.part = 0.5 + step as f64 / steps as f64 / 2.0;
-                let policy = format!("policy loss {:.3}", losses.policy);
-                let value = format!("value loss {:.3}", losses.value);
-                let floor = format!("policy floor {:.3}", losses.policy_floor);
-                state.losses = format!("{policy} (floor {:.3}), {value}", losses.policy_floor);
-                self.show(state, TRAINING, (step, steps), &[policy, value, floor]);
-            }
-            Event::Evaluating(done, all) => {
-                state.part = 1.0;
-                self.show(state, "arena", (done, all), &[]);
-            }
-            Event::Saved(path) => {
-                let took = duration(state.phase_started.elapsed().as_secs_f64());
-                self.line(&format!(
-                    "generation {}/{}: {}, {took}, saved {}",
-                    state.generation,
-                    state.generations,
-                    state.losses,
-                    path.display()
-                ));
-            }
-            Event::Evaluated(generation, opponent, result) => {
-                self.line(&format!("generation {generation} against {opponent}: {}", verdict(&result)));
-            }
-            Event::Gating(progress, most) => {
-                state.part = 1.0;
-                let standing: Vec<String> = progress.sprt.iter().map(sprt_standing).collect();
-                self.show(state, "gate", (progress.games, most), &standing);
-            }
-            Event::Gated(generation, decision) => self.line(&gate_line(generation, &decision)),
-            Event::Warning(text) => self.line(&format!("warning: {text}")),
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        super::interrupted()
-    }
-
-    fn accepts_missing(&self) -> bool {
-        self.accept_missing
-    }
-}
 
 /// A match result in one line.
 pub fn verdict(result: &MatchResult) -> String {
@@ -222,8 +13,12 @@ pub fn verdict(result: &MatchResult) -> String {
             format!("; WARNING: {games} games were cut short by the limit of actions and count as draws")
         }
     };
+    let counted_as = match result.effective_games {
+        Some(effective) if effective.round() < result.games as f64 => format!(", counted as {effective:.0}"),
+        _ => String::new(),
+    };
     format!(
-        "{}, {}, {} in {} games ({} distinct): {}{cut_short}",
+        "{}, {}, {} in {} games ({} distinct{counted_as}): {}{cut_short}",
         counted(result.wins, "win", "wins"),
         counted(result.draws, "draw", "draws"),
         counted(result.losses, "loss", "losses"),
@@ -233,13 +28,16 @@ pub fn verdict(result: &MatchResult) -> String {
     )
 }
 
-/// The Elo difference with its bounds; a clean sweep has only one.
+/// The Elo difference with its bounds; of a clean sweep the one bound alone.
 fn elo_text(result: &MatchResult) -> String {
-    let MatchResult { games, elo, elo_low, elo_high, .. } = result;
-    match (result.wins == *games, result.losses == *games) {
-        (true, false) => format!("Elo {elo_low:+.0} or more (95 %)"),
-        (false, true) => format!("Elo {elo_high:+.0} or less (95 %)"),
-        _ => format!("Elo {elo:+.0}, 95 % {elo_low:+.0} to {elo_high:+.0}"),
+    let MatchResult { games, wins, losses, elo, elo_low, elo_high, .. } = result;
+    match (elo_low, elo_high) {
+        (Some(low), _) if wins == games => format!("Elo {low:+.0} or more (95 %)"),
+        (_, Some(high)) if losses == games => format!("Elo {high:+.0} or less (95 %)"),
+        (Some(low), Some(high)) => format!("Elo {elo:+.0}, 95 % {low:+.0} to {high:+.0}"),
+        (Some(low), None) => format!("Elo {elo:+.0}, 95 % {low:+.0} or more"),
+        (None, Some(high)) => format!("Elo {elo:+.0}, 95 % {high:+.0} or less"),
+        (None, None) => format!("Elo {elo:+.0}, too few games for bounds"),
     }
 }
 
@@ -261,7 +59,7 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
 }
 
 /// What the gate said of a generation, in one line.
-fn gate_line(generation: usize, decision: &Decision) -> String {
+pub fn gate_line(generation: usize, decision: &Decision) -> String {
     let (Some(champion), Some(result)) = (decision.champion, &decision.result) else {
         return format!("generation {generation} is the champion: it is the first");
     };
@@ -306,48 +104,89 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A duration that is only foretold, in two digits or so.
+pub fn roughly(seconds: f64) -> String {
+    let to = |step: f64| (seconds / step).round() as u64 * step as u64;
+    match seconds {
+        172_800.0.. => format!("{} days", to(86_400.0) / 86_400),
+        // not rounded up to a hundred minutes
+        5_970.0.. => format!("{} h {} min", to(300.0) / 3600, to(300.0) % 3600 / 60),
+        585.0.. => format!("{} min", to(60.0) / 60),
+        115.0.. if to(10.0) % 60 > 0 => format!("{} min {} s", to(10.0) / 60, to(10.0) % 60),
+        57.5.. => format!("{} min", to(60.0) / 60),
+        10.0.. => format!("{} s", to(5.0)),
+        _ => format!("{} s", to(1.0).max(1)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::arena::elo::estimate;
 
     #[test]
-    fn what_matters_most_is_shown_first() {
-        let parts = ["12/40 steps", "3 min 20 s left", "policy loss 1.234"].map(String::from);
-        assert_eq!(fitting(&parts, 80), "12/40 steps, 3 min 20 s left, policy loss 1.234");
-        assert_eq!(fitting(&parts, 28), "12/40 steps, 3 min 20 s left");
-        assert_eq!(fitting(&parts, 27), "12/40 steps");
-        assert_eq!(fitting(&parts, 10), "");
+    fn what_is_not_certain_is_said_roughly() {
+        let said = [0.2, 7.0, 58.0, 61.0, 272.0, 598.0, 1500.0, 7000.0, 50_000.0, 1e6].map(roughly);
+        let expected = [
+            "1 s",
+            "7 s",
+            "1 min",
+            "1 min",
+            "4 min 30 s",
+            "10 min",
+            "25 min",
+            "1 h 55 min",
+            "13 h 55 min",
+            "12 days",
+        ];
+        assert_eq!(said, expected);
+    }
+
+    /// What is said of pairs that have all the same score and are worth so much each.
+    fn said(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
+        let games = wins + draws + losses;
+        let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
+        let bounds = estimate(&vec![score; games / 2], worth);
+        let (elo, elo_low, elo_high) = (bounds.elo, bounds.low, bounds.high);
+        let (distinct_games, cut_short) = (games, 0);
+        let (pairs, sprt, faults) = Default::default();
+        verdict(&MatchResult {
+            games,
+            distinct_games,
+            effective_games: Some(worth * games as f64),
+            wins,
+            draws,
+            losses,
+            cut_short,
+            pairs,
+            elo,
+            elo_low,
+            elo_high,
+            sprt,
+            faults,
+        })
     }
 
     #[test]
-    fn a_clean_sweep_has_one_bound() {
-        let said = |wins: usize, draws: usize, losses: usize| {
-            let games = wins + draws + losses;
-            let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
-            let bounds = estimate(&vec![score; games / 2]);
-            let (elo, elo_low, elo_high) = (bounds.elo, bounds.low, bounds.high);
-            let (distinct_games, cut_short) = (games, 0);
-            let (pairs, sprt, faults) = Default::default();
-            verdict(&MatchResult {
-                games,
-                distinct_games,
-                wins,
-                draws,
-                losses,
-                cut_short,
-                pairs,
-                elo,
-                elo_low,
-                elo_high,
-                sprt,
-                faults,
-            })
-        };
-        assert!(said(40, 0, 0).ends_with(": Elo +287 or more (95 %)"), "{}", said(40, 0, 0));
-        assert!(said(0, 0, 40).ends_with(": Elo -287 or less (95 %)"), "{}", said(0, 0, 40));
-        assert!(said(3, 0, 1).starts_with("3 wins, 0 draws, 1 loss in 4 games"), "{}", said(3, 0, 1));
-        assert!(said(1, 1, 2).contains(", 95 % "), "{}", said(1, 1, 2));
-        assert!(said(0, 2, 0).contains("Elo +0, 95 % "), "{}", said(0, 2, 0));
+    fn bounds_are_said_where_there_are_any() {
+        for ((wins, draws, losses), end) in [
+            // a clean sweep has one
+            ((40, 0, 0), ": Elo +287 or more (95 %)"),
+            ((0, 0, 40), ": Elo -287 or less (95 %)"),
+            ((19, 1, 0), ": Elo +636, 95 % +431 or more"),
+            ((0, 1, 19), ": Elo -636, 95 % -431 or less"),
+            ((0, 20, 0), ": Elo +0, 95 % -68 to +68"),
+            ((1, 1, 2), ": Elo -89, too few games for bounds"),
+        ] {
+            let text = said(wins, draws, losses, 1.0);
+            assert!(text.ends_with(end), "{text}");
+        }
+        assert!(said(3, 0, 1, 1.0).starts_with("3 wins, 0 draws, 1 loss in 4 games (4 distinct): Elo"));
+    }
+
+    #[test]
+    fn repeated_games_are_said() {
+        let text = said(30, 0, 30, 0.31);
+        assert!(text.contains("in 60 games (60 distinct, counted as 19): Elo"), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::board::{Marks, drawn, player_text, terminal_width};
 use super::play::result_text;
 use super::{GameArgs, print};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::game::{Game, GameOptions};
 use crate::games::Job;
 
@@ -85,7 +85,8 @@ fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error
         1..=SHOWN_ACTIONS => format!("legal here: {}", shown.join(" ")),
         more => format!("legal here: {} ..., {more} in all", shown.join(" ")),
     };
-    Error::Illegal(format!("ply {ply}: action `{text}` is not legal in `{}` ({why})", game.state_text(state)))
+    let (text, position) = (quoted(text), game.state_text(state));
+    Error::Illegal(format!("ply {ply}: action {text} is not legal in `{position}` ({why})"))
 }
 
 fn print_position<G: Game>(game: &G, state: &G::State, ply: usize) -> Result<()> {

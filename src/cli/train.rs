@@ -5,22 +5,38 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::board::counted;
-use super::progress::{Screen, duration, verdict};
-use super::{catch_interrupts, print, refuse_other_devices, use_threads};
+use super::board::{counted, terminal_width, wrapped};
+use super::calibration::calibrate;
+use super::outline::Outline;
+use super::progress::{duration, verdict};
+use super::screen::Screen;
+use super::{catch_interrupts, own_command, print, refuse_other_devices, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, identity};
 use crate::games::{Job, with_game};
-use crate::pipeline::{self, Summary};
+use crate::memory;
+use crate::pipeline::{self, METRICS, Played, Summary};
 use crate::storage;
 
 /// Train an agent by self-play, or go on with a run.
 #[derive(Args)]
 #[command(after_help = "\
 Settings that the config does not name have defaults; the resolved ones stand in \
-the run's config.toml. Ctrl-C saves and exits 0; the same command goes on, and \
-ends with the same games and weights as a run that was left alone.
+the run's config.toml. Before a new run begins, a second or so of work is measured \
+for the time that it may take; that work is thrown away. Ctrl-C, SIGTERM and SIGHUP \
+save and exit 0; the same command resumes the run, which ends with the same games and \
+weights as one that was left alone.
+
+What it prints of a generation:
+  policy loss  how far the network's policy is from what the searches found
+               (cross-entropy); it falls towards the floor and never below
+  floor        the entropy of what the searches found, which no network can
+               know better
+  value loss   how far the expected result is from the real one (cross-entropy);
+               may rise without harm: better players' games are harder to call
+  Elo          against arena.opponent, with 95 % bounds; of a few games they are
+               wide, so compare generations by `petteia arena`
 
 Examples:
   petteia train configs/phage.toml
@@ -97,30 +113,55 @@ impl Job for TrainGame<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let screen = Screen::new(self.accept_missing);
         let started = Instant::now();
+        memory::check_run(self.config, game.shape(), rayon::current_num_threads())?;
         crate::train::memory::keep_freed();
-        let result = pipeline::train(&game, &identity(&game, &options), self.config, self.folder, &screen);
+        let identity = identity(&game, &options);
+        let screen = Screen::new(Outline {
+            config: self.config,
+            folder: self.folder,
+            accept_missing: self.accept_missing,
+            threads: rayon::current_num_threads(),
+            measure: Box::new(|bootstrap| calibrate(&game, &identity, self.config, bootstrap)),
+        });
+        let result = pipeline::train(&game, &identity, self.config, self.folder, &screen);
         screen.finish();
         match result {
-            Ok(summary) => print_summary(&self.config.game.id, self.config, &summary, started),
-            Err(Error::Interrupted) => print(format_args!(
-                "interrupted; {} is saved, the same command goes on from there",
-                self.folder.display()
-            )),
+            Ok(summary) => print_summary(self.config, &summary, game.players(), started),
+            Err(Error::Interrupted) => {
+                // saved it is, even when nobody is left to read this
+                let _ = print(format_args!(
+                    "interrupted; {} is saved, this command resumes it: {}",
+                    self.folder.display(),
+                    own_command()
+                ));
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }
 }
 
-fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant) -> Result<()> {
-    let run = summary.run.display();
+fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Result<()> {
+    let (id, run) = (&config.game.id, summary.run.display());
     let took = duration(started.elapsed().as_secs_f64());
     print(format_args!(
         "\n{id}: {}, {}, {took} in this session",
         counted(summary.generations, "generation", "generations"),
         counted(summary.steps, "step", "steps")
     ))?;
+    if let Some(last) = summary.played.last() {
+        let sum = |count: fn(&Played) -> usize| summary.played.iter().map(count).sum::<usize>();
+        let [first, second] = players;
+        print_paragraph(&format!(
+            "self-play: {}, {}; in the last generation {first} won {}, {second} {}, {}",
+            counted(sum(|played| played.games), "game", "games"),
+            counted(sum(|played| played.positions), "position", "positions"),
+            last.first,
+            last.second,
+            counted(last.draw, "draw", "draws")
+        ))?;
+    }
     if config.arena.gate != GateKind::None {
         print(format_args!(
             "the gate's champion, generation {}, stands for the run; {run}/checkpoints has the others",
@@ -130,13 +171,24 @@ fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant)
     match &summary.evaluation {
         Some((opponent, result)) => {
             let simulations = config.arena.simulations;
-            print(format_args!(
+            print_paragraph(&format!(
                 "strength at {simulations} simulations against {opponent}: {}",
                 verdict(result)
             ))?;
         }
         None => print("strength: not measured (arena.final_games = 0)")?,
     }
+    let checkpoints = match summary.generations {
+        1 => "generation-0001".into(),
+        last => format!("generation-0001 to generation-{last:04}"),
+    };
+    print_paragraph(&format!("checkpoints: {run}/checkpoints, {checkpoints}; metrics: {run}/{METRICS}"))?;
+    print_commands(config, &run.to_string())
+}
+
+/// What to do with the run.
+fn print_commands(config: &Config, run: &str) -> Result<()> {
+    let id = &config.game.id;
     // as it was called, so that the lines can be pasted even when it is on no path
     let me = std::env::args().next().unwrap_or_else(|| "petteia".into());
     print(format_args!("\nplay against it:  {me} play {id} --opponent {run}"))?;
@@ -146,4 +198,9 @@ fn print_summary(id: &str, config: &Config, summary: &Summary, started: Instant)
         "measure it:       {me} arena {id} {run}:{simulations} {opponent} --games 200 --opening-plies {plies} --seed 2"
     ))?;
     print(format_args!("export it:        {me} export {run} --format bot --out {id}-bot"))
+}
+
+/// A line that fits the terminal; elsewhere it stays one.
+fn print_paragraph(text: &str) -> Result<()> {
+    print(wrapped(text, terminal_width()))
 }

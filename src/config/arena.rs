@@ -14,7 +14,7 @@ pub struct ArenaConfig {
     /// Paired games against `opponent` after each generation, even, 0..=1000000 (default 20; 0: none). Behind a
     /// gate the champion plays them, when it is a new one.
     pub games: usize,
-    /// The same after the last generation (default 100).
+    /// The same after the last generation, even, 0..=1000000 (default 100).
     pub final_games: usize,
     /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a run or checkpoint, whose strength
     /// this config then does not decide (default `rollout:400`).
@@ -26,10 +26,9 @@ pub struct ArenaConfig {
     /// What a new network must pass before it plays the self-play games and stands for the run (default
     /// `none`). Training goes on from the newest network either way, as in KataGo (SelfplayTraining.md).
     pub gate: GateKind,
-    /// H0 of the gate: the new network is better than the champion by this much, in Elo, -1000..=1000 (default
-    /// 0).
+    /// H0 of the gate: the new network is better than the champion by this much, in Elo, -1000..=999 (default 0).
     pub gate_elo0: f64,
-    /// H1 of the gate, more than `gate_elo0`, -1000..=1000 (default 35, a score of 55 % as AlphaGo Zero asked
+    /// H1 of the gate, more than `gate_elo0`, -999..=1000 (default 35, a score of 55 % as AlphaGo Zero asked
     /// for).
     pub gate_elo1: f64,
     /// Probability that the gate promotes a network of `gate_elo0`, 0.000001..=0.4 (default 0.05).
@@ -71,15 +70,15 @@ impl Default for ArenaConfig {
 
 impl ArenaConfig {
     pub(super) fn check(&self) -> Result<(), RangeProblem> {
-        range("arena.games", self.games as f64, 0.0, 1e6)?;
-        range("arena.final_games", self.final_games as f64, 0.0, 1e6)?;
-        range("arena.simulations", self.simulations as f64, 1.0, 1e6)?;
-        range("arena.opening_plies", self.opening_plies as f64, 0.0, 1e3)?;
-        range("arena.gate_elo0", self.gate_elo0, -1000.0, 1000.0)?;
-        range("arena.gate_elo1", self.gate_elo1, -1000.0, 1000.0)?;
+        range("arena.games", self.games, 0, 1_000_000)?;
+        range("arena.final_games", self.final_games, 0, 1_000_000)?;
+        range("arena.simulations", self.simulations, 1, 1_000_000)?;
+        range("arena.opening_plies", self.opening_plies, 0, 1000)?;
+        range("arena.gate_elo0", self.gate_elo0, -1000.0, 999.0)?;
+        range("arena.gate_elo1", self.gate_elo1, -999.0, 1000.0)?;
         range("arena.gate_alpha", self.gate_alpha, 1e-6, 0.4)?;
         range("arena.gate_beta", self.gate_beta, 1e-6, 0.4)?;
-        range("arena.gate_games", self.gate_games as f64, 2.0, 1e6)?;
+        range("arena.gate_games", self.gate_games, 2, 1_000_000)?;
         if self.gate_elo0 >= self.gate_elo1 {
             let says = format!(
                 "arena.gate_elo1 = {} is not above arena.gate_elo0 = {}",

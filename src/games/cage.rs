@@ -520,7 +520,7 @@ impl Game for Cage {
     fn parse_state(&self, text: &str) -> Result<State> {
         self.parse(text).map_err(|what| {
             let initial = self.state_text(&self.initial());
-            Error::Position(format!("Cage position `{text}`: {what}; the initial position is `{initial}`"))
+            Error::position(Self::TITLE, text, &what, &format!("the initial position is `{initial}`"))
         })
     }
 

@@ -489,7 +489,7 @@ impl Game for Caissa {
 
     fn parse_state(&self, text: &str) -> Result<State> {
         self.parse(text).map_err(|what| {
-            Error::Position(format!("Caïssa position `{text}`: {what}; the initial position is `{INITIAL}`"))
+            Error::position(Self::TITLE, text, &what, &format!("the initial position is `{INITIAL}`"))
         })
     }
 

@@ -191,9 +191,8 @@ impl Game for ConnectFour {
             return Ok(state);
         }
         let wrong = |what: String| {
-            Error::Position(format!(
-                "Connect Four position `{text}`: {what}; write the columns played, like `4455`, or `-` for the empty board"
-            ))
+            let hint = "write the columns played, like `4455`, or `-` for the empty board";
+            Error::position(Self::TITLE, text, &what, hint)
         };
         if text.is_empty() {
             return Err(wrong("it is empty".into()));

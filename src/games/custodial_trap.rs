@@ -507,9 +507,8 @@ impl Game for CustodialTrap {
     fn parse_state(&self, text: &str) -> Result<State> {
         text::parse(self, text).map_err(|what| {
             let initial = self.state_text(&self.initial());
-            Error::Position(format!(
-                "Custodial Trap position `{text}`: {what}; the initial position is `{initial}`"
-            ))
+            let hint = format!("the initial position is `{initial}`");
+            Error::position(Self::TITLE, text, &what, &hint)
         })
     }
 

@@ -3,7 +3,7 @@
 //! One line of `games!` a game. [`with_game`] is the only step from a name to a type; everything
 //! below it is generic over [`Game`]. A new game is one file here plus one line.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::game::{Game, GameOptions, Settings, id_of};
 
 /// Work on some game, chosen by its id at run time.
@@ -57,5 +57,5 @@ fn unknown(id: &str) -> Error {
         plain(known) == plain(id) || (!id.is_empty() && plain(known).starts_with(&plain(id)))
     });
     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    Error::Config(format!("unknown game `{id}`{hint} (games here: {})", ids.join(", ")))
+    Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
 }

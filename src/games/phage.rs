@@ -333,7 +333,7 @@ impl Game for Phage {
 
     fn parse_state(&self, text: &str) -> Result<State> {
         parse(text).map_err(|what| {
-            Error::Position(format!("Phage position `{text}`: {what}; the initial position is `{INITIAL}`"))
+            Error::position(Self::TITLE, text, &what, &format!("the initial position is `{INITIAL}`"))
         })
     }
 

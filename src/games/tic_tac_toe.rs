@@ -170,9 +170,7 @@ impl Game for TicTacToe {
     }
 
     fn parse_state(&self, text: &str) -> Result<State> {
-        let wrong = |what: &str| {
-            Error::Position(format!("tic-tac-toe position `{text}`: {what}; write it like `.../.X./O.. X`"))
-        };
+        let wrong = |what: &str| Error::position(Self::TITLE, text, what, "write it like `.../.X./O.. X`");
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let rows: Vec<&str> = board.split('/').collect();
         if rows.len() != SIDE || rows.iter().any(|row| row.chars().count() != SIDE) {

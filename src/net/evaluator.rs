@@ -1,6 +1,7 @@
 //! The network as an [`Evaluator`]: encode, one forward pass for the whole batch, softmax over legal actions.
 //!
-//! Network values are for the player to move, as evaluations are, so nothing changes sign here.
+//! Network values are for the player to move, as evaluations are, so nothing changes sign here. A network whose
+//! output is not finite is an error: nobody plays by it.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::cpu::{CpuNet, Scratch, Wanted};
 use super::model::{self, Network};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::Planes;
+use crate::error::{Error, Result};
 use crate::game::{Game, Shape};
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 
@@ -125,17 +127,20 @@ impl<G: Game> NetEvaluator<G> {
         (&self.input, &self.logits, &self.wdl)
     }
 
-    /// Probabilities from the logits.
-    pub fn answer(&mut self, out: &mut Evaluations) {
+    /// Probabilities from the logits of these requests, which were encoded; fails at the first that has none.
+    pub fn answer(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for (row, wdl) in self.wdl.as_chunks::<3>().0.iter().enumerate() {
             let logits = &self.logits[self.begin(row)..self.ends[row]];
             let mut wdl = *wdl;
-            softmax(&mut wdl);
+            let known = softmax(&mut wdl);
             let priors = out.push(logits.len(), Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] });
             priors.copy_from_slice(logits);
-            softmax(priors);
+            if !(softmax(priors) && known) {
+                return Err(not_a_number(&self.game.state_text(requests[row].state)));
+            }
         }
+        Ok(())
     }
 
     /// Where a position's actions begin.
@@ -145,19 +150,32 @@ impl<G: Game> NetEvaluator<G> {
 }
 
 impl<G: Game> Evaluator<G> for NetEvaluator<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         self.encode(requests);
         self.forward();
-        self.answer(out);
+        self.answer(requests, out)
     }
 }
 
-fn softmax(values: &mut [f32]) {
-    let top = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+fn not_a_number(position: &str) -> Error {
+    Error::Data(format!(
+        "the network's output is not a number in the position `{position}`: its weights are damaged or its training \
+         diverged; use another checkpoint"
+    ))
+}
+
+/// Makes probabilities of logits; false when one of them is not finite, and what stands there then means nothing.
+fn softmax(values: &mut [f32]) -> bool {
+    let (mut top, mut finite) = (f32::NEG_INFINITY, true);
+    for &value in values.iter() {
+        top = top.max(value);
+        finite &= value.is_finite();
+    }
     let mut sum = 0.0;
     for value in values.iter_mut() {
         *value = (*value - top).exp();
         sum += *value;
     }
     values.iter_mut().for_each(|value| *value /= sum);
+    finite
 }

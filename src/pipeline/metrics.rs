@@ -7,7 +7,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
+
+use super::Played;
 
 use crate::arena::MatchResult;
 use crate::error::{Error, Result};
@@ -86,6 +89,12 @@ impl Metrics {
 
     pub(super) fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {
         self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
+    }
+
+    /// The self-play games of every generation, the oldest first.
+    pub(super) fn played(&self) -> impl Iterator<Item = Played> {
+        let lines = self.lines.iter().filter(|line| line["kind"] == SELFPLAY);
+        lines.filter_map(|line| Played::deserialize(line).ok())
     }
 
     pub(super) fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::folder::Folder;
@@ -39,7 +40,6 @@ use crate::replay::window::{Batch, Window};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::selfplay::{Generation, Progress, play_generation};
-use crate::storage;
 use crate::train::Trainer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
@@ -58,6 +58,10 @@ pub enum Event {
     Generation(usize, usize, usize),
     /// Self-play goes on.
     Selfplay(Progress),
+    /// A generation's games are played, and were read again for training.
+    Played(Played),
+    /// An optimizer step begins: steps done, steps in all; once more behind the last.
+    Step(usize, usize),
     /// Training goes on: steps done, steps in all, losses averaged since the last event.
     Training(usize, usize, Losses),
     /// A checkpoint was saved.
@@ -72,6 +76,23 @@ pub enum Event {
     Gated(usize, Box<Decision>),
     /// Something is wrong but the run goes on.
     Warning(String),
+}
+
+/// The self-play games of a generation, or of several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Played {
+    /// How many there are.
+    pub games: usize,
+    /// Positions that are trained on.
+    pub positions: usize,
+    /// Actions, those that are not trained on as well.
+    pub plies: usize,
+    /// Won by the first player.
+    pub first: usize,
+    /// Won by the second player.
+    pub second: usize,
+    /// Drawn.
+    pub draw: usize,
 }
 
 /// Hears of events, from any thread, and says when to stop.
@@ -102,6 +123,8 @@ pub struct Summary {
     pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
+    /// The self-play games of each generation, as far as the metrics know them.
+    pub played: Vec<Played>,
 }
 
 struct Run<'a, G: Game> {
@@ -170,6 +193,7 @@ pub fn train<G: Game>(
         steps: trainer.step,
         champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
+        played: run.metrics.played().collect(),
     })
 }
 
@@ -380,6 +404,11 @@ impl<G: Game> Run<'_, G> {
             "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "window": window.len(),
             "seconds": rounded(started.elapsed().as_secs_f64()),
         }))?;
+        self.metrics
+            .played()
+            .last()
+            .into_iter()
+            .for_each(|played| self.observer.event(Event::Played(played)));
         Ok(positions)
     }
 
@@ -396,7 +425,7 @@ impl<G: Game> Run<'_, G> {
             let found = self.read(number, shard).and_then(|_| match store::origin(&path)? {
                 Some(other) if other != origin => {
                     let place = path.display();
-                    Err(Error::Data(format!(
+                    Err(Error::Foreign(format!(
                         "{place}: it was played by another run ({other}), not by this one ({origin})"
                     )))
                 }
@@ -404,14 +433,11 @@ impl<G: Game> Run<'_, G> {
             });
             match found {
                 Ok(()) => {}
-                Err(error @ Error::Data(_)) => self.set_aside(&path, &error)?,
+                Err(error @ (Error::Data(_) | Error::Foreign(_))) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
             }
         }
         self.held.check()?;
-        if let Some(folder) = store::shard_path(self.folder, number, 0).parent() {
-            storage::create_folder(folder)?;
-        }
         play_generation(self.game, generation, self.folder, &origin, evaluator, |progress| {
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
@@ -438,6 +464,7 @@ impl<G: Game> Run<'_, G> {
             if self.observer.interrupted() {
                 return Err(Error::Interrupted);
             }
+            self.observer.event(Event::Step(step, steps));
             let progress = (number as f64 - 1.0 + step as f64 / steps as f64) / settings.generations as f64;
             let rate = learning_rate(settings, trainer.step, progress);
             let mut random = stream(self.config.seed, Purpose::Sampling, &[trainer.step as u64]);
@@ -458,6 +485,7 @@ impl<G: Game> Run<'_, G> {
                 }
             }
         }
+        self.observer.event(Event::Step(steps, steps));
         Ok(())
     }
 

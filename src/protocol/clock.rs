@@ -46,7 +46,8 @@ impl Clock {
     /// The budget of an action when the player expects `ahead` more of them, this one included. Zero when the clock has
     /// nothing to spare: then the first thought is played.
     pub fn budget(&self, ahead: f64) -> Budget {
-        let usable = self.left.saturating_sub(self.overhead + SAFETY.min(self.left / 2)).as_secs_f64();
+        let usable =
+            self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
         // what an action costs beyond its increment is put by for every action to come, and the rest is shared out
         let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
@@ -119,6 +120,30 @@ mod tests {
                 clock.left -= spent;
             }
         }
+    }
+
+    proptest! {
+        /// No clock is too large, too small or too strange for a budget within it.
+        #[test]
+        fn any_clock_has_a_budget(
+            times in [duration(), duration(), duration()],
+            to_go in proptest::option::of(any::<usize>()),
+            ahead in any::<f64>(),
+        ) {
+            let [left, increment, overhead] = times;
+            let budget = Clock { left, increment, to_go, overhead }.budget(ahead);
+            prop_assert!(budget.share <= budget.most && budget.most <= left);
+        }
+    }
+
+    fn duration() -> impl Strategy<Value = Duration> {
+        prop_oneof![
+            Just(Duration::MAX),
+            Just(Duration::ZERO),
+            Just(Duration::from_nanos(1)),
+            any::<u64>().prop_map(Duration::from_millis),
+            any::<u64>().prop_map(Duration::from_secs),
+        ]
     }
 
     /// A game as long as expected spends most of its clock.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use crate::error::quoted;
 use crate::game::{Game, Player};
 
 /// A game before the jury.
@@ -69,10 +70,15 @@ impl<G: Game> Protocol<G> for Codecup<G> {
             return Reply::nothing();
         }
         if let Some(left) = &mut self.left {
-            *left = left.saturating_sub(report.elapsed + OVERHEAD);
+            *left = left.saturating_sub(report.elapsed.saturating_add(OVERHEAD));
         }
         self.course.play(report.action);
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
+    }
+
+    /// The jury knows no such word; the program ends, and says why on the stream for people.
+    fn failed(&mut self, _problem: &str) -> Vec<String> {
+        Vec::new()
     }
 
     fn refuse(&self, _problem: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! One search after another: a task in, a report out, the tree kept from one position of a game to the next.
 //!
 //! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped; it
-//! has an action in every case. On a clock it also ends when more thought could not change the action, and goes on
+//! has an action in every case but one: when the agent's evaluator fails, so does the search. On a clock it also ends when more thought could not change the action, and goes on
 //! beyond its share while the most visited action is not the one with the best value.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,8 @@ pub const DEFAULT_MEMORY: usize = 256 << 20;
 const MOST_PLANNED: usize = 1_000_000;
 /// `depth N` ends after so many thousand simulations even when no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
+/// Visits of a root at which a search ends.
+const MOST_VISITS: u32 = 1 << 31;
 /// Simulations between two looks at what only changes slowly.
 const LOOK: usize = 16;
 /// Games played at random to see how many actions a player has ahead.
@@ -127,7 +129,7 @@ impl<G: Game> Engine<G> {
             let more = !stop.load(Ordering::Relaxed) && ends.permit(game, tree, done, now - begun);
             simulations -= !more as usize;
             more
-        });
+        })?;
         if task.limits.infinite {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(IDLE);
@@ -137,11 +139,12 @@ impl<G: Game> Engine<G> {
     }
 
     /// Thinks about the answer to `action` until `more` says no.
-    pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) {
+    pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) -> Result<()> {
         self.play(action);
         if self.game.outcome(&self.state).is_none() {
-            self.agent.search(&self.state, None, |tree, _| tree.size().1 < memory && more());
+            self.agent.search(&self.state, None, |tree, _| has_room(tree, memory) && more())?;
         }
+        Ok(())
     }
 
     /// Goes to the position of the task, with the tree if the game went on from the last one. In a large tree this takes a
@@ -250,8 +253,13 @@ impl Ends {
             return true;
         }
         let deep = self.depth.is_some_and(|depth| tree.principal_variation().len() >= depth);
-        !deep && tree.size().1 < self.memory
+        !deep && has_room(tree, self.memory)
     }
+}
+
+/// Whether a tree may grow: in memory, and in visits, which it counts in 32 bits.
+fn has_room<G: Game>(tree: &Tree<G>, memory: usize) -> bool {
+    tree.size().1 < memory && tree.visits() < MOST_VISITS
 }
 
 /// Whether more thought on a clock could change the action, at so many simulations a second.

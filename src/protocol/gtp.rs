@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 
 const COMMANDS: [&str; 16] = [
@@ -42,8 +43,8 @@ pub struct Gtp<G: Game> {
     settings: Option<(Duration, Duration, usize)>,
     /// For each player: time left, and actions to play in it (0: all).
     clocks: [(Duration, usize); 2],
-    /// The number of the command that a search answers.
-    asked: String,
+    /// The number of the command that a search answers, while it does.
+    asked: Option<String>,
     fresh: bool,
 }
 
@@ -52,7 +53,7 @@ impl<G: Game> Gtp<G> {
     pub fn new(game: G, name: impl Into<String>) -> Gtp<G> {
         let clocks = [(Duration::ZERO, 0); 2];
         let course = Course::new(game);
-        Gtp { name: name.into(), course, settings: None, clocks, asked: String::new(), fresh: true }
+        Gtp { name: name.into(), course, settings: None, clocks, asked: None, fresh: true }
     }
 
     fn answer(&mut self, command: &str, words: &[&str]) -> Answer {
@@ -191,7 +192,7 @@ impl<G: Game> Gtp<G> {
         };
         let mut task = self.course.task(Limits { clock: self.clock(player), ..Limits::default() });
         task.fresh = std::mem::take(&mut self.fresh);
-        self.asked = number.into();
+        self.asked = Some(number.into());
         Reply::order(Order::Search(task))
     }
 
@@ -200,10 +201,12 @@ impl<G: Game> Gtp<G> {
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
         let (left, to_go) = self.clocks[player.index()];
-        let each = extra.checked_div(stones as u32).unwrap_or_default();
+        let each = extra.checked_div(u32::try_from(stones).unwrap_or(u32::MAX)).unwrap_or_default();
         let clock = |left, increment, to_go| Some(Clock { left, increment, to_go, overhead: OVERHEAD });
         match to_go {
-            0 if stones > 0 && left <= each => clock(left + extra, Duration::ZERO, Some(stones)),
+            0 if stones > 0 && left <= each => {
+                clock(left.saturating_add(extra), Duration::ZERO, Some(stones))
+            }
             0 => clock(left, each, None),
             _ => clock(left, Duration::ZERO, Some(to_go)),
         }
@@ -259,10 +262,16 @@ impl<G: Game> Protocol<G> for Gtp<G> {
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {
-        let number = std::mem::take(&mut self.asked);
+        let number = self.asked.take().unwrap_or_default();
         self.spend(self.course.game().to_move(self.course.state()), report.elapsed);
         self.course.play(report.action);
         reply(&number, Ok(report.line.first().cloned().unwrap_or_default()))
+    }
+
+    fn failed(&mut self, problem: &str) -> Vec<String> {
+        // only a command gets an answer
+        let answer = |number: String| answered(&number, Err(problem.into()));
+        self.asked.take().map(answer).unwrap_or_default()
     }
 
     fn refuse(&self, problem: &str) -> Vec<String> {
@@ -270,18 +279,24 @@ impl<G: Game> Protocol<G> for Gtp<G> {
     }
 }
 
-/// An answer ends with an empty line.
 fn reply<G: Game>(number: &str, answer: Answer) -> Reply<G> {
+    Reply::new(answered(number, answer), Order::Nothing)
+}
+
+/// An answer ends with an empty line.
+fn answered(number: &str, answer: Answer) -> Vec<String> {
     let (sign, text) = match answer {
         Ok(text) => ('=', text),
         Err(text) => ('?', text),
     };
     let gap = if text.is_empty() || text.starts_with('\n') { "" } else { " " };
     let whole = format!("{sign}{number}{gap}{text}");
-    Reply::new(whole.lines().map(String::from).chain([String::new()]).collect(), Order::Nothing)
+    whole.lines().map(String::from).chain([String::new()]).collect()
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "syntax error")?;
-    Duration::try_from_secs_f64(seconds.max(0.0)).map_err(|_| "syntax error".into())
+    // a clock that ran over is at zero; what is not a number or without end is no time
+    let seconds = if seconds < 0.0 { 0.0 } else { seconds };
+    Duration::try_from_secs_f64(seconds).map_err(|_| "syntax error".into())
 }

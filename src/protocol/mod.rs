@@ -63,6 +63,9 @@ pub trait Protocol<G: Game> {
     }
     /// Hears what an ordered search found.
     fn found(&mut self, report: &Report) -> Reply<G>;
+    /// Hears that the search failed, which ends the conversation: the last lines, which name the problem where the
+    /// protocol can.
+    fn failed(&mut self, problem: &str) -> Vec<String>;
     /// The answer to a line that could not be heard.
     fn refuse(&self, problem: &str) -> Vec<String>;
 }
@@ -91,14 +94,6 @@ impl<G: Game> Reply<G> {
 
 /// What goes by outside the search for an action where a protocol does not say.
 const OVERHEAD: Duration = Duration::from_millis(50);
-
-/// A word of the user's to repeat in a message: printable and not long.
-pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();
-    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
-    format!("`{shown}{more}`")
-}
 
 /// The game of a conversation: where it began and what was played.
 pub struct Course<G: Game> {

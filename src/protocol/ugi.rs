@@ -4,13 +4,15 @@
 //! Player 1 is [`Player::First`]. An action is one action of ours, whoever is to move afterwards: of a jump chain each
 //! jump is a move, and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
 //! player to move in hundredths of a win, -100 to 100. `query moves` (not of the standard) lists the legal actions. What cannot be understood is answered by `info string` and changes
-//! nothing; `go` always gets its `bestmove`.
+//! nothing; `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` comes and
+//! the conversation ends.
 
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::engine::{DEFAULT_MEMORY, Limits, Report, Task};
-use super::{Course, Hearing, Order, Protocol, Reply, quoted};
+use super::{Course, Hearing, Order, Protocol, Reply};
+use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 
 const MEBIBYTE: usize = 1 << 20;
@@ -201,9 +203,8 @@ impl<G: Game> Ugi<G> {
                 continue;
             }
             let value = words.next().copied().unwrap_or_default();
-            // a clock that ran over is at zero
-            let Some(number) = value.parse::<i64>().ok().map(|number| number.max(0) as u64) else {
-                let what = format!("go: {word} {} is no number and ignored", quoted(value));
+            let Some(number) = number(value) else {
+                let what = format!("go: {word} {} is not a number and is ignored", quoted(value));
                 complaints.push(message(&what));
                 continue;
             };
@@ -284,8 +285,23 @@ impl<G: Game> Protocol<G> for Ugi<G> {
         Reply::new(lines.collect(), Order::Nothing)
     }
 
+    fn failed(&mut self, problem: &str) -> Vec<String> {
+        vec![message(&format!("error: {problem}"))]
+    }
+
     fn refuse(&self, problem: &str) -> Vec<String> {
         vec![format!("info string {problem}")]
+    }
+}
+
+/// A whole number; one below zero, like that of a clock that ran over, is zero, and a huge one the largest.
+fn number(text: &str) -> Option<u64> {
+    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+    match text.parse::<i64>() {
+        Ok(number) => Some(number.max(0) as u64),
+        Err(error) if *error.kind() == PosOverflow => Some(i64::MAX as u64),
+        Err(error) if *error.kind() == NegOverflow => Some(0),
+        Err(_) => None,
     }
 }
 

@@ -167,7 +167,7 @@ impl Lines {
             return Err(damaged("the SHA-256 differs from the one beside it"));
         }
         let file = File::open(path).map_err(Error::io(path))?;
-        let mut packed = Decoder::new(file).map_err(|e| damaged(&format!("zstd: {e}")))?;
+        let mut packed = Decoder::new(file).map_err(|e| unpacked(path, e))?;
         packed.window_log_max(WINDOW_LOG).map_err(Error::io(path))?;
         Ok(Lines { path: path.to_path_buf(), text: BufReader::new(packed), longest, sha256 })
     }
@@ -176,7 +176,7 @@ impl Lines {
         let damaged = |what: String| Error::Data(format!("{}: {what}", self.path.display()));
         let mut line = Vec::new();
         let mut part = self.text.by_ref().take(self.longest as u64 + 1);
-        part.read_until(b'\n', &mut line).map_err(|e| damaged(format!("zstd: {e}")))?;
+        part.read_until(b'\n', &mut line).map_err(|e| unpacked(&self.path, e))?;
         if line.len() > self.longest {
             let longest = self.longest;
             return Err(damaged(format!("a line is longer than the {longest} bytes that a record can have")));
@@ -188,6 +188,14 @@ impl Lines {
             line.pop();
         }
         String::from_utf8(line).map(Some).map_err(|e| damaged(e.to_string()))
+    }
+}
+
+/// Why a shard could not be unpacked: a disk that fails is no reason to set it aside.
+fn unpacked(path: &Path, error: std::io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(_) => Error::io(path)(error),
+        None => Error::Data(format!("{}: zstd: {error}", path.display())),
     }
 }
 
@@ -217,13 +225,14 @@ fn read_checked(
         records.push(checked.map_err(|error| match error {
             // another format or game is no damage: the shard stays where it is
             Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
+            Error::Foreign(what) => Error::Foreign(format!("{shown}: line {number}: {what}")),
             error => Error::Data(format!("{shown}: line {number}: {error}")),
         })?);
     }
     let (found, expected) = (records.len(), place.map(|place| place.games.len()));
     if found != expected.unwrap_or(found.max(1)) {
         let games = expected.map_or("at least one belongs".into(), |games| format!("{games} belong"));
-        return Err(Error::Data(format!("{shown}: it holds {found} games, {games} there")));
+        return Err(Error::Foreign(format!("{shown}: it holds {found} games, {games} there")));
     }
     Ok(Shard { records, sha256: lines.sha256 })
 }
@@ -233,14 +242,14 @@ fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Opt
     let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
     if let Some(generation) = generation.filter(|generation| *generation != record.generation) {
         let found = record.generation;
-        return Err(Error::Data(format!(
+        return Err(Error::Foreign(format!(
             "a record of generation {found} in a shard of generation {generation}"
         )));
     }
     let first = place.map_or(record.index, |place| place.games.start);
     let expected = before.map_or(first, |before| before.index.saturating_add(1));
     if record.index != expected {
-        return Err(Error::Data(format!("game {} stands where game {expected} belongs", record.index)));
+        return Err(Error::Foreign(format!("game {} stands where game {expected} belongs", record.index)));
     }
     place.map_or(Ok(()), |place| record.check_sums(place.simulations as u64))
 }

@@ -9,6 +9,7 @@
 //! overwritten is empty.
 
 use super::evaluator::{Evaluations, Evaluator, Request, Wdl, recycle};
+use crate::error::Result;
 use crate::game::Game;
 
 /// A mebibyte.
@@ -128,7 +129,7 @@ impl<G: Game, E> Cached<G, E> {
 }
 
 impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         self.batch += 1;
         self.sources.clear();
         self.missed.clear();
@@ -143,7 +144,8 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
         }
         self.answers.clear();
         if !passed_on.is_empty() {
-            self.inner.evaluate(&passed_on, &mut self.answers);
+            // when it fails, the places that were taken stay empty
+            self.inner.evaluate(&passed_on, &mut self.answers)?;
         }
         self.hits += requests.len() - passed_on.len();
         self.spare = recycle(passed_on);
@@ -162,6 +164,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
             }
         }
         self.keep();
+        Ok(())
     }
 
     fn hits(&self) -> usize {

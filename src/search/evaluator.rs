@@ -5,6 +5,7 @@
 
 use rand::SeedableRng;
 
+use crate::error::Result;
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Random, choose};
 
@@ -49,9 +50,11 @@ impl Wdl {
         }
     }
 
-    /// From a value in -1..1 and the probability of a draw.
+    /// From a value in -1..1 and the probability of a draw, which is limited to what the value leaves.
     pub fn from_value(value: f32, draw: f32) -> Wdl {
-        let draw = draw.clamp(0.0, 1.0 - value.abs());
+        let most = 1.0 - value.abs();
+        // a value that is not a number, or beyond 1, leaves nothing
+        let draw = if most >= 0.0 { draw.clamp(0.0, most) } else { 0.0 };
         Wdl { win: (1.0 - draw + value) / 2.0, draw, loss: (1.0 - draw - value) / 2.0 }
     }
 
@@ -131,8 +134,9 @@ impl Evaluations {
 
 /// Evaluates positions.
 pub trait Evaluator<G: Game>: Send {
-    /// Replaces the content of `out`: one evaluation for each request, in order.
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations);
+    /// Replaces the content of `out`: one evaluation for each request, in order, of finite numbers. Whoever cannot
+    /// give them fails, which ends the search or the games that asked; `out` then means nothing.
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
     /// Requests so far that were answered from memory.
     fn hits(&self) -> usize {
@@ -151,11 +155,12 @@ pub fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Reques
 pub struct Uniform;
 
 impl<G: Game> Evaluator<G> for Uniform {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {
             out.push_uniform(request.legal.len(), Wdl { win: 0.0, draw: 1.0, loss: 0.0 });
         }
+        Ok(())
     }
 }
 
@@ -184,12 +189,13 @@ impl<G: Game> Rollout<G> {
 }
 
 impl<G: Game> Evaluator<G> for Rollout<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {
             let outcome = self.play_out(request.state, &mut Random::seed_from_u64(request.seed));
             let wdl = Wdl::of(outcome, self.game.to_move(request.state));
             out.push_uniform(request.legal.len(), wdl);
         }
+        Ok(())
     }
 }

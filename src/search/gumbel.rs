@@ -110,9 +110,9 @@ impl Completed {
     pub fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;
-        let (mut visits, mut most, mut mass, mut sum) = (0, 0, 0.0, 0.0);
+        let (mut visits, mut most, mut mass, mut sum) = (0u64, 0, 0.0, 0.0);
         for edge in root.range().filter(|edge| nodes.edges[*edge].visits > 0) {
-            visits += nodes.edges[edge].visits;
+            visits += u64::from(nodes.edges[edge].visits);
             most = most.max(nodes.edges[edge].visits);
             let prior = nodes.edges[edge].prior.max(f32::MIN_POSITIVE);
             mass += prior;

@@ -15,18 +15,19 @@ pub mod tree;
 
 use rand::RngExt;
 
+use crate::error::Result;
 use crate::game::Game;
 use crate::random::Random;
 use evaluator::{Evaluator, Request};
 use tree::{Leaf, Tree};
 
-/// Adds `simulations` to the tree, fewer when its root is solved; without noise.
+/// Adds `simulations` to the tree, fewer when its root is solved; without noise. An evaluator that fails ends it.
 pub fn run<G: Game>(
     tree: &mut Tree<G>,
     evaluator: &mut dyn Evaluator<G>,
     simulations: usize,
     random: &mut Random,
-) {
+) -> Result<()> {
     let mut begun = false;
     for done in 0..simulations {
         if tree.is_solved() {
@@ -36,19 +37,27 @@ pub fn run<G: Game>(
             tree.begin(simulations - done, None);
             begun = true;
         }
-        simulate(tree, evaluator, random);
+        simulate(tree, evaluator, random)?;
     }
+    Ok(())
 }
 
-/// Adds one simulation to a tree whose root is not solved.
-pub fn simulate<G: Game>(tree: &mut Tree<G>, evaluator: &mut dyn Evaluator<G>, random: &mut Random) {
+/// Adds one simulation to a tree whose root is not solved; the tree stays as it was when the evaluator fails.
+pub fn simulate<G: Game>(
+    tree: &mut Tree<G>,
+    evaluator: &mut dyn Evaluator<G>,
+    random: &mut Random,
+) -> Result<()> {
     if let Leaf::Terminal = tree.select() {
-        return;
+        return Ok(());
     }
     // the tree keeps the buffer, so that a search allocates nothing
     let mut evaluations = std::mem::take(&mut tree.evaluations);
     let (state, legal) = tree.pending();
-    evaluator.evaluate(&[Request { state, legal, seed: random.random() }], &mut evaluations);
-    tree.apply(evaluations.row(0));
+    let answered = evaluator.evaluate(&[Request { state, legal, seed: random.random() }], &mut evaluations);
+    if answered.is_ok() {
+        tree.apply(evaluations.row(0));
+    }
     tree.evaluations = evaluations;
+    answered
 }

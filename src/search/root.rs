@@ -131,7 +131,10 @@ impl<G: Game> Tree<G> {
             self.root_edges().filter(wanted).map(|edge| (edge, edge.visits)).collect();
         // before the first simulation behind the root the priors decide
         if kept.iter().all(|(_, visits)| *visits == 0) {
-            return kept.into_iter().map(|(edge, _)| (edge, (edge.prior * 1000.0) as u32 + 1)).collect();
+            return kept
+                .into_iter()
+                .map(|(edge, _)| (edge, ((edge.prior * 1000.0) as u32).saturating_add(1)))
+                .collect();
         }
         kept
     }
@@ -181,14 +184,16 @@ impl<G: Game> Tree<G> {
                 let shares = completed.improved_policy(&kept);
                 let weight = |share: f32| (share * POLICY_WHOLE).round() as u32;
                 let weights = kept.iter().zip(shares).map(|(edge, share)| (edge.action, weight(share)));
-                Some(weights.filter(|(_, weight)| *weight > 0).collect())
+                let weights: Vec<(Action, u32)> = weights.filter(|(_, weight)| *weight > 0).collect();
+                // no share is worth a ten-thousandth: the visits teach
+                (!weights.is_empty()).then_some(weights)
             }
         }
     }
 
     /// How far a policy target is from the priors before noise: the Kullback-Leibler divergence in nats.
     pub fn surprise(&self, target: &[(Action, u32)]) -> f64 {
-        let total: u32 = target.iter().map(|(_, weight)| weight).sum();
+        let total: u64 = target.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: Action| {
             let found = target.binary_search_by_key(&action, |(action, _)| *action);
             found.map_or(0.0, |at| target[at].1 as f64 / total as f64)

@@ -38,6 +38,8 @@ pub struct Episode<G: Game> {
     /// The root's search has begun: its first evaluation is no part of it.
     begun: bool,
     start: String,
+    /// Random actions that began the game.
+    random_plies: usize,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
     policy: Vec<BTreeMap<String, u32>>,
@@ -66,6 +68,7 @@ impl<G: Game> Episode<G> {
             earlier: 0,
             begun: false,
             start,
+            random_plies: 0,
             actions: Vec::new(),
             visits: Vec::new(),
             policy: Vec::new(),
@@ -77,9 +80,9 @@ impl<G: Game> Episode<G> {
         episode
     }
 
-    /// Plies played so far.
-    pub fn plies(&self) -> usize {
-        self.actions.len()
+    /// Plies that were searched so far: all but the random ones at the start.
+    pub fn searched(&self) -> usize {
+        self.actions.len() - self.random_plies
     }
 
     /// Simulations so far.
@@ -162,6 +165,7 @@ impl<G: Game> Episode<G> {
             self.surprise.push(None);
             self.wdl.push([0.0, 1.0, 0.0]);
             self.tree.advance(action);
+            self.random_plies += 1;
         }
     }
 

@@ -21,6 +21,7 @@ use crate::replay::place::Origin;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, recycle};
+use crate::storage;
 use episode::{Episode, Step};
 
 /// One generation of self-play.
@@ -44,8 +45,14 @@ pub struct Generation<'a> {
 pub struct Progress {
     /// Games finished.
     pub games: usize,
+    /// Those of them that an interrupted run had finished already.
+    pub kept: usize,
+    /// Games in flight.
+    pub in_flight: usize,
     /// Positions played.
     pub positions: usize,
+    /// Those of them in games that are in flight.
+    pub unfinished: usize,
     /// Simulations of their searches.
     pub simulations: usize,
     /// Leaves evaluated.
@@ -58,7 +65,10 @@ pub struct Progress {
 #[derive(Default)]
 pub struct Monitor {
     games: AtomicUsize,
+    kept: AtomicUsize,
+    in_flight: AtomicUsize,
     positions: AtomicUsize,
+    unfinished: AtomicUsize,
     simulations: AtomicUsize,
     evaluations: AtomicUsize,
     hits: AtomicUsize,
@@ -71,11 +81,20 @@ impl Monitor {
         let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         Progress {
             games: read(&self.games),
+            kept: read(&self.kept),
+            in_flight: read(&self.in_flight),
             positions: read(&self.positions),
+            unfinished: read(&self.unfinished),
             simulations: read(&self.simulations),
             evaluations: read(&self.evaluations),
             hits: read(&self.hits),
         }
+    }
+
+    /// Counts games that were finished before.
+    fn keep(&self, games: usize) {
+        self.games.fetch_add(games, Ordering::Relaxed);
+        self.kept.fetch_add(games, Ordering::Relaxed);
     }
 
     /// Asks all threads to stop.
@@ -110,27 +129,30 @@ pub fn play_generation<G: Game, E: Evaluator<G>>(
     tick: impl Fn(Progress) -> bool + Sync,
 ) -> Result<()> {
     let batch = generation.config.selfplay.batch;
+    let games_of = |shard: usize| shard * batch..((shard + 1) * batch).min(generation.games);
+    let path_of = |shard: usize| store::shard_path(run, generation.number, shard);
     let monitor = Monitor::default();
-    let shards = 0..generation.games.div_ceil(batch);
-    let write = |shard: usize, play: &mut dyn FnMut(Range<usize>) -> Result<Vec<Record>>| {
-        let path = store::shard_path(run, generation.number, shard);
-        let games = shard * batch..((shard + 1) * batch).min(generation.games);
-        if store::is_finished(&path)? {
-            monitor.games.fetch_add(games.len(), Ordering::Relaxed);
-            return Ok(());
-        }
-        store::write_shard(&path, &play(games)?, Some(origin))
-    };
+    let (mut finished, mut missing) = (Vec::new(), Vec::new());
+    for shard in 0..generation.games.div_ceil(batch) {
+        if store::is_finished(&path_of(shard))? { finished.push(shard) } else { missing.push(shard) }
+    }
+    monitor.keep(finished.into_iter().map(|shard| games_of(shard).len()).sum());
+    // once: when it is gone later, it shall not come back
+    if let Some(folder) = path_of(0).parent() {
+        storage::create_folder(folder)?;
+    }
     match generation.config.net.evaluator {
-        EvaluatorKind::Fused => shards.into_par_iter().try_for_each(|shard| {
-            write(shard, &mut |games| play_shard(game, generation, games, &mut evaluator(), &monitor, &tick))
+        EvaluatorKind::Fused => missing.into_par_iter().try_for_each(|shard| {
+            let games = games_of(shard);
+            let records = play_shard(game, generation, games, &mut evaluator(), &monitor, &tick)?;
+            store::write_shard(&path_of(shard), &records, Some(origin))
         }),
         EvaluatorKind::Burn => {
             let mut evaluator = evaluator();
-            shards.into_iter().try_for_each(|shard| {
-                write(shard, &mut |games| {
-                    play_halves(game, generation, games, &mut evaluator, &monitor, &tick)
-                })
+            missing.into_iter().try_for_each(|shard| {
+                let games = games_of(shard);
+                let records = play_halves(game, generation, games, &mut evaluator, &monitor, &tick)?;
+                store::write_shard(&path_of(shard), &records, Some(origin))
             })
         }
     }
@@ -146,11 +168,11 @@ pub fn play_shard<G: Game>(
     monitor: &Monitor,
     tick: &(impl Fn(Progress) -> bool + Sync),
 ) -> Result<Vec<Record>> {
-    let mut flight = Flight::new(game, generation, games);
+    let mut flight = Flight::new(game, generation, games, monitor);
     while !flight.active.is_empty() {
         monitor.check()?;
         flight.advance(generation, monitor, false);
-        flight.evaluate(evaluator, monitor);
+        flight.evaluate(evaluator, monitor)?;
         flight.apply();
         monitor.show(tick);
     }
@@ -169,12 +191,16 @@ pub fn play_halves<G: Game>(
     tick: &(impl Fn(Progress) -> bool + Sync),
 ) -> Result<Vec<Record>> {
     let middle = games.start + games.len() / 2;
-    let mut waiting = Flight::new(game, generation, games.start..middle);
-    let mut moving = Flight::new(game, generation, middle..games.end);
+    let mut waiting = Flight::new(game, generation, games.start..middle, monitor);
+    let mut moving = Flight::new(game, generation, middle..games.end, monitor);
     waiting.advance(generation, monitor, true);
     while !(waiting.active.is_empty() && moving.active.is_empty()) {
         monitor.check()?;
-        rayon::join(|| waiting.evaluate(evaluator, monitor), || moving.advance(generation, monitor, true));
+        let (evaluated, ()) = rayon::join(
+            || waiting.evaluate(evaluator, monitor),
+            || moving.advance(generation, monitor, true),
+        );
+        evaluated?;
         waiting.apply();
         std::mem::swap(&mut waiting, &mut moving);
         monitor.show(tick);
@@ -200,7 +226,8 @@ struct Flight<G: Game> {
 }
 
 impl<G: Game> Flight<G> {
-    fn new(game: &G, generation: &Generation, games: Range<usize>) -> Flight<G> {
+    fn new(game: &G, generation: &Generation, games: Range<usize>, monitor: &Monitor) -> Flight<G> {
+        monitor.in_flight.fetch_add(games.len(), Ordering::Relaxed);
         Flight {
             active: games.map(|index| Episode::new(game, generation, index)).collect(),
             steps: Vec::new(),
@@ -223,41 +250,49 @@ impl<G: Game> Flight<G> {
         // counted here first: threads that share a counter wait for each other
         let after = self.counts();
         monitor.positions.fetch_add(after[0] - before[0], Ordering::Relaxed);
+        monitor.unfinished.fetch_add(after[0] - before[0], Ordering::Relaxed);
         monitor.simulations.fetch_add(after[1] - before[1], Ordering::Relaxed);
         let is_over = |step: &Step| matches!(step, Step::Finished);
         if self.steps.iter().any(is_over) {
             let mut steps = self.steps.iter();
             let over = self.active.extract_if(.., |_| steps.next().is_some_and(is_over));
-            let before = self.records.len();
-            self.records.extend(over.map(|episode| episode.into_record(generation)));
-            monitor.games.fetch_add(self.records.len() - before, Ordering::Relaxed);
+            let (before, mut positions) = (self.records.len(), 0);
+            self.records.extend(over.map(|episode| {
+                positions += episode.searched();
+                episode.into_record(generation)
+            }));
+            let finished = self.records.len() - before;
+            monitor.in_flight.fetch_sub(finished, Ordering::Relaxed);
+            monitor.unfinished.fetch_sub(positions, Ordering::Relaxed);
+            monitor.games.fetch_add(finished, Ordering::Relaxed);
             self.steps.retain(|step| !is_over(step));
         }
     }
 
-    /// Plies and simulations of the games in flight.
+    /// Plies searched and simulations of the games in flight.
     fn counts(&self) -> [usize; 2] {
         let add = |[plies, simulations]: [usize; 2], game: &Episode<G>| {
-            [plies + game.plies(), simulations + game.simulations()]
+            [plies + game.searched(), simulations + game.simulations()]
         };
         self.active.iter().fold([0; 2], add)
     }
 
     /// Evaluates the leaf of every game as one batch.
-    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) {
+    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) -> Result<()> {
         let mut batch: Vec<Request<G>> = recycle(std::mem::take(&mut self.requests));
         batch.extend(self.active.iter().zip(&self.steps).map(|(episode, step)| match step {
             Step::Evaluate(seed) => episode.request(*seed),
             Step::Finished => unreachable!("games that are over have left"),
         }));
         if batch.is_empty() {
-            return;
+            return Ok(());
         }
         let before = evaluator.hits();
-        evaluator.evaluate(&batch, &mut self.evaluations);
+        evaluator.evaluate(&batch, &mut self.evaluations)?;
         monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
         monitor.evaluations.fetch_add(batch.len(), Ordering::Relaxed);
         self.requests = recycle(batch);
+        Ok(())
     }
 
     /// Gives each leaf its evaluation.

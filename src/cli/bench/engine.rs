@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::measure::{Measurement, Measuring};
 use crate::checkpoint::Checkpoint;
-use crate::cli::print;
+use crate::cli::{MAX_THREADS, print};
 use crate::config::{EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, identity};
@@ -106,7 +106,7 @@ impl Engine {
             true => Ok(()),
             false => Err(Error::Config(format!("--{name} {value}: give 1 to {most}"))),
         };
-        within("threads", self.threads, 1024)?;
+        within("threads", self.threads, MAX_THREADS)?;
         within("simulations", self.simulations, 1_000_000)?;
         within("batch", self.batch.unwrap_or(1), 65536)?;
         let settings = game_settings(&self.set)?;

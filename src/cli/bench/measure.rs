@@ -2,6 +2,8 @@
 //! done in a second, by the clock on the wall and by the time that it had a processor. Work is a closure that is
 //! called ([`Measuring::measure`]), or threads that count what they do and are looked at ([`Measuring::watch`]).
 
+use std::io::{IsTerminal, Write};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,6 +12,9 @@ use cpu_time::{ProcessTime, ThreadTime};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
+
+/// Seconds of a measurement that need no word.
+const SHORT: f64 = 3.0;
 
 /// How long and how often to measure, and how to say it.
 #[derive(Args, Clone)]
@@ -88,6 +93,15 @@ impl Measuring {
         Ok(())
     }
 
+    /// Tells who waits at a terminal what is measured now and how long that takes, unless it is short.
+    pub fn announce(&self, what: &str, repetitions: usize) {
+        let seconds = self.seconds * repetitions as f64;
+        if seconds >= SHORT && std::io::stderr().is_terminal() {
+            let note = format!("{what}: measuring for {seconds:.0} s ({repetitions} x {} s)", self.seconds);
+            let _ = writeln!(std::io::stderr(), "{note}");
+        }
+    }
+
     /// Repeats `work`, which returns how many units it did.
     pub fn measure(
         &self,
@@ -96,6 +110,7 @@ impl Measuring {
         unit: &'static str,
         mut work: impl FnMut() -> u64,
     ) -> Measurement {
+        self.announce(bench, self.repetitions);
         work();
         let (mut wall, mut cpu) = (Vec::new(), Vec::new());
         for _ in 0..self.repetitions {
@@ -113,18 +128,20 @@ impl Measuring {
     }
 
     /// Runs `work` in as many threads and measures what they count, one `(bench, unit)` a counter. CPU time is
-    /// that of all threads together.
+    /// that of all threads together. A thread that fails ends as soon as the measurement does, which then fails too.
     pub fn watch<const N: usize>(
         &self,
         threads: usize,
         game: &str,
         named: [(&'static str, &'static str); N],
-        work: impl Fn(usize, &Counters<N>) + Sync,
-    ) -> [Measurement; N] {
+        work: impl Fn(usize, &Counters<N>) -> Result<()> + Sync,
+    ) -> Result<[Measurement; N]> {
+        // the first repetition is not counted
+        self.announce(named[0].0, 1 + self.repetitions);
         let counters =
             Counters { counts: [(); N].map(|()| AtomicU64::new(0)), stopped: AtomicBool::new(false) };
         let mut rates = [(); N].map(|()| [Vec::new(), Vec::new()]);
-        std::thread::scope(|scope| {
+        std::thread::scope(|scope| -> Result<()> {
             let (counters, work) = (&counters, &work);
             let running: Vec<_> =
                 (0..threads).map(|thread| scope.spawn(move || work(thread, counters))).collect();
@@ -132,7 +149,7 @@ impl Measuring {
             std::thread::sleep(Duration::from_secs_f64(self.seconds));
             for _ in 0..self.repetitions {
                 let (clock, processor, before) = (Instant::now(), ProcessTime::now(), counters.read());
-                // a thread that failed has its say when the scope ends
+                // a thread that failed has its say when all have ended
                 while clock.elapsed().as_secs_f64() < self.seconds && !running.iter().all(|t| t.is_finished())
                 {
                     std::thread::sleep(Duration::from_secs_f64(self.seconds / 20.0));
@@ -145,13 +162,16 @@ impl Measuring {
                 }
             }
             counters.stopped.store(true, Ordering::Relaxed);
-        });
+            running
+                .into_iter()
+                .try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })?;
         let mut named = named.into_iter();
-        rates.map(|[wall, cpu]| {
+        Ok(rates.map(|[wall, cpu]| {
             let (bench, unit) = named.next().expect("a name for each counter");
             let (wall, cpu) = (Spread::of(wall), Spread::of(cpu));
             Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
-        })
+        }))
     }
 
     /// The measurement as a line.

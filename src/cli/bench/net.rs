@@ -66,7 +66,8 @@ impl Benchmark for Forward {
                     evaluator.forward();
                     counters.add(0, batch);
                 }
-            });
+                Ok(())
+            })?;
             bench.print(measured, about.clone())?;
             let named = [("net/evaluate", "evaluations/s")];
             let measured = bench.engine.measuring.watch(threads, game, named, |_, counters| {
@@ -75,11 +76,12 @@ impl Benchmark for Forward {
                     if counters.stopped() {
                         break;
                     }
-                    evaluator.evaluate(requests, &mut out);
+                    evaluator.evaluate(requests, &mut out)?;
                     black_box(&out);
                     counters.add(0, batch);
                 }
-            });
+                Ok(())
+            })?;
             bench.print(measured, about)?;
         }
         Ok(())

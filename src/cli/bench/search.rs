@@ -39,26 +39,31 @@ impl Benchmark for Grow {
         let (threads, game, simulations) =
             (bench.engine.threads, &bench.identity.id, bench.engine.simulations);
         let mut tree = Tree::new(bench.game.clone(), SearchConfig::default(), bench.game.initial());
-        search::run(&mut tree, &mut Uniform, simulations, &mut stream(1, Purpose::Agent, &[]));
+        search::run(&mut tree, &mut Uniform, simulations, &mut stream(1, Purpose::Agent, &[]))?;
         let (nodes, bytes) = tree.size();
         let about = json!({"simulations": simulations, "nodes": nodes, "bytes": bytes});
         let named = [("search/uniform", "simulations/s")];
         let watch = |named, evaluator: &(dyn Fn() -> Box<dyn Evaluator<G>> + Sync)| {
             bench.engine.measuring.watch(threads, game, named, |thread, counters| {
-                play(&bench, evaluator().as_mut(), thread, counters);
+                play(&bench, evaluator().as_mut(), thread, counters)
             })
         };
-        bench.print(watch(named, &|| Box::new(Uniform)), about)?;
+        bench.print(watch(named, &|| Box::new(Uniform))?, about)?;
         let net = bench.shared()?;
         let about =
             json!({"net": bench.net_text(), "precision": bench.precision(), "simulations": simulations});
-        let measured = watch([("search/net", "simulations/s")], &|| Box::new(net.evaluator(&bench.game)));
+        let measured = watch([("search/net", "simulations/s")], &|| Box::new(net.evaluator(&bench.game)))?;
         bench.print(measured, about)
     }
 }
 
 /// Searches every position of random games; the tree keeps what lies behind each action.
-fn play<G: Game>(bench: &Bench<G>, evaluator: &mut dyn Evaluator<G>, thread: usize, counters: &Counters<1>) {
+fn play<G: Game>(
+    bench: &Bench<G>,
+    evaluator: &mut dyn Evaluator<G>,
+    thread: usize,
+    counters: &Counters<1>,
+) -> Result<()> {
     let mut random = stream(1, Purpose::Agent, &[thread as u64]);
     let mut tree = Tree::new(bench.game.clone(), SearchConfig::default(), bench.game.initial());
     while !counters.stopped() {
@@ -68,8 +73,9 @@ fn play<G: Game>(bench: &Bench<G>, evaluator: &mut dyn Evaluator<G>, thread: usi
             continue;
         }
         let before = tree.visits();
-        search::run(&mut tree, evaluator, bench.engine.simulations, &mut random);
+        search::run(&mut tree, evaluator, bench.engine.simulations, &mut random)?;
         counters.add(0, (tree.visits() - before) as usize);
         tree.advance(choose(&mut random, &legal));
     }
+    Ok(())
 }

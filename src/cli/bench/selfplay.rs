@@ -10,14 +10,17 @@ use super::clocked::Clocked;
 use super::engine::{Bench, Benchmark, Engine};
 use super::measure::Counters;
 use crate::config::{Config, EvaluatorKind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::game::Game;
+use crate::memory;
 use crate::net::evaluator::{NetEvaluator, SharedNet};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
 
 const BATCH: usize = 128;
+/// As `selfplay.cache`.
+const MAX_CACHE: usize = 65536;
 const COUNTED: [(&str, &str); 4] = [
     ("selfplay/evaluations", "evaluations/s"),
     ("selfplay/simulations", "simulations/s"),
@@ -31,7 +34,9 @@ const COUNTED: [(&str, &str); 4] = [
 Each thread has its games in flight and an evaluator of its own. Evaluations count \
 what the network computed, hits what the cache answered. The shares of the time \
 (rules, tree, encode, forward, softmax) come from a run of their own on one thread, \
-in which the clock is read around every part; what reading it costs is taken off.")]
+in which the clock is read around every part; what reading it costs is taken off. \
+That run takes as long as a repetition, and so does a first one that is not counted: \
+seven times --seconds with the usual five.")]
 pub struct Selfplay {
     #[command(flatten)]
     engine: Engine,
@@ -43,6 +48,10 @@ pub struct Selfplay {
 impl Selfplay {
     /// Measures and prints.
     pub fn run(self) -> Result<()> {
+        if self.cache > MAX_CACHE {
+            return Err(Error::Config(format!("--cache {}: give 0 to {MAX_CACHE}", self.cache)));
+        }
+        memory::check_cache("--cache", self.cache, self.engine.threads)?;
         self.engine.run(Play { cache: self.cache })
     }
 }
@@ -73,9 +82,10 @@ impl Benchmark for Play {
                     play(&bench, &bench.game, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
                         (0..4).for_each(|which| counters.add(which, done[which]));
                         !Counters::stopped(counters)
-                    });
+                    })?;
                 }
-            })
+                Ok(())
+            })?
             .into_iter();
         let about = json!({
             "net": bench.net_text(), "precision": bench.precision(), "simulations": bench.engine.simulations,
@@ -102,7 +112,7 @@ fn play<G: Game, H: Game>(
     thread: usize,
     evaluator: &mut dyn Evaluator<H>,
     tick: &(impl Fn([usize; 4]) -> bool + Sync),
-) {
+) -> Result<()> {
     let simulations = bench.engine.simulations;
     let batch = config.selfplay.batch;
     let generation = Generation {
@@ -125,8 +135,11 @@ fn play<G: Game, H: Game>(
         EvaluatorKind::Fused => play_shard,
         EvaluatorKind::Burn => play_halves,
     };
-    // an interruption is the only way to fail here
-    let _ = play(game, &generation, 0..batch, evaluator, &Monitor::default(), &count);
+    match play(game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
+        // there was enough to measure
+        Ok(_) | Err(Error::Interrupted) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The network's evaluator with a stopwatch.
@@ -137,15 +150,16 @@ struct Timed<G: Game> {
 }
 
 impl<G: Game> Evaluator<G> for Timed<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         let start = Instant::now();
         self.inner.encode(requests);
         let encoded = Instant::now();
         self.inner.forward();
         let computed = Instant::now();
-        self.inner.answer(out);
+        self.inner.answer(requests, out)?;
         let parts = [encoded - start, computed - encoded, computed.elapsed()];
         self.spent.iter_mut().zip(parts).for_each(|(spent, part)| *spent += part);
+        Ok(())
     }
 }
 
@@ -154,8 +168,9 @@ fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result
     let game = Clocked::new(bench.game.clone());
     let mut evaluator = Timed { inner: net.evaluator(&game), spent: [Duration::ZERO; 3] };
     let seconds = bench.engine.measuring.seconds();
+    bench.engine.measuring.announce("selfplay/shares", 1);
     let (start, before) = (Instant::now(), Clocked::<G>::read());
-    play(bench, &game, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds);
+    play(bench, &game, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds)?;
     let (total, clock) = (start.elapsed(), Clocked::<G>::read().since(before));
     let [encode, forward, softmax] = evaluator.spent.map(|spent| spent.as_secs_f64());
     let total = total.as_secs_f64() - clock.reading;

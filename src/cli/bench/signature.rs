@@ -15,7 +15,7 @@ const SIMULATIONS: usize = 300;
 pub fn signature() -> Result<u64> {
     let mut signature = 0;
     for id in ids() {
-        signature = with_game(&id, &Default::default(), Sign(signature))?;
+        signature = with_game(&id, &Default::default(), Sign(signature))??;
     }
     Ok(signature)
 }
@@ -23,9 +23,9 @@ pub fn signature() -> Result<u64> {
 struct Sign(u64);
 
 impl Job for Sign {
-    type Output = u64;
+    type Output = Result<u64>;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> u64 {
+    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<u64> {
         let mut signature = self.0;
         for position in 0..POSITIONS {
             let mut random = stream(1, Purpose::Opening, &[position]);
@@ -41,13 +41,13 @@ impl Job for Sign {
                 [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
             for mut evaluator in evaluators {
                 let mut tree = Tree::new(game.clone(), SearchConfig::default(), state.clone());
-                search::run(&mut tree, evaluator.as_mut(), SIMULATIONS, &mut random);
+                search::run(&mut tree, evaluator.as_mut(), SIMULATIONS, &mut random)?;
                 for edge in tree.root_edges() {
                     signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
                         .wrapping_mul(0x0100_0000_01b3);
                 }
             }
         }
-        signature
+        Ok(signature)
     }
 }

@@ -66,7 +66,8 @@ impl Benchmark for Step {
                     counters.add(1, 1);
                 }
             });
-        });
+            Ok(())
+        })?;
         bench.print(measured, json!({"net": bench.net_text(), "batch": batch}))
     }
 }

@@ -102,7 +102,7 @@ impl Report {
 }
 
 /// A game as this program knows it.
-fn identity_here(id: &str, options: &Settings) -> Result<GameIdentity> {
+pub(super) fn identity_here(id: &str, options: &Settings) -> Result<GameIdentity> {
     struct Here;
     impl Job for Here {
         type Output = GameIdentity;

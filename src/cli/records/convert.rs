@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::{Source, greatest_first};
 use crate::cli::board::wrapped;
 use crate::cli::play::result_text;
-use crate::cli::refuse_existing;
+use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, Outcome, identity};
 use crate::games::Job;
@@ -64,7 +64,9 @@ impl Convert {
             return out.flush().map_err(Error::io("standard output"));
         };
         refuse_existing(path)?;
-        storage::stream_whole(path, |out| self.write(source, out, &path.display().to_string()))
+        storage::stream_whole(path, |out| self.write(source, out, &path.display().to_string()))?;
+        let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
+        print(format_args!("{}: {}, {size} bytes", path.display(), source.count()))
     }
 
     fn write(&self, source: &Source, out: &mut dyn Write, place: &str) -> Result<()> {

@@ -1,0 +1,251 @@
+//! What work costs on this machine, measured before a run begins: each kind of work is done for a moment, on all
+//! threads that will do it.
+//!
+//! In go the game and the settings, out come [`Costs`] and sizes. The games that are played here, and the network that
+//! learns a few steps, are thrown away. They have streams and weights of their own, so no byte of the run depends
+//! on them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use burn::module::Module;
+use serde_json::json;
+
+use super::forecast::Costs;
+use crate::arena::agent::AgentSpec;
+use crate::config::{Bootstrap, Config, EvaluatorKind, OptimizerKind, RootKind};
+use crate::error::{Error, Result};
+use crate::game::{Game, GameIdentity};
+use crate::net::evaluator::SharedNet;
+use crate::net::model::{self, Network};
+use crate::random::{Purpose, stream};
+use crate::replay::record::Record;
+use crate::replay::window::Window;
+use crate::search::cache::Cached;
+use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
+use crate::train::Trainer;
+
+/// A measurement takes at least so long, and ends here when it has not done enough.
+const SHORTEST: Duration = Duration::from_millis(60);
+const LONGEST: Duration = Duration::from_millis(400);
+/// Simulations of a thread that are enough.
+const ENOUGH: usize = 2000;
+/// Games together, and simulations of an action, at most: more cost about the same each.
+const TOGETHER: usize = 32;
+const SIMULATIONS: usize = 64;
+/// Games that are enough for their length.
+const SOME: usize = 16;
+/// Games that training samples from, at most.
+const GAMES: usize = 256;
+/// Optimizer steps that are timed, at least.
+const STEPS: usize = 2;
+/// Mebibytes of a trained agent's cache in the arena.
+const CACHE: usize = 4;
+
+/// What a run costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// Its time.
+    pub costs: Costs,
+    /// Bytes of a searched position in the records.
+    pub position_bytes: f64,
+    /// Bytes of a checkpoint.
+    pub checkpoint_bytes: f64,
+}
+
+/// Measures what a run with these settings costs, which has the `bootstrap` still ahead or not.
+pub fn calibrate<G: Game>(
+    game: &G,
+    identity: &GameIdentity,
+    config: &Config,
+    bootstrap: bool,
+) -> Result<Calibration> {
+    let bench = Bench::new(game, identity, config);
+    let (settings, arena) = (&config.selfplay, &config.arena);
+    let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
+    let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
+    // quick games first, of which some are sure to come to an end
+    let random = bench.play(1, 1, 1, || Uniform);
+    let (together, simulations) = (settings.batch, settings.bootstrap_simulations);
+    let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
+    let rollouts = needed.then(|| bench.play(together, simulations, 0, || Rollout::new(game.clone())));
+    let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
+    let uniform = needed.then(|| bench.play(together, simulations, 0, || Uniform));
+    let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
+    let (selfplay, single) = bench.network(&network);
+    let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
+    let agent = single * arena.simulations as f64;
+    let opponent = match opponent {
+        AgentSpec::Rollout(simulations) => cost(&rollouts) * simulations as f64,
+        AgentSpec::Uniform(simulations) => cost(&uniform) * simulations as f64,
+        AgentSpec::Trained(_, simulations, _) => single * simulations as f64,
+        _ => 0.0,
+    };
+    let first = kind.and(if kind == Some(Bootstrap::Rollout) { rollouts } else { uniform });
+    let sample = first.as_ref().filter(|played| played.progress.games >= SOME).unwrap_or(&random);
+    let checkpoint_bytes = bench.checkpoint_bytes(&network);
+    let costs = Costs {
+        bootstrap: cost(&first),
+        selfplay,
+        step: bench.step(network, &sample.records)?,
+        gate: agent,
+        evaluation: (agent + opponent) / 2.0,
+        bootstrap_plies: sample.plies(),
+        selfplay_plies: sample.plies(),
+    };
+    Ok(Calibration { costs, position_bytes: sample.position_bytes()?, checkpoint_bytes })
+}
+
+/// Where games are played that nobody keeps.
+struct Bench<'a, G> {
+    game: &'a G,
+    identity: &'a GameIdentity,
+    config: Config,
+}
+
+/// What was played in some time.
+struct Played {
+    progress: Progress,
+    /// Of all threads together.
+    seconds: f64,
+    /// Of games that came to an end.
+    records: Vec<Record>,
+}
+
+impl Played {
+    /// Seconds of a thread for a simulation.
+    fn cost(&self) -> f64 {
+        self.seconds / self.progress.simulations.max(1) as f64
+    }
+
+    /// Searched actions of a game.
+    fn plies(&self) -> f64 {
+        let Progress { games, positions, unfinished, .. } = self.progress;
+        (positions - unfinished) as f64 / games.max(1) as f64
+    }
+
+    /// Bytes of a searched position in a shard.
+    fn position_bytes(&self) -> Result<f64> {
+        let records = &self.records[..self.records.len().min(GAMES)];
+        let lines: Vec<String> = records.iter().map(|record| json!(record).to_string()).collect();
+        let packed = zstd::encode_all(lines.join("\n").as_bytes(), 3).map_err(Error::io("memory"))?;
+        let positions: usize = records.iter().map(|record| record.wdl.len()).sum();
+        Ok(packed.len() as f64 / positions.max(1) as f64)
+    }
+}
+
+impl<'a, G: Game> Bench<'a, G> {
+    fn new(game: &'a G, identity: &'a GameIdentity, config: &Config) -> Bench<'a, G> {
+        let mut config = config.clone();
+        // all searches alike
+        config.selfplay.fast_simulations = 0;
+        config.selfplay.surprise_weight = 0.0;
+        config.search.root = RootKind::Puct;
+        Bench { game, identity, config }
+    }
+
+    fn generation(&self, simulations: usize) -> Generation<'_> {
+        Generation {
+            config: &self.config,
+            identity: self.identity,
+            number: 1,
+            games: 0,
+            simulations: simulations.min(SIMULATIONS),
+            evaluator: "calibration".into(),
+        }
+    }
+
+    /// Plays on every thread, some games together, until it was done for long enough and `games` are over.
+    fn play<E: Evaluator<G>>(
+        &self,
+        together: usize,
+        simulations: usize,
+        games: usize,
+        evaluator: impl Fn() -> E + Sync,
+    ) -> Played {
+        let (generation, together) = (self.generation(simulations), together.min(TOGETHER));
+        let (monitor, begun, records) = (Monitor::default(), AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let (clock, threads) = (Instant::now(), rayon::current_num_threads());
+        let more = |progress: Progress| is_needed(clock, &progress, games, threads);
+        rayon::broadcast(|_| {
+            let mut evaluator = evaluator();
+            loop {
+                let first = begun.fetch_add(together, Ordering::Relaxed);
+                let shard = first..first + together;
+                match play_shard(self.game, &generation, shard, &mut evaluator, &monitor, &more) {
+                    Ok(played) => records.lock().expect("nobody panicked").extend(played),
+                    Err(_) => break,
+                }
+            }
+        });
+        let seconds = clock.elapsed().as_secs_f64() * threads as f64;
+        let records = records.into_inner().expect("nobody panicked");
+        Played { progress: monitor.progress(), seconds, records }
+    }
+
+    /// Seconds of a thread for a simulation by the network, in self-play and in a search of its own.
+    fn network(&self, network: &Network) -> (f64, f64) {
+        let (game, config) = (self.game, &self.config);
+        let net = SharedNet::new(&network.snapshot(), self.identity.shape, &config.net);
+        let selfplay = match config.net.evaluator {
+            EvaluatorKind::Fused => {
+                self.play(config.selfplay.batch, config.search.simulations, 0, || net.evaluator(game))
+            }
+            EvaluatorKind::Burn => self.play_halves(net.evaluator(game)),
+        };
+        let cached = || Cached::new(game.clone(), net.evaluator(game), CACHE);
+        (selfplay.cost(), self.play(1, config.arena.simulations, 0, cached).cost())
+    }
+
+    /// Plays one shard as the evaluator of burn does, on all threads.
+    fn play_halves(&self, mut evaluator: impl Evaluator<G>) -> Played {
+        let generation = self.generation(self.config.search.simulations);
+        let shard = 0..self.config.selfplay.batch.min(TOGETHER);
+        let (monitor, clock) = (Monitor::default(), Instant::now());
+        let more = |progress: Progress| is_needed(clock, &progress, 0, 1);
+        let played = play_halves(self.game, &generation, shard, &mut evaluator, &monitor, &more);
+        let seconds = clock.elapsed().as_secs_f64();
+        Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
+    }
+
+    /// Seconds of an optimizer step.
+    fn step(&self, network: Network, records: &[Record]) -> Result<f64> {
+        let train = &self.config.train;
+        let mut window = Window::new(usize::MAX, self.identity.shape);
+        window.push(self.game, self.identity, &records[..records.len().min(GAMES)])?;
+        if window.is_empty() {
+            return Err(Error::Interrupted);
+        }
+        let mut trainer = Trainer::new(train, network);
+        let mut random = stream(self.config.seed, Purpose::Sampling, &[]);
+        let mut step = || {
+            trainer.train(&window.draw(train.batch, 0.0, &mut random), train.learning_rate);
+        };
+        // the first one gets memory for those behind it
+        step();
+        let (clock, mut steps) = (Instant::now(), 0);
+        while steps == 0 || steps < STEPS && clock.elapsed() < LONGEST || clock.elapsed() < SHORTEST {
+            step();
+            steps += 1;
+        }
+        Ok(clock.elapsed().as_secs_f64() / steps as f64)
+    }
+
+    /// Weights, and what the optimizer remembers of each.
+    fn checkpoint_bytes(&self, network: &Network) -> f64 {
+        let remembered = match self.config.train.optimizer {
+            OptimizerKind::Adamw => 2,
+            OptimizerKind::Sgd => 1,
+        };
+        (network.num_params() * size_of::<f32>() * (1 + remembered)) as f64
+    }
+}
+
+/// Whether a measurement goes on.
+fn is_needed(clock: Instant, progress: &Progress, games: usize, threads: usize) -> bool {
+    let took = clock.elapsed();
+    let enough = took >= SHORTEST && progress.simulations >= ENOUGH * threads || took >= LONGEST;
+    !(enough && progress.games >= games || super::interrupted())
+}

@@ -1,0 +1,124 @@
+//! What a run does, as far as its time depends on it: from the settings come games, simulations, steps and how many
+//! threads share them.
+
+use crate::config::{Config, EvaluatorKind, GateKind};
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Generations in all.
+    pub generations: usize,
+    /// The games of the first one, when no network plays them.
+    pub bootstrap: Option<Games>,
+    /// The games by the network.
+    pub selfplay: Games,
+    /// Games that one thread plays together.
+    pub shard: usize,
+    /// Threads of self-play.
+    pub players: usize,
+    /// Threads of everything else.
+    pub threads: usize,
+    /// Optimizer steps for each position.
+    pub steps_per_position: f64,
+    /// Games of the evaluation after a generation.
+    pub evaluation: usize,
+    /// Games of the evaluation after the last one.
+    pub final_evaluation: usize,
+    /// Random actions that begin a game of the gate and of the evaluation.
+    pub opening_plies: usize,
+    /// Most games of the gate, where there is one.
+    pub gate: Option<usize>,
+}
+
+/// The self-play games of a generation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Games {
+    /// How many.
+    pub games: usize,
+    /// Simulations an action, on average over full and fast searches.
+    pub simulations: f64,
+    /// Share of the searched positions that are trained on.
+    pub trained: f64,
+}
+
+impl Plan {
+    /// What a run with these settings does on so many threads.
+    pub fn new(config: &Config, threads: usize) -> Plan {
+        let (play, arena) = (&config.selfplay, &config.arena);
+        let trained = if play.fast_simulations > 0 { play.full_share as f64 } else { 1.0 };
+        let (full, fast) = (config.search.simulations as f64, play.fast_simulations as f64);
+        let bootstrap = Games {
+            games: play.bootstrap_games,
+            simulations: play.bootstrap_simulations as f64,
+            trained: 1.0,
+        };
+        Plan {
+            generations: config.train.generations,
+            bootstrap: (bootstrap.games > 0).then_some(bootstrap),
+            selfplay: Games {
+                games: play.games,
+                simulations: trained * full + (1.0 - trained) * fast,
+                trained,
+            },
+            shard: play.batch,
+            // burn's evaluator plays one shard after the other, on all cores together
+            players: if config.net.evaluator == EvaluatorKind::Burn { 1 } else { threads },
+            threads,
+            steps_per_position: config.train.samples_per_position as f64 / config.train.batch as f64,
+            evaluation: arena.games,
+            final_evaluation: arena.final_games,
+            opening_plies: arena.opening_plies,
+            gate: (arena.gate != GateKind::None).then_some(arena.gate_games),
+        }
+    }
+
+    /// The self-play games of a generation.
+    pub fn games(&self, generation: usize) -> Games {
+        self.bootstrap.filter(|_| generation == 1).unwrap_or(self.selfplay)
+    }
+}
+
+/// An amount of work in equal jobs, each of which one of several threads does.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// How much it is.
+    pub units: f64,
+    /// Jobs that it comes in.
+    pub jobs: usize,
+    /// Threads that take them.
+    pub threads: usize,
+}
+
+impl Load {
+    /// Work that cannot be shared.
+    pub fn alone(units: f64) -> Load {
+        Load { units, jobs: 1, threads: 1 }
+    }
+
+    /// The time that its first `done` units take where a thread does one in 1. The last jobs may leave threads idle.
+    pub fn span(&self, done: f64) -> f64 {
+        let last = self.jobs % self.threads;
+        let shared = self.units * (self.jobs - last) as f64 / self.jobs.max(1) as f64;
+        let behind = if last > 0 { (done - shared).max(0.0) / last as f64 } else { 0.0 };
+        done.min(shared) / self.threads as f64 + behind
+    }
+
+    /// The time of all of it, likewise.
+    pub fn whole(&self) -> f64 {
+        self.span(self.units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_jobs_leave_threads_idle() {
+        let span = |jobs, threads, done| Load { units: 60.0, jobs, threads }.span(done);
+        assert_eq!([span(6, 2, 30.0), span(6, 2, 60.0)], [15.0, 30.0]);
+        assert_eq!([span(3, 2, 40.0), span(3, 2, 50.0), span(3, 2, 60.0)], [20.0, 30.0, 40.0]);
+        assert_eq!([span(1, 8, 30.0), span(1, 8, 60.0), span(8, 16, 60.0)], [30.0, 60.0, 7.5]);
+        assert_eq!(Load { units: 0.0, jobs: 0, threads: 2 }.whole(), 0.0);
+    }
+}

@@ -1,0 +1,294 @@
+//! Runs that never were: their events and times follow from known paces, so that the truth is known.
+
+use std::collections::BinaryHeap;
+
+use super::*;
+use crate::config::Config;
+
+/// What really happens.
+struct World {
+    config: Config,
+    threads: usize,
+    /// The true costs; lengths of games are in `plies`.
+    costs: Costs,
+    /// Searched actions of a game of a generation.
+    plies: fn(usize) -> f64,
+    /// The run was interrupted behind this generation.
+    done: usize,
+}
+
+const COSTS: Costs = Costs {
+    bootstrap: 2e-6,
+    selfplay: 40e-6,
+    step: 0.05,
+    gate: 5e-3,
+    evaluation: 4e-3,
+    bootstrap_plies: 30.0,
+    selfplay_plies: 30.0,
+};
+
+fn world(threads: usize, sets: &[&str]) -> World {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
+    World { config, threads, costs: COSTS, plies: |_| 30.0, done: 0 }
+}
+
+/// A shard on its thread: what is left of its games, and what they have played.
+struct Shard {
+    lengths: Vec<f64>,
+    played: f64,
+}
+
+impl World {
+    /// The events of the run with their times.
+    fn events(&self) -> Vec<(f64, Event)> {
+        let mut events = Vec::new();
+        let mut now = 1.0;
+        if self.done > 0 {
+            events.push((now, Event::Resumed(self.done, self.config.train.generations, 1000)));
+        }
+        let plan = Plan::new(&self.config, self.threads);
+        for generation in self.done + 1..=plan.generations {
+            let positions = self.play(&mut events, &mut now, &plan, generation);
+            self.train(&mut events, &mut now, (positions * plan.steps_per_position) as usize);
+            let last = generation == plan.generations;
+            if let Some(most) = plan.gate.filter(|_| generation > 1) {
+                // this one needs three quarters of its games
+                let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
+                let gating = |games| Event::Gating(crate::arena::Progress { games, sprt: None }, most);
+                self.contest(&mut events, &mut now, most * 3 / 4, game, gating);
+                let decision =
+                    crate::gate::Decision { promoted: true, champion: None, result: None, weights: None };
+                events.push((now, Event::Gated(generation, Box::new(decision))));
+            }
+            let games = if last { plan.final_evaluation } else { plan.evaluation };
+            let game = self.costs.evaluation * ((self.plies)(generation) - plan.opening_plies as f64);
+            self.contest(&mut events, &mut now, games, game, |done| Event::Evaluating(done, games));
+        }
+        events
+    }
+
+    /// Shards on threads; each of their plies is an event. Returns the positions that are trained on.
+    fn play(&self, events: &mut Vec<(f64, Event)>, now: &mut f64, plan: &Plan, generation: usize) -> f64 {
+        let games = plan.games(generation);
+        let bootstrap = plan.bootstrap.is_some() && generation == 1;
+        events.push((*now, Event::Generation(generation, plan.generations, games.games)));
+        let mean = (self.plies)(generation);
+        let cost = if bootstrap { self.costs.bootstrap } else { self.costs.selfplay } * games.simulations;
+        let mut begun = 0;
+        let mut next = |progress: &mut Progress| {
+            let size = plan.shard.min(games.games - begun);
+            let length = |game: usize| (mean * (0.6 + 0.8 * (game as f64 * 0.618_034).fract())).round();
+            let lengths = (begun..begun + size).map(length).collect();
+            begun += size;
+            progress.in_flight += size;
+            Shard { lengths, played: 0.0 }
+        };
+        let mut progress = Progress::default();
+        // the thread whose ply ends first is the greatest
+        let mut threads: BinaryHeap<(std::cmp::Reverse<u64>, usize)> = BinaryHeap::new();
+        let mut shards: Vec<Shard> = (0..plan.threads).map(|_| next(&mut progress)).collect();
+        let nanoseconds = |time: f64| std::cmp::Reverse((time * 1e9) as u64);
+        let ply = |shard: &Shard| {
+            // a playout from the start is longer than one near the end
+            let playout = if bootstrap { (2.0 - 2.0 * shard.played / mean).max(0.1) } else { 1.0 };
+            shard.lengths.len() as f64 * cost * playout
+        };
+        threads
+            .extend(shards.iter().enumerate().map(|(which, shard)| (nanoseconds(*now + ply(shard)), which)));
+        while let Some((std::cmp::Reverse(time), which)) = threads.pop() {
+            let shard = &mut shards[which];
+            let playing = shard.lengths.len();
+            if playing == 0 {
+                continue;
+            }
+            *now = time as f64 / 1e9;
+            shard.played += 1.0;
+            shard.lengths.retain(|length| *length > shard.played);
+            let over = playing - shard.lengths.len();
+            progress.positions += playing;
+            progress.unfinished += playing;
+            progress.unfinished -= over * shard.played as usize;
+            progress.simulations += playing * games.simulations as usize;
+            progress.games += over;
+            progress.in_flight -= over;
+            if shard.lengths.is_empty() {
+                *shard = next(&mut progress);
+            }
+            events.push((*now, Event::Selfplay(progress)));
+            threads.push((nanoseconds(*now + ply(&shards[which])), which));
+        }
+        assert_eq!((progress.games, progress.in_flight, progress.unfinished), (games.games, 0, 0));
+        progress.positions as f64 * games.trained
+    }
+
+    fn train(&self, events: &mut Vec<(f64, Event)>, now: &mut f64, steps: usize) {
+        for step in 0..=steps {
+            events.push((*now, Event::Step(step, steps)));
+            *now += if step < steps { self.costs.step } else { 0.0 };
+        }
+        events.push((*now, Event::Saved("checkpoint".into())));
+    }
+
+    /// A match; its games begin and end on all threads at once.
+    fn contest(
+        &self,
+        events: &mut Vec<(f64, Event)>,
+        now: &mut f64,
+        games: usize,
+        game: f64,
+        event: impl Fn(usize) -> Event,
+    ) {
+        for done in (0..games).step_by(self.threads) {
+            events.push((*now, event(done)));
+            *now += game;
+        }
+        events.push((*now, event(games)));
+    }
+
+    /// The end that is foretold at this share of the run, as a multiple of the true duration. The costs measured
+    /// before the run are wrong by `error`.
+    fn foretold(&self, share: f64, error: f64) -> f64 {
+        let events = self.events();
+        let (begin, end) = (events[0].0, events[events.len() - 1].0);
+        let now = begin + (end - begin) * share;
+        let wrong = Costs {
+            bootstrap: self.costs.bootstrap * error,
+            selfplay: self.costs.selfplay * error,
+            step: self.costs.step * error,
+            gate: self.costs.gate / error,
+            evaluation: self.costs.evaluation / error,
+            ..self.costs
+        };
+        let mut forecast = Forecast::new(Plan::new(&self.config, self.threads), wrong);
+        events
+            .iter()
+            .take_while(|(time, _)| *time <= now)
+            .for_each(|(time, event)| forecast.hear(*time, event));
+        (now - begin + forecast.left(now)) / (end - begin)
+    }
+
+    /// What is foretold at 5, 20 and 50 % of the run is within a quarter of the truth.
+    fn is_foretold(&self, name: &str) {
+        self.is_foretold_with(name, &[0.8, 1.0, 1.25]);
+    }
+
+    /// The same with these errors of the costs.
+    fn is_foretold_with(&self, name: &str, errors: &[f64]) {
+        for share in [0.05, 0.2, 0.5] {
+            for &error in errors {
+                let foretold = self.foretold(share, error);
+                assert!((0.75..=1.25).contains(&foretold), "{name} at {share}, {error}: {foretold:.2}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bootstrap_ten_times_as_long_as_a_generation() {
+    let sets = ["selfplay.bootstrap_games=4096", "selfplay.bootstrap_simulations=8000", "selfplay.games=128"];
+    world(2, &sets).is_foretold("bootstrap");
+}
+
+#[test]
+fn generations_ten_times_as_long_as_the_bootstrap() {
+    let sets = ["selfplay.bootstrap_games=256", "selfplay.games=2048", "train.generations=4"];
+    world(2, &sets).is_foretold("generations");
+}
+
+#[test]
+fn an_evaluation_at_the_end_that_is_most_of_the_run() {
+    let sets = ["arena.final_games=20000", "arena.games=10", "train.generations=4", "selfplay.games=128"];
+    world(2, &sets).is_foretold("final evaluation");
+}
+
+#[test]
+fn training_that_is_most_of_the_run() {
+    world(2, &["train.samples_per_position=40"]).is_foretold("training");
+}
+
+#[test]
+fn one_shard_of_games_that_end_together() {
+    let sets =
+        ["selfplay.games=64", "selfplay.batch=32", "selfplay.bootstrap_games=0", "train.generations=2"];
+    let mut world =
+        world(2, &[&sets[..], &["arena.final_games=0", "train.samples_per_position=0.1"]].concat());
+    world.is_foretold("two shards");
+    // longer and shorter games than were expected, which nothing says before the first of them end
+    for plies in [|_| 36.0, |_| 25.0] {
+        world.plies = plies;
+        world.is_foretold_with("two shards", &[1.0]);
+    }
+}
+
+#[test]
+fn shards_that_leave_threads_idle() {
+    let sets = ["selfplay.games=192", "selfplay.batch=64", "train.samples_per_position=0.5"];
+    world(2, &sets).is_foretold("three shards on two threads");
+    world(16, &sets).is_foretold("three shards on sixteen threads");
+}
+
+#[test]
+fn games_that_the_network_plays_otherwise() {
+    let mut world = world(2, &["train.generations=12"]);
+    world.plies = |generation| if generation == 1 { 30.0 } else { 25.0 };
+    world.is_foretold_with("shorter games", &[1.0]);
+    world.plies = |generation| if generation == 1 { 30.0 } else { 36.0 };
+    world.is_foretold_with("longer games", &[1.0]);
+}
+
+#[test]
+fn fast_searches() {
+    let sets = ["selfplay.fast_simulations=16", "search.simulations=96", "selfplay.full_share=0.25"];
+    world(2, &sets).is_foretold("fast searches");
+}
+
+#[test]
+fn a_gate() {
+    world(2, &["arena.gate=sprt", "train.generations=6"]).is_foretold("gate");
+}
+
+#[test]
+fn only_what_is_ahead_counts() {
+    let mut world = world(2, &["selfplay.bootstrap_games=40960", "train.generations=8"]);
+    world.done = 5;
+    world.is_foretold("resumed");
+    let mut forecast = Forecast::new(Plan::new(&world.config, 2), COSTS);
+    let whole = forecast.left(0.0);
+    forecast.hear(1.0, &Event::Resumed(7, 8, 1000));
+    assert!(forecast.left(1.0) < whole / 8.0, "{} of {whole}", forecast.left(1.0));
+    forecast.hear(2.0, &Event::Resumed(8, 8, 1000));
+    assert_eq!((forecast.left(2.0), forecast.positions()), (0.0, 0.0));
+}
+
+/// Games of a generation that an interrupted run had finished are not waited for.
+#[test]
+fn games_that_were_kept_take_no_time() {
+    let plan = Plan::new(&world(2, &["selfplay.bootstrap_games=0"]).config, 2);
+    let left = |kept: usize| {
+        let mut forecast = Forecast::new(plan.clone(), COSTS);
+        forecast.hear(0.0, &Event::Generation(1, 10, 512));
+        let progress = Progress { games: kept, kept, ..Progress::default() };
+        forecast.hear(0.0, &Event::Selfplay(progress));
+        forecast.left(0.0)
+    };
+    let game = 30.0 * 64.0 * COSTS.selfplay / 2.0;
+    assert!((left(0) - left(256) - 256.0 * game).abs() < 0.01 * left(0), "{} {}", left(0), left(256));
+}
+
+#[test]
+fn ten_million_games_take_hours() {
+    let world = world(2, &["selfplay.games=10000000", "train.generations=2"]);
+    let left = Forecast::new(Plan::new(&world.config, 2), COSTS).left(0.0);
+    let play = 1e7 * 30.0 * 64.0 * COSTS.selfplay / 2.0;
+    assert!(left > play && left < play * 3.0, "{left} seconds, {play} of them in self-play");
+}
+
+#[test]
+fn games_in_flight_are_expected_to_end_together() {
+    assert!((rest(0.0, 30.0) - 30.0).abs() < 0.1);
+    assert!((rest(20.0, 30.0) - 11.0).abs() < 1.0);
+    // a game that lasts longer than the others may end at any ply
+    assert!(rest(60.0, 30.0) < 5.0 && rest(60.0, 30.0) > 1.0);
+    assert!((0..100).all(|ply| rest(ply as f64 + 1.0, 30.0) < rest(ply as f64, 30.0)));
+}

@@ -1,0 +1,241 @@
+//! What `petteia train` says before it begins: what will be done, how long it may take and how much disk, and that it
+//! may be interrupted.
+//!
+//! In go the settings and, on request, a measurement of this machine; out come lines, and the forecast of the run.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::board::counted;
+use super::calibration::Calibration;
+use super::forecast::{Costs, Forecast, Plan};
+use super::progress::roughly;
+use crate::config::{Bootstrap, Config, GateKind};
+use crate::error::Result;
+use crate::pipeline::{METRICS, Played};
+use crate::storage;
+
+/// Measures this machine for a run that has the bootstrap ahead or not.
+type Measure<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
+
+/// What is known of a run before it begins.
+pub struct Outline<'a> {
+    /// Its settings.
+    pub config: &'a Config,
+    /// Its folder.
+    pub folder: &'a Path,
+    /// The user wants to resume without what is missing.
+    pub accept_missing: bool,
+    /// The worker threads.
+    pub threads: usize,
+    /// See [`Measure`].
+    pub measure: Measure<'a>,
+}
+
+impl Outline<'_> {
+    /// What a new run does.
+    pub fn beginning(&self) -> Vec<String> {
+        let Config { game, net, train, .. } = self.config;
+        let head = format!(
+            "{}: {} into {}, network {}x{}, {}",
+            game.id,
+            counted(train.generations, "generation", "generations"),
+            self.folder.display(),
+            net.filters,
+            net.blocks,
+            counted(self.threads, "thread", "threads")
+        );
+        [vec![head], self.selfplay(), self.matches()].concat()
+    }
+
+    /// Where a run is that resumes behind `done` generations, with so many positions in its window.
+    pub fn resuming(&self, done: usize, positions: usize) -> Vec<String> {
+        let (all, folder) = (self.config.train.generations, self.folder.display());
+        if done >= all {
+            return vec![format!("{folder} is already complete: nothing is left to train")];
+        }
+        vec![format!(
+            "{}: resumed after generation {done} of {all} in {folder}, with {} in the window, {}",
+            self.config.game.id,
+            counted(positions, "position", "positions"),
+            counted(self.threads, "thread", "threads"),
+        )]
+    }
+
+    /// Searched actions of a game in the newest generation that the network played.
+    fn plies_so_far(&self) -> Option<f64> {
+        let settings = &self.config.selfplay;
+        let first = if settings.bootstrap_games > 0 { 2 } else { 1 };
+        let text = storage::read(&self.folder.join(METRICS)).ok()?;
+        let lines =
+            text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let mut played = lines
+            .filter(|line| line["kind"] == "selfplay" && line["generation"].as_u64() >= Some(first))
+            .filter_map(|line| Played::deserialize(line).ok());
+        let last = played.next_back().filter(|played| played.games > 0)?;
+        // a game begins with half of the random actions that it may have
+        Some(last.plies as f64 / last.games as f64 - settings.random_plies as f64 / 2.0)
+    }
+
+    fn selfplay(&self) -> Vec<String> {
+        let Config { selfplay, search, train, .. } = self.config;
+        let searches = match selfplay.fast_simulations {
+            0 => format!("{} simulations an action", search.simulations),
+            fast => format!("{} or {fast} simulations an action", search.simulations),
+        };
+        let network = format!("{} games each by the network, {searches}", selfplay.games);
+        if selfplay.bootstrap_games == 0 {
+            return vec![format!("  self-play: {network}")];
+        }
+        let by = match selfplay.bootstrap {
+            Bootstrap::Rollout => "random playouts",
+            Bootstrap::Uniform => "the rules alone",
+        };
+        let first = format!(
+            "  generation 1: {} by {by}, {} an action",
+            counted(selfplay.bootstrap_games, "game", "games"),
+            counted(selfplay.bootstrap_simulations, "simulation", "simulations")
+        );
+        match train.generations {
+            1 => vec![first],
+            2 => vec![first, format!("  generation 2: {}", network.replace(" each", ""))],
+            all => vec![first, format!("  generations 2 to {all}: {network}")],
+        }
+    }
+
+    fn matches(&self) -> Vec<String> {
+        let arena = &self.config.arena;
+        let mut lines = Vec::new();
+        if arena.gate != GateKind::None {
+            lines.push(format!("  gate: up to {} games against the champion", arena.gate_games));
+        }
+        if arena.games + arena.final_games > 0 {
+            let at_the_end = match arena.final_games {
+                0 => "none at the end".to_string(),
+                games => format!("{games} at the end"),
+            };
+            lines.push(format!(
+                "  evaluation: {} against {} after a generation, {at_the_end}",
+                counted(arena.games, "game", "games"),
+                arena.opponent
+            ));
+        }
+        lines
+    }
+
+    /// Measures this machine for what is ahead of a run behind `done` generations: its forecast, and that in words.
+    pub fn forecast(&self, done: usize) -> (Forecast, Option<String>) {
+        let plan = Plan::new(self.config, self.threads);
+        let measured = (done < plan.generations).then(|| (self.measure)(done == 0)).and_then(Result::ok);
+        let Some(Calibration { mut costs, position_bytes, checkpoint_bytes }) = measured else {
+            return (Forecast::new(plan, Costs::default()), None);
+        };
+        costs.selfplay_plies = self.plies_so_far().unwrap_or(costs.selfplay_plies);
+        let mut forecast = Forecast::new(plan, costs);
+        forecast.resume(done);
+        let checkpoints = (self.config.train.generations - done) as f64 * checkpoint_bytes;
+        let bytes = forecast.positions() * position_bytes + checkpoints;
+        let line = format!(
+            "  about {}{} and {} of disk; Ctrl-C is safe: the same command resumes",
+            roughly(forecast.left(0.0)),
+            if done > 0 { " more" } else { "" },
+            megabytes(bytes)
+        );
+        (forecast, Some(line))
+    }
+}
+
+/// A size in two digits or so.
+fn megabytes(bytes: f64) -> String {
+    match bytes / 1e6 {
+        megabytes @ 9500.0.. => format!("{:.0} GB", megabytes / 1e3),
+        megabytes @ 950.0.. => format!("{:.1} GB", megabytes / 1e3),
+        megabytes @ 95.0.. => format!("{:.0} MB", (megabytes / 10.0).round() * 10.0),
+        megabytes => format!("{:.0} MB", megabytes.ceil()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(sets: &[&str], look: impl Fn(&Outline)) {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
+        let costs = Costs {
+            bootstrap: 1e-6,
+            selfplay: 1e-4,
+            step: 0.1,
+            gate: 0.01,
+            evaluation: 0.01,
+            bootstrap_plies: 30.0,
+            selfplay_plies: 30.0,
+        };
+        let measure =
+            Box::new(move |_| Ok(Calibration { costs, position_bytes: 50.0, checkpoint_bytes: 1e6 }));
+        look(&Outline {
+            config: &config,
+            folder: Path::new("runs/phage"),
+            accept_missing: false,
+            threads: 2,
+            measure,
+        });
+    }
+
+    #[test]
+    fn a_run_says_what_it_will_do() {
+        outline(&[], |outline| {
+            assert_eq!(
+                outline.beginning(),
+                [
+                    "phage: 10 generations into runs/phage, network 32x4, 2 threads",
+                    "  generation 1: 512 games by random playouts, 200 simulations an action",
+                    "  generations 2 to 10: 512 games each by the network, 64 simulations an action",
+                    "  evaluation: 20 games against rollout:400 after a generation, 100 at the end",
+                ]
+            );
+            let said = outline.forecast(0).1.unwrap();
+            assert_eq!(said, "  about 16 min and 18 MB of disk; Ctrl-C is safe: the same command resumes");
+            assert!(outline.beginning().iter().chain([&said]).all(|line| line.len() <= 80));
+        });
+        let sets = ["selfplay.bootstrap_games=0", "arena.gate=sprt", "arena.games=0", "arena.final_games=0"];
+        outline(&sets, |outline| {
+            assert_eq!(
+                outline.beginning()[1..],
+                [
+                    "  self-play: 512 games each by the network, 64 simulations an action",
+                    "  gate: up to 400 games against the champion",
+                ]
+            );
+        });
+    }
+
+    #[test]
+    fn a_resumed_run_says_where_it_is() {
+        outline(&[], |outline| {
+            assert_eq!(
+                outline.resuming(4, 61234),
+                [
+                    "phage: resumed after generation 4 of 10 in runs/phage, with 61234 positions in the window, 2 threads"
+                ]
+            );
+            let more = outline.forecast(4).1.unwrap();
+            assert_eq!(
+                more,
+                "  about 10 min more and 11 MB of disk; Ctrl-C is safe: the same command resumes"
+            );
+            assert!(outline.resuming(10, 5)[0].contains("already complete"));
+            assert!(outline.forecast(10).1.is_none());
+        });
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(
+            [2e5, 27.3e6, 234.6e6, 1.26e9, 1.2e11].map(megabytes),
+            ["1 MB", "28 MB", "230 MB", "1.3 GB", "120 GB"]
+        );
+    }
+}

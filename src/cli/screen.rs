@@ -1,0 +1,353 @@
+//! A training run on the screen: what begins, a bar on a terminal and plain lines elsewhere, a row of a table for each
+//! generation. Everything goes to standard error, in lines that fit the terminal.
+//!
+//! In go the events of the run, out come words; how long it takes is up to [`Forecast`].
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use terminal_size::{Width, terminal_size_of};
+
+use super::board::hanging;
+use super::forecast::Forecast;
+use super::outline::Outline;
+use super::progress::{duration, gate_line, roughly, sprt_standing, verdict};
+use super::table::{Column, Table};
+use crate::pipeline::{Event, Observer, Played};
+use crate::selfplay;
+use crate::train::loss::Losses;
+
+/// Without a terminal a line is printed at most this often while a phase goes on.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
+/// On a terminal words change at most this often.
+const BAR_INTERVAL: Duration = Duration::from_millis(100);
+/// Columns that the bar has at least, where the terminal has [`WITH_BAR`].
+const BAR: usize = 8;
+/// Columns of a terminal that has room for a bar beside the words.
+const WITH_BAR: usize = 60;
+/// Columns of a terminal that does not say how many it has, and of what is none.
+const USUAL_WIDTH: usize = 80;
+/// Columns that what belongs to a generation is indented by.
+const MARGIN: usize = 4;
+/// Steps of the bar.
+const BAR_STEPS: u64 = 1000;
+/// What the losses mean, when training begins.
+const LOSSES: [&str; 2] = [
+    "policy loss: falls towards its floor, the entropy of what the searches teach",
+    "value loss: may rise without harm, as better players' games are harder to call",
+];
+
+/// Shows the events of a run.
+pub struct Screen<'a> {
+    bar: Option<ProgressBar>,
+    state: Mutex<State<'a>>,
+}
+
+struct State<'a> {
+    outline: Outline<'a>,
+    /// Made when the run begins.
+    forecast: Option<Forecast>,
+    /// Whether the forecast began with a measurement.
+    measured: bool,
+    started: Instant,
+    phase_started: Instant,
+    generation_started: Instant,
+    /// When words were shown last.
+    shown: Option<Instant>,
+    generation: usize,
+    generations: usize,
+    /// Games of the generation under way.
+    games: usize,
+    played: Option<Played>,
+    steps: usize,
+    losses: Losses,
+    /// The rows of the generations; made with the first.
+    table: Option<Table>,
+}
+
+/// What goes on.
+struct Phase<'a> {
+    name: &'a str,
+    done: usize,
+    all: usize,
+    unit: &'a str,
+    details: Vec<String>,
+}
+
+impl Screen<'_> {
+    /// A screen for a run that is about to begin.
+    pub fn new(outline: Outline) -> Screen {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style =
+                ProgressStyle::with_template("{prefix} {wide_bar} {msg}").expect("the template is constant");
+            let bar = ProgressBar::new(BAR_STEPS).with_style(style.progress_chars("=> "));
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+            bar
+        });
+        let now = Instant::now();
+        let state = State {
+            outline,
+            forecast: None,
+            measured: false,
+            started: now,
+            phase_started: now,
+            generation_started: now,
+            shown: None,
+            generation: 0,
+            generations: 0,
+            games: 0,
+            played: None,
+            steps: 0,
+            losses: Losses::default(),
+            table: None,
+        };
+        Screen { bar, state: Mutex::new(state) }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A line that stays, wrapped between words; what continues it is indented by `indent`.
+    fn line(&self, text: &str, indent: usize) {
+        let text = hanging(text, indent, Some(self.width()));
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => say(&text),
+        }
+    }
+
+    /// The result of a match below its generation; what it says in Elo begins a line when not all fits in one.
+    fn result(&self, text: &str) {
+        let fits = MARGIN + text.len() <= self.width();
+        let (games, elo) = text.split_once("): ").filter(|_| !fits).unwrap_or((text, ""));
+        let margin = " ".repeat(MARGIN);
+        self.line(&format!("{margin}{games}{}", if elo.is_empty() { "" } else { "):" }), MARGIN + 2);
+        if !elo.is_empty() {
+            self.line(&format!("{margin}  {elo}"), MARGIN + 2);
+        }
+    }
+
+    /// Columns of a line.
+    fn width(&self) -> usize {
+        let size = self.bar.as_ref().and_then(|_| terminal_size_of(std::io::stderr()));
+        size.map_or(USUAL_WIDTH, |(Width(columns), _)| columns as usize)
+    }
+
+    /// Says what begins, and measures how long it may take.
+    fn begin(&self, state: &mut State, done: usize, lines: Vec<String>) {
+        lines.iter().for_each(|line| self.line(line, MARGIN));
+        let (forecast, words) = state.outline.forecast(done);
+        state.measured = words.is_some();
+        words.iter().for_each(|line| self.line(line, MARGIN));
+        state.forecast = Some(forecast);
+    }
+
+    /// Moves the bar and shows what there is room for: how far the phase is, the time left, its details. Without a
+    /// terminal, prints a line now and then.
+    fn show(&self, state: &mut State, phase: Phase) {
+        let interval = if self.bar.is_some() { BAR_INTERVAL } else { PLAIN_INTERVAL };
+        let shown = state.shown.get_or_insert(state.started);
+        if shown.elapsed() < interval && (self.bar.is_none() || phase.done < phase.all) {
+            return;
+        }
+        *shown = Instant::now();
+        let place = format!("{}/{} {}", state.generation, state.generations, phase.name);
+        let mut parts = vec![format!("{}/{} {}", phase.done, phase.all, phase.unit)];
+        parts.extend(state.time_left());
+        parts.extend(phase.details);
+        match &self.bar {
+            Some(bar) => {
+                let width = self.width();
+                let bar_width = if width < WITH_BAR { 0 } else { BAR };
+                bar.set_message(fitting(&parts, width.saturating_sub(place.len() + bar_width + 2)));
+                bar.set_prefix(place);
+                let part = state.forecast.as_ref().map_or(0.0, Forecast::part);
+                bar.set_position((part * BAR_STEPS as f64) as u64);
+            }
+            None => {
+                let place = format!("generation {place}: ");
+                say(&format!("{place}{}", fitting(&parts, USUAL_WIDTH - place.len())));
+            }
+        }
+    }
+
+    /// The generation that was saved.
+    fn row(&self, state: &mut State) {
+        if state.table.is_none() {
+            let table = Table::new(columns(), Some(self.width()));
+            self.line(&table.head(), 0);
+            state.table = Some(table);
+        }
+        let Losses { policy, policy_floor, value } = state.losses;
+        let played =
+            |count: fn(Played) -> usize| state.played.map(count).map_or("?".into(), |n| n.to_string());
+        let cells = [
+            state.generation.to_string(),
+            played(|played| played.games),
+            played(|played| played.positions),
+            state.steps.to_string(),
+            format!("{policy:.3}"),
+            format!("{policy_floor:.3}"),
+            format!("{value:.3}"),
+            duration(state.generation_started.elapsed().as_secs_f64()),
+        ];
+        self.line(&state.table.as_ref().map(|table| table.line(&cells)).unwrap_or_default(), 0);
+    }
+
+    fn hear(&self, state: &mut State, event: Event) {
+        match event {
+            Event::Resumed(done, all, positions) => {
+                (state.generation, state.generations) = (done, all);
+                self.begin(state, done, state.outline.resuming(done, positions));
+            }
+            Event::Generation(number, all, games) => {
+                if state.forecast.is_none() {
+                    self.begin(state, 0, state.outline.beginning());
+                }
+                (state.generation, state.generations, state.games) = (number, all, games);
+                (state.played, state.steps) = (None, 0);
+                state.generation_started = Instant::now();
+                state.phase_started = state.generation_started;
+            }
+            Event::Selfplay(progress) => self.show_selfplay(state, &progress),
+            Event::Played(played) => state.played = Some(played),
+            Event::Step(done, all) => {
+                if state.table.is_none() && state.steps == 0 {
+                    LOSSES.iter().for_each(|line| self.line(line, MARGIN));
+                }
+                state.steps = all;
+                let Losses { policy, policy_floor, value } = state.losses;
+                let named = [("policy loss", policy), ("value loss", value), ("policy floor", policy_floor)];
+                let known = named.iter().filter(|(_, loss)| *loss > 0.0);
+                let details = known.map(|(name, loss)| format!("{name} {loss:.3}")).collect();
+                self.show(state, Phase { name: "training", done, all, unit: "steps", details });
+            }
+            Event::Training(_, _, losses) => state.losses = losses,
+            Event::Saved(_) => self.row(state),
+            Event::Evaluating(done, all) => {
+                self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
+            }
+            Event::Evaluated(player, opponent, result) => {
+                // behind a gate it may be an earlier one
+                let who =
+                    if player == state.generation { "".into() } else { format!("generation {player} ") };
+                self.result(&format!("{who}against {opponent}: {}", verdict(&result)));
+            }
+            Event::Gating(progress, most) => {
+                let details = progress.sprt.iter().map(sprt_standing).collect();
+                self.show(
+                    state,
+                    Phase { name: "gate", done: progress.games, all: most, unit: "games", details },
+                );
+            }
+            Event::Gated(generation, decision) => {
+                self.result(&gate_line(generation, &decision));
+            }
+            Event::Warning(text) => self.line(&format!("warning: {text}"), 2),
+        }
+    }
+
+    fn show_selfplay(&self, state: &mut State, progress: &selfplay::Progress) {
+        let seconds = state.phase_started.elapsed().as_secs_f64().max(1e-3);
+        let rate = |count: usize, unit: &str| format!("{:.0} {unit}/s", count as f64 / seconds);
+        let details = vec![
+            rate(progress.positions, "positions"),
+            rate(progress.evaluations - progress.hits, "evaluations"),
+        ];
+        let (done, all) = (progress.games, state.games);
+        self.show(state, Phase { name: "self-play", done, all, unit: "games", details });
+    }
+}
+
+impl State<'_> {
+    /// Nothing is said while nothing is known.
+    fn time_left(&self) -> Option<String> {
+        let forecast = self.forecast.as_ref()?;
+        let known = self.measured || forecast.part() > 0.05;
+        known.then(|| format!("{} left", roughly(forecast.left(self.started.elapsed().as_secs_f64()))))
+    }
+}
+
+impl Observer for Screen<'_> {
+    fn event(&self, event: Event) {
+        let mut guard = self.state.lock().expect("no panic while drawing");
+        let state = &mut *guard;
+        let now = state.started.elapsed().as_secs_f64();
+        if let Some(forecast) = &mut state.forecast {
+            forecast.hear(now, &event);
+            return self.hear(state, event);
+        }
+        // the first event brings the forecast about
+        let first = event.clone();
+        self.hear(state, event);
+        let now = state.started.elapsed().as_secs_f64();
+        if let Some(forecast) = &mut state.forecast {
+            forecast.hear(now, &first);
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        super::interrupted()
+    }
+
+    fn accepts_missing(&self) -> bool {
+        self.state.lock().expect("no panic while drawing").outline.accept_missing
+    }
+}
+
+/// The columns of the table of generations; narrow terminals do without the first numbers.
+fn columns() -> Vec<Column> {
+    vec![
+        Column::number("gen", 3, 0),
+        Column::number("games", 7, 3),
+        Column::number("positions", 9, 2),
+        Column::number("steps", 6, 1),
+        Column::number("policy loss", 11, 0),
+        Column::number("floor", 5, 0),
+        Column::number("value loss", 10, 0),
+        Column::number("time", 11, 0),
+    ]
+}
+
+/// As many of `parts` as `width` columns have room for, the first before the others.
+fn fitting(parts: &[String], width: usize) -> String {
+    let fits = |shown: &usize| parts[..*shown].join(", ").len() <= width;
+    parts[..(1..=parts.len()).rev().find(fits).unwrap_or(0)].join(", ")
+}
+
+/// A line on standard error; whether anyone still reads it is no concern of a run.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_most_is_shown_first() {
+        let parts = ["12/40 steps", "3 min 20 s left", "policy loss 1.234"].map(String::from);
+        assert_eq!(fitting(&parts, 80), "12/40 steps, 3 min 20 s left, policy loss 1.234");
+        assert_eq!(fitting(&parts, 28), "12/40 steps, 3 min 20 s left");
+        assert_eq!(fitting(&parts, 27), "12/40 steps");
+        assert_eq!(fitting(&parts, 10), "");
+    }
+
+    #[test]
+    fn rows_fit() {
+        for width in [60, 80] {
+            let table = Table::new(columns(), Some(width));
+            let cells = ["100", "4096", "1234567", "12345", "2.345", "2.100", "0.712", "23 min 59 s"];
+            let line = table.line(&cells.map(String::from));
+            assert!(table.head().len() <= width && line.len() <= width, "{line}");
+            assert!(table.head().contains("policy loss floor value loss"), "{}", table.head());
+        }
+        assert!(LOSSES.iter().all(|line| line.len() <= USUAL_WIDTH));
+    }
+}

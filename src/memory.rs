@@ -1,0 +1,138 @@
+//! Whether settings fit into the memory of this machine: what they need at least in, an error that computes it out.
+//!
+//! Only what is taken for certain is counted, and an eighth of the memory is left to everything else.
+
+use std::fs;
+use std::path::Path;
+
+use crate::config::{Config, EvaluatorKind};
+use crate::error::{Error, Result};
+use crate::game::Shape;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+/// Bytes of a number in the network.
+const NUMBER: u64 = 4;
+
+/// Refuses settings of a run that need more memory than there is, with so many threads.
+pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
+    let settings = &config.selfplay;
+    // burn's evaluator plays one shard after the other
+    let at_once = match config.net.evaluator {
+        EvaluatorKind::Fused => settings.games.div_ceil(settings.batch).min(threads),
+        EvaluatorKind::Burn => 1,
+    };
+    check_cache("selfplay.cache", settings.cache, at_once)?;
+    fits(training(config, shape), "--set train.batch=N or net.filters=N with a smaller N", || {
+        format!(
+            "train.batch = {}: the gradient of so many positions in a network of {} filters and {} blocks",
+            config.train.batch, config.net.filters, config.net.blocks
+        )
+    })
+}
+
+/// Refuses evaluation caches of `mebibytes` for so many shards in flight that exceed the memory; `name` is the setting.
+pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
+    let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
+    fits(need, &format!("a smaller {name}, or fewer --threads"), || {
+        format!("{name} = {mebibytes}: {shards} shards in flight x {mebibytes} MiB")
+    })
+}
+
+/// Bytes that a step of training takes at least: the output of every layer of the tower, kept for the gradient, and the
+/// weights with gradients and two moments.
+fn training(config: &Config, shape: Shape) -> u64 {
+    let [batch, filters, blocks] = [config.train.batch, config.net.filters, config.net.blocks];
+    let layers = 2 * blocks as u64 + 1;
+    let outputs = (batch * shape.cells()) as u64 * filters as u64 * layers;
+    let weights = 9 * (filters * filters) as u64 * 2 * blocks as u64;
+    NUMBER * (outputs + 4 * weights)
+}
+
+/// Fails when `need` bytes are more than there are; `what` needs them.
+fn fits(need: u64, remedy: &str, what: impl Fn() -> String) -> Result<()> {
+    match limit() {
+        Some(limit) if need > limit - limit / 8 => Err(Error::Config(format!(
+            "{} needs {}, but there are {} of memory here: give {remedy}",
+            what(),
+            gibibytes(need),
+            gibibytes(limit)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+}
+
+/// Bytes that this process can have at most, where the system says so (Linux): the machine's memory, the limit of its
+/// container, its own limit.
+fn limit() -> Option<u64> {
+    let text = |path: &str| fs::read_to_string(path).ok();
+    let machine =
+        text("/proc/meminfo").and_then(|text| row(&text, "MemTotal:")).map(|kib| kib.saturating_mul(1024));
+    let own = text("/proc/self/limits").and_then(|text| row(&text, "Max address space"));
+    let group = text("/proc/self/cgroup").and_then(|text| group_limit(&text, Path::new("/sys/fs/cgroup")));
+    [machine, own, group].into_iter().flatten().min()
+}
+
+/// The number behind `name` in a table of the kernel's; `None` for `unlimited`.
+fn row(table: &str, name: &str) -> Option<u64> {
+    table.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+/// The least limit of the process's control group and those above it, in the tree at `root`.
+fn group_limit(groups: &str, root: &Path) -> Option<u64> {
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let limit = |folder: &Path| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok();
+    let folder = root.join(own.unwrap_or_default());
+    folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(limit).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: &str = "\
+Limit                     Soft Limit           Hard Limit           Units     
+Max cpu time              unlimited            unlimited            seconds   
+Max address space         10240000000          unlimited            bytes     
+";
+
+    #[test]
+    fn the_kernels_tables_are_read() {
+        assert_eq!(row("MemTotal:       24596652 kB\nMemFree: 1 kB\n", "MemTotal:"), Some(24_596_652));
+        assert_eq!(row(LIMITS, "Max address space"), Some(10_240_000_000));
+        assert_eq!([row(LIMITS, "Max cpu time"), row(LIMITS, "Max data size")], [None, None]);
+    }
+
+    #[test]
+    fn the_tightest_group_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("slice/task");
+        fs::create_dir_all(&inner).unwrap();
+        assert_eq!(group_limit("0::/slice/task\n", root.path()), None);
+        fs::write(inner.join("memory.max"), "max\n").unwrap();
+        fs::write(root.path().join("slice/memory.max"), "5000\n").unwrap();
+        fs::write(root.path().join("memory.max"), "7000\n").unwrap();
+        assert_eq!(group_limit("12:cpu:/\n0::/slice/task\n", root.path()), Some(5000));
+        assert_eq!(group_limit("0::/\n", root.path()), Some(7000));
+        assert_eq!(group_limit("", root.path()), Some(7000));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_computed() {
+        let config = |more: &str| Config::parse("test", &format!("game.id = 'x'\n{more}"), &[]).unwrap();
+        let shape = Shape { planes: 2, height: 10, width: 10, actions: 100 };
+        check_run(&config(""), shape, 512).unwrap();
+        // by hand: 65536 positions x 100 squares x 512 filters x 81 layers x 4 bytes
+        let large = config("[net]\nfilters = 512\nblocks = 40\n[train]\nbatch = 65536");
+        let weights = 4 * 4 * 9 * 512 * 512 * 80;
+        assert_eq!(training(&large, shape), 65536 * 100 * 512 * 81 * 4 + weights);
+        assert!(check_run(&large, shape, 1).unwrap_err().to_string().contains("train.batch = 65536"));
+        let error = check_cache("selfplay.cache", usize::MAX, 512).unwrap_err().to_string();
+        assert!(error.contains("512 shards in flight x") && error.contains("GiB of memory here"), "{error}");
+        check_cache("selfplay.cache", 0, 512).unwrap();
+    }
+}
