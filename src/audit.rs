@@ -210,11 +210,11 @@ impl Audit {
             Err(error) => failure(path, error).map(Some),
         };
         let listed = lists.shards.get(name);
-        if !path.exists() {
+        if !storage::exists(path)? {
             let holds = listed.map_or(String::new(), |shard| {
                 format!(" ({} games, {} positions)", shard.games, shard.positions)
             });
-            let what = match store::bad_path(path).exists() {
+            let what = match storage::exists(&store::bad_path(path))? {
                 true => format!("it was set aside as damaged{holds}"),
                 false => format!("it is missing{holds}"),
             };

@@ -53,7 +53,7 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>
 /// Makes the folder `path` appear with everything that `fill` writes into it.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let temporary = temporary_beside(path)?;
-    if temporary.exists() {
+    if exists(&temporary)? {
         fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
     }
     create_folder(&temporary)?;
@@ -127,18 +127,49 @@ pub fn lock(file: &File, place: &Path, command: &str) -> Result<()> {
 
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        if !is_temporary(&name) {
-            continue;
-        }
+    for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
         // a link goes as itself
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_folder = fs::symlink_metadata(&path).map_err(Error::io(&path))?.is_dir();
         let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::io(&path))?;
     }
     Ok(())
+}
+
+/// What is in a folder, in order; nothing where there is no folder. A disk that fails in the middle of it is an error, for
+/// a part of a list that passes for the whole would be trained on.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Error::io(folder))?,
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<std::io::Result<Vec<PathBuf>>>().map_err(Error::io(folder))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Whether there is something at `path`; what cannot be looked at is an error, not absent.
+pub fn exists(path: &Path) -> Result<bool> {
+    about(path).map(|about| about.is_some())
+}
+
+/// Whether there is a file at `path`, with errors as in [`exists`].
+pub fn is_file(path: &Path) -> Result<bool> {
+    about(path).map(|about| about.is_some_and(|about| about.is_file()))
+}
+
+/// Whether there is a folder at `path`, with errors as in [`exists`].
+pub fn is_folder(path: &Path) -> Result<bool> {
+    about(path).map(|about| about.is_some_and(|about| about.is_dir()))
+}
+
+fn about(path: &Path) -> Result<Option<fs::Metadata>> {
+    match fs::metadata(path) {
+        Ok(about) => Ok(Some(about)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(Error::io(path)(error)),
+    }
 }
 
 /// The SHA-256 of `bytes` in hexadecimal.

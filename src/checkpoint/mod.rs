@@ -10,7 +10,7 @@ mod manifest;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
@@ -113,7 +113,10 @@ pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
     struct Decision {
         promoted: bool,
     }
-    for path in list(run)?.iter().rev().filter(|path| path.join(GATE).exists()) {
+    for path in list(run)?.iter().rev() {
+        if !storage::exists(&path.join(GATE))? {
+            continue;
+        }
         let checkpoint = Checkpoint::open_folder(path)?;
         if checkpoint.gate::<Decision>()?.is_some_and(|decision| decision.promoted) {
             return Ok(Some(checkpoint));
@@ -124,14 +127,8 @@ pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
 
 /// The folders of a run's checkpoints, oldest first.
 pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
-    let folder = run.join(FOLDER);
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io(&folder)(error)),
-    };
-    let numbered =
-        entries.flatten().filter_map(|entry| Some((store::generation_of(&entry.path())?, entry.path())));
+    let entries = storage::list(&run.join(FOLDER))?.into_iter();
+    let numbered = entries.filter_map(|path| Some((store::generation_of(&path)?, path)));
     let mut numbered: Vec<(usize, PathBuf)> = numbered.collect();
     numbered.sort();
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
@@ -146,14 +143,14 @@ impl Checkpoint {
     /// Finds what a user means by `path`: a checkpoint folder, a run folder (its [`champion`]), or an exported
     /// safetensors file or bot.
     pub fn find(path: &Path) -> Result<Checkpoint> {
-        if path.is_file() {
+        if storage::is_file(path)? {
             return Checkpoint::open_file(path);
         }
-        if path.join(MANIFEST).is_file() {
+        if storage::is_file(&path.join(MANIFEST))? {
             return Checkpoint::open_folder(path);
         }
         let missing = |what: &str| Error::Missing(format!("{} {what}{}", path.display(), runs_beside(path)));
-        if !path.exists() {
+        if !storage::exists(path)? {
             return Err(missing("does not exist"));
         }
         champion(path)?
@@ -163,7 +160,7 @@ impl Checkpoint {
     /// The checkpoint in a folder, of whose files only the manifest is read.
     pub fn open_folder(path: &Path) -> Result<Checkpoint> {
         let place = path.join(MANIFEST);
-        if !place.exists() {
+        if !storage::exists(&place)? {
             return Err(damaged(path, "it has no manifest.json, so it is not a whole checkpoint"));
         }
         let bytes = storage::read_at_most(&place, storage::LARGEST_TEXT, "a manifest")?;
@@ -183,7 +180,7 @@ impl Checkpoint {
             weights: Option<String>,
         }
         let path = self.path.join(GATE);
-        if !path.exists() {
+        if !storage::exists(&path)? {
             return Ok(None);
         }
         let bytes = storage::read_at_most(&path, LARGEST_GATE, "a decision of the gate")?;

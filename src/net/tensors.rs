@@ -118,8 +118,8 @@ pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Res
         let entry = header.get(name).ok_or_else(|| wrong(format!("it lacks the tensor `{name}`")))?;
         let entry = Entry::deserialize(entry).map_err(|e| wrong(format!("tensor `{name}`: {e}")))?;
         if (entry.dtype.as_str(), &entry.shape) != ("F32", sizes) {
-            let (kind, found) = (shortened(&entry.dtype), &entry.shape);
-            return Err(wrong(format!("tensor `{name}` is {kind} {found:?} instead of F32 {sizes:?}")));
+            let (kind, found) = (shortened(&entry.dtype), shortened(&format!("{:?}", entry.shape)));
+            return Err(wrong(format!("tensor `{name}` is {kind} {found} instead of F32 {sizes:?}")));
         }
         let length = sizes.iter().product::<u64>() * size_of::<f32>() as u64;
         places.push((entry.data_offsets, length, name));

@@ -1,6 +1,6 @@
 //! The folder of a run: made or found with the same settings, locked while it is trained in, and still there.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
@@ -30,7 +30,7 @@ impl Folder {
         check_settings(config, folder, &settings)?;
         storage::remove_temporaries(folder)?;
         checkpoint::clean(folder)?;
-        if !settings.exists() {
+        if !storage::exists(&settings)? {
             storage::write_whole(&settings, config.to_toml().as_bytes())?;
         }
         Ok(Folder { path: folder.to_path_buf(), lock })
@@ -58,7 +58,7 @@ impl Folder {
 
 /// Refuses a folder of a run with other settings, and one that holds anything else.
 fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
-    if settings.exists() {
+    if storage::exists(settings)? {
         let text = storage::read_text(settings, "a config")?;
         let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
         let differences: Vec<String> = theirs
@@ -76,7 +76,7 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
             differences.join("\n  ")
         )));
     }
-    if !folder.exists() {
+    if !storage::exists(folder)? {
         return match folder.is_symlink() {
             true => Err(Error::Config(format!(
                 "{} is a link to a place that does not exist: remove it, or give another folder with --run DIR",
@@ -86,8 +86,9 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
         };
     }
     // what a run killed at its very start may have left is no reason to refuse
-    let mut entries = fs::read_dir(folder).map_err(Error::io(folder))?.flatten();
-    match entries.any(|entry| entry.file_name() != LOCK && !storage::is_temporary(&entry.file_name())) {
+    let entries = storage::list(folder)?;
+    let mut names = entries.iter().filter_map(|path| path.file_name());
+    match names.any(|name| name != LOCK && !storage::is_temporary(name)) {
         false => Ok(()),
         true => Err(Error::Config(format!(
             "{} exists and is not a run folder (it has no config.toml): give another folder with --run DIR",

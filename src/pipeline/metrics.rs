@@ -34,7 +34,7 @@ impl Metrics {
     pub(super) fn open(folder: &Path, done: usize) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
         let (mut kept, mut damaged) = (Vec::new(), 0);
-        if path.exists() {
+        if storage::exists(&path)? {
             let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
             for line in text.split_inclusive('\n') {
                 match serde_json::from_str::<Value>(line) {

@@ -419,7 +419,7 @@ impl<G: Game> Run<'_, G> {
         let origin = Origin::of(self.config);
         for shard in 0..shards_of(self.config, number) {
             let path = store::shard_path(self.folder, number, shard);
-            if !store::is_finished(&path) {
+            if !store::is_finished(&path)? {
                 continue;
             }
             let found = self.read(number, shard).and_then(|_| match store::origin(&path)? {

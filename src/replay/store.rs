@@ -116,8 +116,8 @@ pub fn origin(path: &Path) -> Result<Option<Origin>> {
 }
 
 /// Whether the shard was written to its end.
-pub fn is_finished(path: &Path) -> bool {
-    path.exists() && checksum_path(path).exists()
+pub fn is_finished(path: &Path) -> Result<bool> {
+    Ok(storage::exists(path)? && storage::exists(&checksum_path(path))?)
 }
 
 /// Reads a shard, checks its checksum, that its games are those of `place` (where that is not known: of its folder's
@@ -167,7 +167,7 @@ impl Lines {
             return Err(damaged("the SHA-256 differs from the one beside it"));
         }
         let file = File::open(path).map_err(Error::io(path))?;
-        let mut packed = Decoder::new(file).map_err(|e| damaged(&format!("zstd: {e}")))?;
+        let mut packed = Decoder::new(file).map_err(|e| unpacked(path, e))?;
         packed.window_log_max(WINDOW_LOG).map_err(Error::io(path))?;
         Ok(Lines { path: path.to_path_buf(), text: BufReader::new(packed), longest, sha256 })
     }
@@ -176,7 +176,7 @@ impl Lines {
         let damaged = |what: String| Error::Data(format!("{}: {what}", self.path.display()));
         let mut line = Vec::new();
         let mut part = self.text.by_ref().take(self.longest as u64 + 1);
-        part.read_until(b'\n', &mut line).map_err(|e| damaged(format!("zstd: {e}")))?;
+        part.read_until(b'\n', &mut line).map_err(|e| unpacked(&self.path, e))?;
         if line.len() > self.longest {
             let longest = self.longest;
             return Err(damaged(format!("a line is longer than the {longest} bytes that a record can have")));
@@ -188,6 +188,14 @@ impl Lines {
             line.pop();
         }
         String::from_utf8(line).map(Some).map_err(|e| damaged(e.to_string()))
+    }
+}
+
+/// Why a shard could not be unpacked: a disk that fails is no reason to set it aside.
+fn unpacked(path: &Path, error: std::io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(_) => Error::io(path)(error),
+        None => Error::Data(format!("{}: zstd: {error}", path.display())),
     }
 }
 
@@ -271,7 +279,7 @@ pub struct Shards {
 /// What a user means by `path`: the shards of a run, those of one generation's folder, or one file, which may have
 /// been set aside.
 pub fn find(path: &Path) -> Result<Shards> {
-    if path.is_file() {
+    if storage::is_file(path)? {
         if !is_packed(path) && !is_set_aside(path) {
             let place = path.display();
             return Err(Error::Data(format!(
@@ -280,15 +288,14 @@ pub fn find(path: &Path) -> Result<Shards> {
         }
         return Ok(Shards { paths: vec![path.to_path_buf()], set_aside: Vec::new() });
     }
-    if !path.exists() {
+    if !storage::exists(path)? {
         return Err(Error::Missing(format!("{} does not exist", path.display())));
     }
-    let of_run = path.join(FOLDER).is_dir() || generation_of(path).is_none();
+    let of_run = storage::is_folder(&path.join(FOLDER))? || generation_of(path).is_none();
     let folders = if of_run { generation_folders(path)? } else { vec![(0, path.to_path_buf())] };
     let mut shards = Shards::default();
     for (_, folder) in folders {
-        let mut entries = entries(&folder)?;
-        entries.sort();
+        let entries = storage::list(&folder)?;
         shards.set_aside.extend(entries.iter().filter(|path| is_set_aside(path)).cloned());
         shards.paths.extend(entries.into_iter().filter(|path| is_shard(path)));
     }
@@ -299,7 +306,7 @@ pub fn find(path: &Path) -> Result<Shards> {
 pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
     let mut shards = Vec::new();
     for (generation, folder) in generation_folders(run)? {
-        let paths = entries(&folder)?.into_iter().filter(|path| is_shard(path));
+        let paths = storage::list(&folder)?.into_iter().filter(|path| is_shard(path));
         shards.extend(paths.map(|path| (generation, path)));
     }
     shards.sort();
@@ -345,18 +352,10 @@ fn checksum_path(path: &Path) -> PathBuf {
 }
 
 fn generation_folders(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
-    let folders = entries(&run.join(FOLDER))?.into_iter();
+    let folders = storage::list(&run.join(FOLDER))?.into_iter();
     let mut folders: Vec<_> = folders.filter_map(|folder| Some((generation_of(&folder)?, folder))).collect();
     folders.sort();
     Ok(folders)
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let entries = fs::read_dir(folder).map_err(Error::io(folder))?;
-    Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
 fn number_of(path: &Path, prefix: &str, suffix: &str) -> Option<usize> {

@@ -132,8 +132,10 @@ pub fn play_generation<G: Game, E: Evaluator<G>>(
     let games_of = |shard: usize| shard * batch..((shard + 1) * batch).min(generation.games);
     let path_of = |shard: usize| store::shard_path(run, generation.number, shard);
     let monitor = Monitor::default();
-    let (finished, missing): (Vec<usize>, Vec<usize>) =
-        (0..generation.games.div_ceil(batch)).partition(|shard| store::is_finished(&path_of(*shard)));
+    let (mut finished, mut missing) = (Vec::new(), Vec::new());
+    for shard in 0..generation.games.div_ceil(batch) {
+        if store::is_finished(&path_of(shard))? { finished.push(shard) } else { missing.push(shard) }
+    }
     monitor.keep(finished.into_iter().map(|shard| games_of(shard).len()).sum());
     // once: when it is gone later, it shall not come back
     if let Some(folder) = path_of(0).parent() {

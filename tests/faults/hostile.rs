@@ -233,50 +233,71 @@ impl Export {
     }
 }
 
+/// What a tensor's entry in the header says.
+fn tensor(from: u64, to: u64) -> Value {
+    json!({ "dtype": "F32", "shape": [1], "data_offsets": [from, to] })
+}
+
 fn hostile_exports(path: &str) -> Vec<(String, Vec<u8>)> {
-    let read = || Export::read(path);
-    let whole = read().bytes();
-    let tensor = |from: u64, to: u64, shape: Value| json!({ "dtype": "F32", "shape": shape, "data_offsets": [from, to] });
-    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
-    for length in
-        [0, 1, 7, 1 << 31, 1 << 32, 1 << 62, 1 << 63, u64::MAX, u64::MAX - 7, whole.len() as u64 - 8]
-    {
-        let bytes = [&length.to_le_bytes()[..], &whole[8..]].concat();
-        files.push((format!("a header of {length} bytes"), bytes));
-    }
+    [lengths(path), sizes(path), metadata(path), entries(path), nesting(path)].concat()
+}
+
+/// Lengths of the header that are not its own.
+fn lengths(path: &str) -> Vec<(String, Vec<u8>)> {
+    let whole = Export::read(path).bytes();
+    let all = whole.len() as u64 - 8;
+    let lengths = [0, 1, 7, 1 << 31, 1 << 32, 1 << 62, 1 << 63, u64::MAX, u64::MAX - 7, all];
+    let file = |length: u64| [&length.to_le_bytes()[..], &whole[8..]].concat();
+    lengths.map(|length| (format!("a header of {length} bytes"), file(length))).to_vec()
+}
+
+/// Shapes of games and networks that are not that of the tensors.
+fn sizes(path: &str) -> Vec<(String, Vec<u8>)> {
     let shape = |name: &str, value: Value| {
-        let changed = read().with_manifest(|manifest| manifest["game"]["shape"][name] = value.clone());
+        let changed =
+            Export::read(path).with_manifest(|manifest| manifest["game"]["shape"][name] = value.clone());
         (format!("{value} {name}"), changed.bytes())
     };
+    let mut files = vec![shape("height", json!(40)), shape("width", json!(u64::MAX))];
     for power in [12, 22, 40, 62] {
         files.push(shape("planes", json!(1_u64 << power)));
         files.push(shape("actions", json!(1_u64 << power)));
     }
-    files.push(shape("height", json!(40)));
-    files.push(shape("width", json!(u64::MAX)));
-    files.push(("a net of 512x40".into(), read().with_net(&["net.filters=512", "net.blocks=40"]).bytes()));
-    files.push((
-        "a value head of 1024".into(),
-        read().with_net(&["net.value_hidden=1024", "net.value_planes=64"]).bytes(),
-    ));
-    files.push(("a tensor too many".into(), read().with_tensor("x", tensor(0, 4, json!([1]))).bytes()));
+    for net in [["net.filters=512", "net.blocks=40"], ["net.value_hidden=1024", "net.value_planes=64"]] {
+        files.push((net.join(" "), Export::read(path).with_net(&net).bytes()));
+    }
+    files
+}
+
+/// Headers that are long, in tensors or in words.
+fn metadata(path: &str) -> Vec<(String, Vec<u8>)> {
+    let read = || Export::read(path);
+    let mut files = vec![("a tensor too many".into(), read().with_tensor("x", tensor(0, 4)).bytes())];
     for many in [10_000, 1_000_000] {
         let mut export = read();
-        (0..many).for_each(|i| drop(export.header.insert(format!("x{i}"), tensor(0, 4, json!([1])))));
+        (0..many).for_each(|i| drop(export.header.insert(format!("x{i}"), tensor(0, 4))));
         files.push((format!("{many} tensors"), export.bytes()));
     }
-    for (what, value) in [
-        ("50 MB of metadata", json!({ "a": "x".repeat(50 << 20) })),
-        ("a million entries of metadata", (0..1_000_000).map(|i| (i.to_string(), json!(""))).collect()),
-        ("metadata that is a list", json!([1])),
-    ] {
+    let huge = Map::from_iter([("a".to_string(), json!("x".repeat(50 << 20)))]);
+    let many = (0..1_000_000).map(|i| (i.to_string(), json!(""))).collect();
+    for (what, more) in [("50 MB of metadata", huge), ("a million entries of metadata", many)] {
         let mut export = read();
-        match value {
-            Value::Object(more) => export.header["__metadata__"].as_object_mut().unwrap().extend(more),
-            other => drop(export.header.insert("x".into(), other)),
-        }
+        export.header["__metadata__"].as_object_mut().unwrap().extend(more);
         files.push((what.into(), export.bytes()));
     }
+    files.push(("an entry that is a list".into(), read().with_tensor("x", json!([1])).bytes()));
+    let mut gap = read();
+    gap.tensors.extend([0; 64]);
+    files.push(("bytes behind the tensors".into(), gap.bytes()));
+    files
+}
+
+/// Entries of the header that are not those of their tensors.
+fn entries(path: &str) -> Vec<(String, Vec<u8>)> {
+    let with = |what: String, key: &str, value: Value| {
+        (what, Export::read(path).with_first(|first| first[key] = value).bytes())
+    };
+    let mut files = Vec::new();
     for (what, about) in [
         ("an offset of 2^63", json!([0, 1_u64 << 63])),
         ("offsets that overlap", json!([4, 12])),
@@ -284,34 +305,26 @@ fn hostile_exports(path: &str) -> Vec<(String, Vec<u8>)> {
         ("negative offsets", json!([-8, 0])),
         ("three offsets", json!([0, 4, 8])),
     ] {
-        files.push((what.into(), read().with_first(|first| first["data_offsets"] = about).bytes()));
+        files.push(with(what.into(), "data_offsets", about));
     }
-    for shape in [
-        json!([1_u64 << 32, 1_u64 << 32]),
-        json!([u64::MAX]),
-        json!([0]),
-        json!([]),
-        json!(vec![1; 100_000]),
-        json!("x"),
-    ] {
-        let what = format!("a tensor of shape {:.40}", shape.to_string());
-        files.push((what, read().with_first(|first| first["shape"] = shape).bytes()));
+    let wide = json!([1_u64 << 32, 1_u64 << 32]);
+    for shape in [wide, json!([u64::MAX]), json!([0]), json!([]), json!(vec![1; 100_000]), json!("x")] {
+        files.push(with(format!("a tensor of shape {:.40}", shape.to_string()), "shape", shape));
     }
     for kind in ["F64", "BF16", "I8", "BOOL", "", "F32\0"] {
-        files.push((
-            format!("numbers of type {kind:?}"),
-            read().with_first(|first| first["dtype"] = json!(kind)).bytes(),
-        ));
+        files.push(with(format!("numbers of type {kind:?}"), "dtype", json!(kind)));
     }
-    for (what, text) in [("brackets", "["), ("braces", "{\"a\":")] {
+    files
+}
+
+fn nesting(path: &str) -> Vec<(String, Vec<u8>)> {
+    let whole = Export::read(path).bytes();
+    let nested = |(what, text): (&str, &str)| {
         let nested = text.repeat(2 << 20);
         let bytes = [&(nested.len() as u64).to_le_bytes()[..], nested.as_bytes(), &whole[8..]].concat();
-        files.push((format!("nested {what}"), bytes));
-    }
-    let mut gap = read();
-    gap.tensors.extend([0; 64]);
-    files.push(("bytes behind the tensors".into(), gap.bytes()));
-    files
+        (format!("nested {what}"), bytes)
+    };
+    [("brackets", "["), ("braces", "{\"a\":")].map(nested).to_vec()
 }
 
 #[test]

@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::thread::sleep;
+use std::time::Duration;
 
 use petteia::random::{Purpose, Random, stream};
 use rand::RngExt;
@@ -149,22 +151,37 @@ impl Petteia {
     }
 
     pub fn command(&self) -> Command {
+        let environment = self.environment.iter();
         let mut command = match self.space {
-            None => Command::new(&self.program),
+            None => {
+                let mut command = Command::new(&self.program);
+                command.envs(environment.map(|(name, value)| (name, value)));
+                command
+            }
             Some(space) => {
                 let mut shell = Command::new("sh");
-                shell.arg("-c").arg(format!("ulimit -v {space}; exec \"$0\" \"$@\"")).arg(&self.program);
+                shell.arg("-c").arg(format!("ulimit -v {space}; exec env \"$@\"")).arg("sh");
+                // for the program alone, not for the shell before it
+                shell.args(environment.map(|(name, value)| format!("{name}={value}"))).arg(&self.program);
                 shell
             }
         };
-        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(&self.arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Runs it to its end, writing and reading at the same time.
     pub fn run(&self) -> Ended {
-        let mut child = self.command().spawn().unwrap();
+        let mut child = loop {
+            match self.command().spawn() {
+                // another test began a process while this program was written, and it has not let go of it yet
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    sleep(Duration::from_millis(5))
+                }
+                child => break child.unwrap(),
+            }
+        };
         let mut to = child.stdin.take().unwrap();
         let input = self.input.clone();
         let writer = std::thread::spawn(move || {

@@ -92,5 +92,6 @@ pub fn peak(program: Petteia) -> (super::scene::Ended, Option<u64>) {
     };
     let ended = program.with(environment).run();
     let peak = fs::read_to_string(folder.at("peak")).ok().and_then(|text| text.parse().ok());
+    assert!(peak.is_some() || !is_here() || ended.code.is_none(), "no peak of {ended:?}");
     (ended, peak)
 }
