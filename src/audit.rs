@@ -215,7 +215,7 @@ impl Audit {
                 format!(" ({} games, {} positions)", shard.games, shard.positions)
             });
             let what = match storage::exists(&store::bad_path(path))? {
-                true => format!("it was set aside as damaged{holds}"),
+                true => format!("it was set aside{holds}"),
                 false => format!("it is missing{holds}"),
             };
             self.add(path.to_path_buf(), Fault::Missing, what);

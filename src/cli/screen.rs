@@ -122,6 +122,14 @@ impl Screen<'_> {
         }
     }
 
+    /// A sentence that stays; whole where no terminal wraps it, so that it can be searched for.
+    fn sentence(&self, text: &str) {
+        match &self.bar {
+            Some(_) => self.line(text, 2),
+            None => say(text),
+        }
+    }
+
     /// The result of a match below its generation; what it says in Elo begins a line when not all fits in one.
     fn result(&self, text: &str) {
         let fits = MARGIN + text.len() <= self.width();
@@ -249,7 +257,7 @@ impl Screen<'_> {
             Event::Gated(generation, decision) => {
                 self.result(&gate_line(generation, &decision));
             }
-            Event::Warning(text) => self.line(&format!("warning: {text}"), 2),
+            Event::Warning(text) => self.sentence(&format!("warning: {text}")),
         }
     }
 

@@ -232,7 +232,7 @@ fn warn(audit: &Audit, observer: &dyn Observer) {
         return;
     }
     for path in &audit.set_aside {
-        say(format!("{} was set aside as damaged; it is not trained on", path.display()));
+        say(format!("{} was set aside before and is not trained on", path.display()));
     }
     for (path, _) in &audit.without_checksum {
         say(format!("{} is whole, but the checksum beside it was not: it was written anew", path.display()));
