@@ -51,8 +51,8 @@ pub struct Train {
     /// A setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Resume although records or checkpoints of the run are missing or wrong, without them: what it trains then is
-    /// no longer what the undisturbed run would have been
+    /// Resume without those records and checkpoints of the run that are missing or wrong; it then ends with other
+    /// games and weights than the undisturbed run
     #[arg(long)]
     accept_missing: bool,
     /// Worker threads, which change no result [default: all cores]
