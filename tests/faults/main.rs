@@ -17,3 +17,4 @@ mod positions;
 mod scene;
 mod settings;
 mod shim;
+mod streams;

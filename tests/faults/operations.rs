@@ -23,9 +23,9 @@ struct Scene<'a> {
 
 /// Every how-manieth operation meets each of these: (kinds, faults, faults of each in a sample).
 const EVERYTHING: &[(&str, &[&str], usize)] = &[
-    (CHANGES, &["eio", "enospc", "before", "after"], 14),
+    (CHANGES, &["eio", "enospc", "before", "after"], 10),
     ("w", &["short", "torn"], 6),
-    (READS, &["eio"], 14),
+    (READS, &["eio"], 12),
     ("r", &["short"], 4),
     (LOOKS, &["eio"], 10),
 ];
