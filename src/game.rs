@@ -370,7 +370,7 @@ impl GameIdentity {
             return differs("game", self.id.clone(), expected.id.clone());
         }
         if self.options != expected.options {
-            let differences = differences(&self.options, &expected.options);
+            let differences = option_differences(&self.options, &expected.options);
             return other(format!("other game options (there / asked for): {differences}"));
         }
         if self.encoding != expected.encoding {
@@ -384,7 +384,7 @@ impl GameIdentity {
 }
 
 /// The switches that differ: `name = ours / theirs`.
-fn differences(ours: &Settings, theirs: &Settings) -> String {
+pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     let shown = |value: Option<&toml::Value>| value.map_or("not set".into(), toml::Value::to_string);
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     let pairs = names.into_iter().map(|name| (name, ours.get(name), theirs.get(name)));

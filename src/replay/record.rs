@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameIdentity, Settings};
+use crate::game::{Action, Game, GameIdentity, Settings, option_differences};
 use crate::search::evaluator::Wdl;
 
 /// The newest version of this format: 2 has `policy` and `weights` beside what 1 has, and is written only for
@@ -176,19 +176,10 @@ impl Record {
             return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));
         }
         if self.options != identity.options {
-            let shown = |options: &Settings| match options.is_empty() {
-                true => "none".to_string(),
-                false => options
-                    .iter()
-                    .map(|(name, value)| format!("{name} = {value}"))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            };
+            let differences = option_differences(&self.options, &identity.options);
             return Err(Error::Mismatch(format!(
-                "a record of {} with the options {}, not {}",
-                self.game,
-                shown(&self.options),
-                shown(&identity.options)
+                "a record of {} with other game options (there / asked for): {differences}",
+                self.game
             )));
         }
         if self.visits.len() != self.actions.len() || self.wdl.len() != self.actions.len() {
