@@ -409,7 +409,7 @@ fn a_run_of_another_game_is_refused_as_an_agent() {
     let folder = tempfile::tempdir().unwrap();
     run(&smoke(&["train.generations=1"]), folder.path(), &Watcher::default()).unwrap();
     let other = ConnectFour::new(&GameOptions::default()).unwrap();
-    let spec = AgentSpec::parse(&folder.path().display().to_string()).unwrap();
+    let spec = AgentSpec::parse(folder.path()).unwrap();
     let error =
         Contestant::new(&other, &identity(&other, &GameOptions::default()), &spec).err().unwrap().to_string();
     assert!(error.contains("has game tic-tac-toe, but connect-four is asked for"), "{error}");
@@ -429,7 +429,7 @@ fn an_export_plays_like_its_checkpoint() {
     export(&checkpoint, Format::Safetensors, &file).unwrap();
     let (game, identity) = game();
     let analyze = |path: &Path| {
-        let spec = AgentSpec::parse(&format!("{}:30", path.display())).unwrap();
+        let spec = AgentSpec::parse(format!("{}:30", path.display())).unwrap();
         let contestant = Contestant::new(&game, &identity, &spec).unwrap();
         let analysis =
             contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap().analyze(&game.initial()).unwrap();

@@ -96,7 +96,7 @@ fn a_lock_that_is_a_link_is_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_path_need_not_be_utf_8() {
-    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let folder = tempfile::tempdir().unwrap();
     let settings = config(folder.path());
     let name = std::ffi::OsStr::from_bytes(b"r\xffn");
@@ -112,6 +112,16 @@ fn a_path_need_not_be_utf_8() {
     run(&[words(&["inspect"]), vec![name]].concat());
     run(&[words(&["records"]), vec![name], words(&["verify"])].concat());
     run(&[words(&["export"]), vec![name], words(&["--format", "onnx", "--out", "net.onnx"])].concat());
+    let agent = |suffix: &[u8]| std::ffi::OsString::from_vec([&b"r\xffn"[..], suffix].concat());
+    for suffix in [&b""[..], b":7", b":7:f32"] {
+        let agent = agent(suffix);
+        let arena = [words(&["arena", "tic-tac-toe"]), vec![&agent, "random".as_ref()]].concat();
+        run(&[arena, words(&["--games", "2"])].concat());
+    }
+    let (known, unknown) = (agent(b":3"), agent(b":3:4"));
+    run(&[words(&["analyze", "tic-tac-toe", "--agent"]), vec![&known]].concat());
+    let unknown = [words(&["engine", "tic-tac-toe", "--agent"]), vec![&unknown]].concat();
+    assert!(err(&petteia_in(folder.path(), &unknown)).contains("unknown agent"));
     // a damaged one is set aside beside itself
     let shard = store::shard_path(&folder.path().join(name), 1, 0);
     fs::write(&shard, "junk").unwrap();

@@ -3,6 +3,7 @@
 //!
 //! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,8 +57,58 @@ pub enum AgentSpec {
 }
 
 impl AgentSpec {
-    /// Parses `text`; a trained agent must exist.
-    pub fn parse(text: &str) -> Result<AgentSpec> {
+    /// Parses `text`; a trained agent must exist. Its path need not be UTF-8.
+    pub fn parse(text: impl AsRef<OsStr>) -> Result<AgentSpec> {
+        match text.as_ref().to_str() {
+            Some(text) => AgentSpec::parse_text(text),
+            None => AgentSpec::parse_path(text.as_ref()),
+        }
+    }
+
+    /// An agent whose name is not UTF-8, so it is trained: a path, which nothing follows unless it exists without that.
+    fn parse_path(text: &OsStr) -> Result<AgentSpec> {
+        let (mut path, mut simulations, mut precision) = (text, None, None);
+        while !Path::new(path).exists()
+            && let Some((rest, part)) = split_suffix(path)
+        {
+            match (part, precision, simulations) {
+                ("f32", None, None) => precision = Some(Precision::F32),
+                ("bf16", None, None) => precision = Some(Precision::Bf16),
+                (number, _, None) => {
+                    simulations = Some(parse_simulations(&text.to_string_lossy(), number)?);
+                }
+                _ => break,
+            }
+            path = rest;
+        }
+        AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
+    }
+
+    /// A trained agent, written `whole`.
+    fn trained(
+        path: impl AsRef<Path>,
+        simulations: Option<usize>,
+        precision: Option<Precision>,
+        whole: &str,
+    ) -> Result<AgentSpec> {
+        let path = path.as_ref();
+        if !path.exists() {
+            let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
+            return Err(Error::Missing(format!(
+                "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND",
+                quoted(whole)
+            )));
+        }
+        if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
+            return Err(Error::Config(format!(
+                "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
+                quoted(whole)
+            )));
+        }
+        Ok(AgentSpec::Trained(path.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
+    }
+
+    fn parse_text(text: &str) -> Result<AgentSpec> {
         if let Some(command) = text.strip_prefix("ugi:") {
             return external::split(command).map(|_| AgentSpec::External(command.into()));
         }
@@ -88,25 +139,25 @@ impl AgentSpec {
             "perfect" => Ok(AgentSpec::Perfect),
             "rollout" => Ok(AgentSpec::Rollout(needed()?)),
             "uniform" => Ok(AgentSpec::Uniform(needed()?)),
-            _ if Path::new(name).exists() => {
-                if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
-                    return Err(Error::Config(format!(
-                        "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
-                        quoted(whole)
-                    )));
-                }
-                Ok(AgentSpec::Trained(name.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
-            }
-            _ => {
-                let found =
-                    Checkpoint::find(Path::new(name)).err().map(|e| format!(": {e}")).unwrap_or_default();
-                Err(Error::Missing(format!(
-                    "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND",
-                    quoted(text)
-                )))
-            }
+            // an agent that does not exist may have been meant for one of those above
+            _ => AgentSpec::trained(name, simulations, precision, whole),
         }
     }
+}
+
+/// What stands before and behind the last colon, where that is text.
+#[cfg(unix)]
+fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = text.as_bytes();
+    let at = bytes.iter().rposition(|byte| *byte == b':')?;
+    Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
+}
+
+/// Elsewhere such a name is taken as it is.
+#[cfg(not(unix))]
+fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
+    None
 }
 
 impl fmt::Display for AgentSpec {

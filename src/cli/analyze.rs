@@ -1,5 +1,6 @@
 //! `petteia analyze`: what an agent thinks of positions.
 
+use std::ffi::OsString;
 use std::io::BufRead;
 
 use clap::Args;
@@ -43,7 +44,7 @@ pub struct Analyze {
     pub game: GameArgs,
     /// The agent, see below
     #[arg(long, value_name = "AGENT")]
-    agent: String,
+    agent: OsString,
     /// Seed of rollouts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -59,7 +60,10 @@ impl Job for Analyze {
         let contestant = Contestant::new(&game, &identity(&game, &options), &AgentSpec::parse(&self.agent)?)?;
         let searcher = |number: usize| {
             contestant.searcher(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
-                Error::Config(format!("agent `{}` does not search, so there is nothing to show", self.agent))
+                Error::Config(format!(
+                    "agent `{}` does not search, so there is nothing to show",
+                    self.agent.display()
+                ))
             })
         };
         searcher(0)?;

@@ -1,5 +1,6 @@
 //! `petteia arena`: which of two agents is stronger.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -52,10 +53,10 @@ pub struct Arena {
     pub game: GameArgs,
     /// The agent whose results are counted, see below
     #[arg(value_name = "AGENT")]
-    first: String,
+    first: OsString,
     /// Its opponent
     #[arg(value_name = "AGENT")]
-    second: String,
+    second: OsString,
     /// Games, an even number; with --sprt the most that are played
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
@@ -103,7 +104,7 @@ impl Job for Arena {
         catch_interrupts();
         let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?.until(wish());
         let terms = Arc::new(terms);
-        let load = |text: &str| match AgentSpec::parse(text)? {
+        let load = |text: &OsStr| match AgentSpec::parse(text)? {
             AgentSpec::External(command) => {
                 Ok(Contestant::external(&game, Program::start(&command, &terms)?))
             }
@@ -180,13 +181,18 @@ impl Arena {
         if self.json {
             return print(serde_json::to_string(result).expect("results are valid JSON"));
         }
-        print(format_args!("{} against {}: {}", self.first, self.second, verdict(result)))?;
+        print(format_args!(
+            "{} against {}: {}",
+            self.first.display(),
+            self.second.display(),
+            verdict(result)
+        ))?;
         if let Some(sprt) = &result.sprt {
             print(sprt_verdict(sprt, result.games))?;
         }
         let agents = [&self.first, &self.second].into_iter().zip(&result.faults);
         agents
             .filter(|(_, faults)| faults.total() > 0)
-            .try_for_each(|(agent, faults)| print(fault_line(agent, faults)))
+            .try_for_each(|(agent, faults)| print(fault_line(&agent.to_string_lossy(), faults)))
     }
 }

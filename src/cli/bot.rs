@@ -93,7 +93,7 @@ fn is_default(matches: &ArgMatches, argument: &str) -> bool {
 /// The command line: in the commands that are the program's own, game and options are this bot's, and the agent is this
 /// bot unless one is named.
 fn command(me: &Path, manifest: &Manifest) -> Command {
-    let agent = os_str(me.display().to_string());
+    let agent = OsStr::from(&*me.as_os_str().to_os_string().leak());
     let own =
         move |argument: Arg| argument.required(false).hide_default_value(true).default_value(agent.clone());
     let id = os_str(manifest.game.id.clone());

@@ -1,5 +1,6 @@
 //! `petteia engine`: an agent that match runners and juries can talk to.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -41,7 +42,7 @@ pub struct EngineCommand {
     pub game: GameArgs,
     /// The agent, see below
     #[arg(long, value_name = "AGENT")]
-    agent: String,
+    agent: OsString,
     /// What is spoken
     #[arg(long, value_enum, default_value_t = Language::Ugi)]
     protocol: Language,
@@ -71,10 +72,10 @@ impl Job for EngineCommand {
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
             return Err(Error::Config(format!(
                 "agent `{}` does not search: it cannot be an engine",
-                self.agent
+                self.agent.display()
             )));
         }
-        let name = format!("Petteia {} {}", identity.id, self.agent);
+        let name = format!("Petteia {} {}", identity.id, self.agent.display());
         speak(game, &identity, &spec, name, self.protocol, self.time)
     }
 }

@@ -57,7 +57,7 @@ impl Export {
 
     /// Who writes a run as one writes an agent means the run.
     fn explained(&self, error: Error) -> Error {
-        match AgentSpec::parse(&self.source.to_string_lossy()) {
+        match AgentSpec::parse(&self.source) {
             Ok(AgentSpec::Trained(run, ..)) if run != self.source => Error::Config(format!(
                 "{}: an export has no simulations and the precision of its run; write just {}",
                 self.source.display(),

@@ -1,6 +1,7 @@
 //! `petteia play`: a person against an agent, in the terminal.
 
 use std::cmp::Reverse;
+use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
 
 use clap::Args;
@@ -43,7 +44,7 @@ pub struct Play {
     pub game: GameArgs,
     /// The agent to play against, see below
     #[arg(long, value_name = "AGENT")]
-    opponent: String,
+    opponent: OsString,
     /// Your side: first, second, or the player's name in this game
     #[arg(long, value_name = "SIDE", default_value = Player::First.id())]
     side: String,
