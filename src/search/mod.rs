@@ -54,10 +54,12 @@ pub fn simulate<G: Game>(
     // the tree keeps the buffer, so that a search allocates nothing
     let mut evaluations = std::mem::take(&mut tree.evaluations);
     let (state, legal) = tree.pending();
-    let answered = evaluator.evaluate(&[Request { state, legal, seed: random.random() }], &mut evaluations);
-    if answered.is_ok() {
-        tree.apply(evaluations.row(0));
+    let request = Request { state, legal, seed: random.random() };
+    if let Err(error) = evaluator.evaluate(&[request], &mut evaluations) {
+        tree.evaluations = evaluations;
+        return Err(error);
     }
+    tree.apply(evaluations.row(0));
     tree.evaluations = evaluations;
-    answered
+    Ok(())
 }
