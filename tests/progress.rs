@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use petteia::config::Config;
+use petteia::error::Error;
 use petteia::game::{Game, GameOptions, identity};
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::pipeline::{Event, Observer, train};
+use petteia::pipeline::{Event, Observer, Played, Summary, train};
+use petteia::selfplay::Progress;
 
 #[path = "support/command.rs"]
 mod command;
@@ -19,10 +23,43 @@ const SMOKE: &str = "configs/smoke.toml";
 /// Columns where there is no terminal.
 const WIDTH: usize = 80;
 
-struct Silent;
+/// Remembers self-play, its results and training steps; stops a run after so many games.
+#[derive(Default)]
+struct Listener {
+    stop_after: Option<usize>,
+    stopped: AtomicBool,
+    progress: Mutex<Vec<Progress>>,
+    played: Mutex<Vec<Played>>,
+    steps: Mutex<Vec<(usize, usize)>>,
+}
 
-impl Observer for Silent {
-    fn event(&self, _event: Event) {}
+impl Observer for Listener {
+    fn event(&self, event: Event) {
+        match event {
+            Event::Selfplay(progress) => {
+                if self.stop_after.is_some_and(|games| progress.games >= games) {
+                    self.stopped.store(true, Ordering::SeqCst);
+                }
+                self.progress.lock().unwrap().push(progress);
+            }
+            Event::Played(played) => self.played.lock().unwrap().push(played),
+            Event::Step(done, all) => self.steps.lock().unwrap().push((done, all)),
+            _ => {}
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+}
+
+/// The smoke run in this process.
+fn smoke(folder: &Path, sets: &[&str], listener: &Listener) -> Result<Summary, Error> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(SMOKE)).unwrap();
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let config = Config::parse(SMOKE, &text, &sets).unwrap();
+    let game = TicTacToe::new(&GameOptions::default()).unwrap();
+    train(&game, &identity(&game, &GameOptions::default()), &config, folder, listener)
 }
 
 /// All files below a folder that are the same whenever a run is repeated.
@@ -109,13 +146,51 @@ fn a_forecast_changes_no_byte() {
     let flags = sets.iter().flat_map(|set| ["--set", *set]);
     let arguments = ["train", SMOKE, "--run", told.to_str().unwrap(), "--threads", "2"];
     succeeds(&arguments.into_iter().chain(flags).collect::<Vec<_>>(), "");
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(SMOKE)).unwrap();
-    let config = Config::parse(SMOKE, &text, &sets.map(String::from)).unwrap();
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    train(&game, &identity, &config, &silent, &Silent).unwrap();
+    smoke(&silent, &sets, &Listener::default()).unwrap();
     let (told, silent) = (files(&told), files(&silent));
     assert!(told.len() >= 10 && told == silent, "{:?}", told.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn events_say_how_far_a_run_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = Listener::default();
+    let summary = smoke(folder.path(), &[], &listener).unwrap();
+    let played = listener.played.into_inner().unwrap();
+    assert_eq!((played.len(), &played), (3, &summary.played));
+    for played in &played {
+        assert_eq!((played.games, played.first + played.second + played.draw), (32, 32), "{played:?}");
+        assert!(played.positions > 32 && played.positions <= played.plies, "{played:?}");
+    }
+    // each generation from its first step to behind its last
+    let steps = listener.steps.into_inner().unwrap();
+    let ends: Vec<usize> = steps.iter().filter(|(done, all)| done == all).map(|(_, all)| *all).collect();
+    assert_eq!((ends.len(), ends.iter().sum::<usize>()), (3, summary.steps));
+    assert_eq!(steps.len(), summary.steps + 3);
+    assert!(steps.iter().filter(|(done, _)| *done == 0).count() == 3);
+    let progress = listener.progress.into_inner().unwrap();
+    let ends: Vec<_> = progress.iter().filter(|now| now.games == 32 && now.in_flight == 0).collect();
+    assert!(ends.len() >= 3 && ends.iter().all(|end| end.unfinished == 0 && end.kept == 0), "{ends:?}");
+    assert!(
+        progress.iter().any(|now| now.in_flight > 0 && now.unfinished > 0 && now.unfinished <= now.positions)
+    );
+}
+
+/// Games of finished shards are counted at once when a run resumes, and apart from those that are played.
+#[test]
+fn kept_games_are_counted_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = ["selfplay.bootstrap_games=640"];
+    let stopper = Listener { stop_after: Some(100), ..Listener::default() };
+    assert!(matches!(smoke(folder.path(), &sets, &stopper), Err(Error::Interrupted)));
+    let listener = Listener::default();
+    smoke(folder.path(), &sets, &listener).unwrap();
+    let progress = listener.progress.into_inner().unwrap();
+    let first = progress.iter().take_while(|now| now.kept > 0).collect::<Vec<_>>();
+    let kept = first[0].kept;
+    assert!(kept >= 16 && kept.is_multiple_of(16) && first.iter().all(|now| now.kept == kept), "{kept}");
+    assert!(first.iter().all(|now| now.games + now.in_flight <= 640), "{:?}", first.last());
+    assert!(first.iter().any(|now| now.games == 640));
 }
 
 /// Costs are measured before the run: what an absurd number of games takes is known at once.

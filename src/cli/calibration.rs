@@ -34,6 +34,8 @@ const LONGEST: Duration = Duration::from_millis(400);
 const ENOUGH: usize = 2000;
 /// Games together, and simulations of an action, at most: more cost about the same each.
 const TOGETHER: usize = 32;
+/// Games together where that makes none faster: some shall come to an end.
+const FEW: usize = 4;
 const SIMULATIONS: usize = 64;
 /// Games that are enough for their length.
 const SOME: usize = 16;
@@ -49,6 +51,8 @@ const CACHE: usize = 4;
 pub struct Calibration {
     /// Its time.
     pub costs: Costs,
+    /// The length of games is that of random ones.
+    pub is_random: bool,
     /// Bytes of a searched position in the records.
     pub position_bytes: f64,
     /// Bytes of a checkpoint.
@@ -67,12 +71,13 @@ pub fn calibrate<G: Game>(
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     // quick games first, of which some are sure to come to an end
-    let random = bench.play(1, 1, 1, || Uniform);
-    let (together, simulations) = (settings.batch, settings.bootstrap_simulations);
+    let random = bench.play(1, 1, (1, SOME), || Uniform);
+    let (together, simulations) = (settings.batch.min(FEW), settings.bootstrap_simulations);
     let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
-    let rollouts = needed.then(|| bench.play(together, simulations, 0, || Rollout::new(game.clone())));
+    let rollouts =
+        needed.then(|| bench.play(together, simulations, (0, SOME), || Rollout::new(game.clone())));
     let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
-    let uniform = needed.then(|| bench.play(together, simulations, 0, || Uniform));
+    let uniform = needed.then(|| bench.play(together, simulations, (0, SOME), || Uniform));
     let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
     let (selfplay, single) = bench.network(&network);
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
@@ -84,7 +89,9 @@ pub fn calibrate<G: Game>(
         _ => 0.0,
     };
     let first = kind.and(if kind == Some(Bootstrap::Rollout) { rollouts } else { uniform });
-    let sample = first.as_ref().filter(|played| played.progress.games >= SOME).unwrap_or(&random);
+    let searched = first.as_ref().filter(|played| played.progress.games >= SOME);
+    let is_random = searched.is_none() || kind == Some(Bootstrap::Uniform);
+    let sample = searched.unwrap_or(&random);
     let checkpoint_bytes = bench.checkpoint_bytes(&network);
     let costs = Costs {
         bootstrap: cost(&first),
@@ -92,10 +99,9 @@ pub fn calibrate<G: Game>(
         step: bench.step(network, &sample.records)?,
         gate: agent,
         evaluation: (agent + opponent) / 2.0,
-        bootstrap_plies: sample.plies(),
-        selfplay_plies: sample.plies(),
+        plies: sample.plies(),
     };
-    Ok(Calibration { costs, position_bytes: sample.position_bytes()?, checkpoint_bytes })
+    Ok(Calibration { costs, is_random, position_bytes: sample.position_bytes()?, checkpoint_bytes })
 }
 
 /// Where games are played that nobody keeps.
@@ -157,12 +163,12 @@ impl<'a, G: Game> Bench<'a, G> {
         }
     }
 
-    /// Plays on every thread, some games together, until it was done for long enough and `games` are over.
+    /// Plays on every thread, some games together, until it was done for long enough; of `games` see [`is_needed`].
     fn play<E: Evaluator<G>>(
         &self,
         together: usize,
         simulations: usize,
-        games: usize,
+        games: (usize, usize),
         evaluator: impl Fn() -> E + Sync,
     ) -> Played {
         let (generation, together) = (self.generation(simulations), together.min(TOGETHER));
@@ -191,12 +197,12 @@ impl<'a, G: Game> Bench<'a, G> {
         let net = SharedNet::new(&network.snapshot(), self.identity.shape, &config.net);
         let selfplay = match config.net.evaluator {
             EvaluatorKind::Fused => {
-                self.play(config.selfplay.batch, config.search.simulations, 0, || net.evaluator(game))
+                self.play(config.selfplay.batch, config.search.simulations, (0, 0), || net.evaluator(game))
             }
             EvaluatorKind::Burn => self.play_halves(net.evaluator(game)),
         };
         let cached = || Cached::new(game.clone(), net.evaluator(game), CACHE);
-        (selfplay.cost(), self.play(1, config.arena.simulations, 0, cached).cost())
+        (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), cached).cost())
     }
 
     /// Plays one shard as the evaluator of burn does, on all threads.
@@ -204,7 +210,7 @@ impl<'a, G: Game> Bench<'a, G> {
         let generation = self.generation(self.config.search.simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
         let (monitor, clock) = (Monitor::default(), Instant::now());
-        let more = |progress: Progress| is_needed(clock, &progress, 0, 1);
+        let more = |progress: Progress| is_needed(clock, &progress, (0, 0), 1);
         let played = play_halves(self.game, &generation, shard, &mut evaluator, &monitor, &more);
         let seconds = clock.elapsed().as_secs_f64();
         Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
@@ -243,9 +249,11 @@ impl<'a, G: Game> Bench<'a, G> {
     }
 }
 
-/// Whether a measurement goes on.
-fn is_needed(clock: Instant, progress: &Progress, games: usize, threads: usize) -> bool {
+/// Whether a measurement goes on: it does before there are at least so many games, and until it has as many as it
+/// wants if that does not take too long.
+fn is_needed(clock: Instant, progress: &Progress, (least, wanted): (usize, usize), threads: usize) -> bool {
     let took = clock.elapsed();
-    let enough = took >= SHORTEST && progress.simulations >= ENOUGH * threads || took >= LONGEST;
-    !(enough && progress.games >= games || super::interrupted())
+    let enough = took >= SHORTEST && progress.simulations >= ENOUGH * threads && progress.games >= wanted;
+    let over = enough || took >= LONGEST;
+    !(over && progress.games >= least || super::interrupted())
 }

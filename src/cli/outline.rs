@@ -109,7 +109,10 @@ impl Outline<'_> {
         let arena = &self.config.arena;
         let mut lines = Vec::new();
         if arena.gate != GateKind::None {
-            lines.push(format!("  gate: up to {} games against the champion", arena.gate_games));
+            lines.push(format!(
+                "  gate: up to {} games against the champion, {:+} Elo or rather {:+}",
+                arena.gate_games, arena.gate_elo0, arena.gate_elo1
+            ));
         }
         if arena.games + arena.final_games > 0 {
             let at_the_end = match arena.final_games {
@@ -129,19 +132,23 @@ impl Outline<'_> {
     pub fn forecast(&self, done: usize) -> (Forecast, Option<String>) {
         let plan = Plan::new(self.config, self.threads);
         let measured = (done < plan.generations).then(|| (self.measure)(done == 0)).and_then(Result::ok);
-        let Some(Calibration { mut costs, position_bytes, checkpoint_bytes }) = measured else {
+        let Some(Calibration { costs, mut is_random, position_bytes, checkpoint_bytes }) = measured else {
             return (Forecast::new(plan, Costs::default()), None);
         };
-        costs.selfplay_plies = self.plies_so_far().unwrap_or(costs.selfplay_plies);
         let mut forecast = Forecast::new(plan, costs);
         forecast.resume(done);
+        if let Some(plies) = self.plies_so_far() {
+            forecast.know_plies(plies);
+            is_random = false;
+        }
         let checkpoints = (self.config.train.generations - done) as f64 * checkpoint_bytes;
         let bytes = forecast.positions() * position_bytes + checkpoints;
         let line = format!(
-            "  about {}{} and {} of disk; Ctrl-C is safe: the same command resumes",
+            "  about {}{} and {} of disk{}; Ctrl-C is safe: the same command resumes",
             roughly(forecast.left(0.0)),
             if done > 0 { " more" } else { "" },
-            megabytes(bytes)
+            megabytes(bytes),
+            if is_random { ", if games last as long as random ones" } else { "" },
         );
         (forecast, Some(line))
     }
@@ -164,17 +171,11 @@ mod tests {
     fn outline(sets: &[&str], look: impl Fn(&Outline)) {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
-        let costs = Costs {
-            bootstrap: 1e-6,
-            selfplay: 1e-4,
-            step: 0.1,
-            gate: 0.01,
-            evaluation: 0.01,
-            bootstrap_plies: 30.0,
-            selfplay_plies: 30.0,
-        };
-        let measure =
-            Box::new(move |_| Ok(Calibration { costs, position_bytes: 50.0, checkpoint_bytes: 1e6 }));
+        let costs =
+            Costs { bootstrap: 1e-6, selfplay: 1e-4, step: 0.1, gate: 0.01, evaluation: 0.01, plies: 30.0 };
+        let measure = Box::new(move |_| {
+            Ok(Calibration { costs, is_random: false, position_bytes: 50.0, checkpoint_bytes: 1e6 })
+        });
         look(&Outline {
             config: &config,
             folder: Path::new("runs/phage"),
@@ -206,7 +207,7 @@ mod tests {
                 outline.beginning()[1..],
                 [
                     "  self-play: 512 games each by the network, 64 simulations an action",
-                    "  gate: up to 400 games against the champion",
+                    "  gate: up to 400 games against the champion, +0 Elo or rather +35",
                 ]
             );
         });

@@ -58,17 +58,20 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
     )
 }
 
-/// What the gate said of a generation, in one line.
-pub fn gate_line(generation: usize, decision: &Decision) -> String {
+/// What the gate said of a generation, and the match that it rests on.
+pub fn gate_lines(generation: usize, decision: &Decision) -> Vec<String> {
     let (Some(champion), Some(result)) = (decision.champion, &decision.result) else {
-        return format!("generation {generation} is the champion: it is the first");
+        return vec![format!("generation {generation} is the champion: it is the first")];
     };
     let says = match decision.promoted {
         true => "is the new champion",
         false => "is not promoted",
     };
-    let test = result.sprt.map(|sprt| format!("; {}", sprt_verdict(&sprt, result.games))).unwrap_or_default();
-    format!("generation {generation} {says}; against generation {champion}: {}{test}", verdict(result))
+    let test = result.sprt.map(|sprt| format!(": {}", sprt_standing(&sprt))).unwrap_or_default();
+    vec![
+        format!("generation {generation} {says}{test}"),
+        format!("against generation {champion}: {}", verdict(result)),
+    ]
 }
 
 /// Ratio and bounds of a test.

@@ -13,7 +13,7 @@ use terminal_size::{Width, terminal_size_of};
 use super::board::hanging;
 use super::forecast::Forecast;
 use super::outline::Outline;
-use super::progress::{duration, gate_line, roughly, sprt_standing, verdict};
+use super::progress::{duration, gate_lines, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
 use crate::pipeline::{Event, Observer, Played};
 use crate::selfplay;
@@ -255,7 +255,7 @@ impl Screen<'_> {
                 );
             }
             Event::Gated(generation, decision) => {
-                self.result(&gate_line(generation, &decision));
+                gate_lines(generation, &decision).iter().for_each(|line| self.result(line));
             }
             Event::Warning(text) => self.sentence(&format!("warning: {text}")),
         }

@@ -163,7 +163,7 @@ fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started
         ))?;
     }
     if config.arena.gate != GateKind::None {
-        print(format_args!(
+        print_paragraph(&format!(
             "the gate's champion, generation {}, stands for the run; {run}/checkpoints has the others",
             summary.champion
         ))?;

@@ -17,11 +17,12 @@ pub use plan::Plan;
 
 /// Seconds of work that a pace counts for which was measured before the run.
 const TRUST: f64 = 2.0;
-/// Games, and share of the games in flight, that the length expected before them counts for.
-const TRUSTED_GAMES: f64 = 8.0;
-const TRUSTED_SHARE: f64 = 0.25;
-/// The scale of the lengths of games, of a mean of 1, as a logistic distribution: a standard deviation of a quarter.
-const SPREAD: f64 = 0.14;
+/// Games, and share of the games in flight, that the length expected before them counts for: when such games were seen,
+/// and when they were not.
+const TRUSTED: (f64, f64) = (8.0, 0.25);
+const DOUBTED: (f64, f64) = (4.0, 0.1);
+/// The scale of the lengths of games, of a mean of 1, as a logistic distribution: a standard deviation of 18 %.
+const SPREAD: f64 = 0.1;
 /// The share of its games that a gate needs, and of the networks that it promotes, until some were seen.
 const GATE_SHARE: f64 = 0.4;
 const PROMOTED_SHARE: f64 = 0.5;
@@ -58,10 +59,8 @@ pub struct Costs {
     pub gate: f64,
     /// Seconds of a thread for an action in the evaluation, the mean of both agents.
     pub evaluation: f64,
-    /// Searched actions of a bootstrap game.
-    pub bootstrap_plies: f64,
-    /// Searched actions of a game by the network.
-    pub selfplay_plies: f64,
+    /// Searched actions of a game.
+    pub plies: f64,
 }
 
 /// How long a run still takes.
@@ -73,6 +72,8 @@ pub struct Forecast {
     /// Searched actions of a game, of the bootstrap and by the network, and simulations of an action.
     plies: [f64; 2],
     simulations: [f64; 2],
+    /// Whether the network's games were seen, and not only those before it.
+    knows_network: bool,
     /// Games that gates played, and might have.
     gate: (f64, f64),
     generation: usize,
@@ -96,14 +97,14 @@ struct Phase {
 impl Forecast {
     /// For a run that begins, or resumes as its events will say.
     pub fn new(plan: Plan, costs: Costs) -> Forecast {
-        let plies = [costs.bootstrap_plies, costs.selfplay_plies];
         let simulations = [1, 2].map(|generation| plan.games(generation).simulations);
         Forecast {
             plan,
             costs,
             seen: [(0.0, 0.0); 5],
-            plies,
+            plies: [costs.plies; 2],
             simulations,
+            knows_network: false,
             gate: (0.0, 0.0),
             generation: 0,
             next: Work::Done,
@@ -115,6 +116,12 @@ impl Forecast {
     /// The run resumes behind so many generations.
     pub fn resume(&mut self, done: usize) {
         self.generation = done;
+    }
+
+    /// The network's games had so many searched actions in an earlier session.
+    pub fn know_plies(&mut self, plies: f64) {
+        self.plies[Work::Selfplay as usize] = plies;
+        self.knows_network = true;
     }
 
     /// Hears of an event `now`, in seconds since any moment before the run.
@@ -196,6 +203,7 @@ impl Forecast {
             let (length, kind) = (self.length(&phase), phase.work as usize);
             self.simulations[kind] = self.searches(&phase);
             self.plies[kind..].fill(length);
+            self.knows_network |= phase.work == Work::Selfplay;
         }
         if phase.work == Work::Gate {
             self.gate = (self.gate.0 + phase.done, self.gate.1 + phase.load.units);
@@ -354,7 +362,11 @@ impl Forecast {
         let expected = self.plies[phase.work as usize];
         let (over, flying) = ((games - kept) as f64, in_flight as f64);
         let played = unfinished as f64 / flying.max(1.0);
-        let trust = TRUSTED_GAMES + TRUSTED_SHARE * flying;
+        let (games, share) = match phase.work == Work::Selfplay && !self.knows_network {
+            true => DOUBTED,
+            false => TRUSTED,
+        };
+        let trust = games + share * flying;
         (0..30).fold(expected, |length, _| {
             let seen = positions as f64 + flying * rest(played, length);
             (trust * expected + seen) / (trust + over + flying)
@@ -365,7 +377,7 @@ impl Forecast {
     fn searches(&self, phase: &Phase) -> f64 {
         let expected = self.simulations[phase.work as usize];
         let flying = phase.play.in_flight as f64;
-        let trust = TRUSTED_GAMES + 2.0 * flying;
+        let trust = TRUSTED.0 + 2.0 * flying;
         // half a search of each game in flight belongs to no action yet
         let finished = (phase.done - flying * expected / 2.0).max(0.0);
         (trust * expected + finished) / (trust + phase.play.positions as f64)
