@@ -112,7 +112,7 @@ fn mutated_arguments_are_refused_or_mean_something() {
         agents.check(|| match AgentSpec::parse(&agent) {
             Ok(spec) => {
                 // as it is written down it is the same agent
-                assert_eq!(AgentSpec::parse(&spec.to_string()).ok(), Some(spec), "{agent}");
+                assert_eq!(AgentSpec::parse(spec.to_string()).ok(), Some(spec), "{agent}");
             }
             Err(error) => assert!(matches!(error.exit_code(), 1 | 2), "{agent}: {error}"),
         });
