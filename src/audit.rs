@@ -20,6 +20,9 @@ use crate::replay::place::{Origin, Place, shards_of};
 use crate::replay::store::{self, ShardInfo};
 use crate::storage;
 
+/// What resuming without records leads to.
+const OTHER_END: &str = "and ends with other games and weights than the undisturbed run";
+
 /// How closely shards are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
@@ -121,7 +124,7 @@ impl Audit {
             let checkpoint = match Checkpoint::open_folder(&path) {
                 Ok(checkpoint) => checkpoint,
                 Err(error @ (Error::Data(_) | Error::Mismatch(_) | Error::Config(_))) => {
-                    let what = error.to_string();
+                    let what = without_place(&error.to_string(), &path);
                     self.add(path, Fault::Damaged, what);
                     continue;
                 }
@@ -159,7 +162,7 @@ impl Audit {
                 Ok(_) => {}
                 Err(error @ Error::Io { .. }) => return Err(error),
                 Err(error) => {
-                    let what = error.to_string();
+                    let what = without_place(&error.to_string(), &path);
                     self.add(path, Fault::Damaged, what);
                 }
             }
@@ -311,10 +314,16 @@ fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Opt
         .then(|| format!("it is of generation {generation}, but this run has {planned}"))
 }
 
+/// What an error says of `path` or a file in it, without the path.
+fn without_place(said: &str, path: &Path) -> String {
+    let place = path.display().to_string();
+    let rest = said.strip_prefix(&place).unwrap_or(said);
+    rest.trim_start_matches([':', '/', ' ']).to_string()
+}
+
 /// What an error in reading the shard at `path` says of it; it fails when the operating system refused.
 fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
-    let said = error.to_string();
-    let what = said.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&said).to_string();
+    let what = without_place(&error.to_string(), path);
     match error {
         Error::Mismatch(_) | Error::Foreign(_) => Ok((Fault::Foreign, what)),
         Error::Data(_) => Ok((Fault::Damaged, what)),
@@ -382,17 +391,23 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
         let lost = |problem: &Problem| below(run, &problem.path).ends_with(&shard.name);
         audit.problems.iter().any(lost)
     };
-    let data = audit.newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
-    let cost = data.map_or("on fewer positions".into(), |data| {
-        let lost: usize = data.window().iter().filter(is_lost).map(|shard| shard.positions).sum();
-        let all = data.window_positions;
-        format!("on {} of the {all} positions of its window", all.saturating_sub(lost))
-    });
+    let newest = audit.newest.as_ref();
+    let data = newest.and_then(|newest| newest.manifest.data.as_ref());
+    let are_checkpoints = audit.problems.iter().all(|problem| store::generation_of(&problem.path).is_some());
+    let cost = match (are_checkpoints, newest, data) {
+        (true, Some(newest), _) => format!("it goes on from {}", newest.path.display()),
+        (true, None, _) => "it begins anew".into(),
+        (false, _, None) => format!("it trains on fewer positions, {OTHER_END}"),
+        (false, _, Some(data)) => {
+            let lost: usize = data.window().iter().filter(is_lost).map(|shard| shard.positions).sum();
+            let (left, all) = (data.window_positions.saturating_sub(lost), data.window_positions);
+            format!("it trains on {left} of the {all} positions of its window, {OTHER_END}")
+        }
+    };
     let unchecked = audit.unchecked.as_ref().map_or(String::new(), |what| format!("\n{what}"));
     Error::Data(format!(
         "{} does not hold what it was trained on, so nothing is trained:{}{unchecked}\n\
-         put the files back from a copy of the run; or give --accept-missing to resume without them: it trains {cost}, \
-         and ends with other games and weights than the undisturbed run",
+         put the files back from a copy of the run; or give --accept-missing to resume without them: {cost}",
         run.display(),
         lines.concat()
     ))

@@ -192,6 +192,28 @@ fn manifests_list_what_was_trained_on() {
     }
 }
 
+/// Paths as a person writes them: from where the run is, of a part of it, of what is gone.
+#[test]
+fn parts_of_a_run_are_held_against_it_too() {
+    let (folder, run) = PLAIN.copy(2);
+    fs::remove_dir_all(run.join("selfplay/generation-0001")).unwrap();
+    fs::remove_file(shard(&run, 2, 1)).unwrap();
+    let verify = |place: &str, below: &str, problems: usize| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_petteia"))
+            .args(["records", place, "verify"])
+            .current_dir(folder.path().join(below))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some((problems > 0) as i32), "{place}: {}", err(&output));
+        assert_eq!(out(&output).matches("it is missing").count(), problems, "{place}: {}", out(&output));
+    };
+    verify("run", ".", 5);
+    verify(".", "run", 5);
+    verify("run/selfplay/generation-0002", ".", 1);
+    verify(".", "run/selfplay/generation-0002", 1);
+    verify("run/selfplay/generation-0002/shard-0000.jsonl.zst", ".", 0);
+}
+
 #[test]
 fn missing_shards_are_named() {
     let (_folder, run) = PLAIN.copy(2);
@@ -347,7 +369,7 @@ fn changed_manifests_are_named() {
         let new = old.replacen(line, &format!("  \"{key}\": {value},"), 1);
         assert_ne!(old, new);
         fs::write(manifest(&run), new).unwrap();
-        named(&PLAIN, &run, &["manifest.json: it was changed or damaged"]);
+        named(&PLAIN, &run, &["generation-0002: manifest.json: it was changed or damaged"]);
     }
     // the manifest of another generation of the same run
     let (_folder, run) = PLAIN.copy(2);

@@ -96,7 +96,12 @@ impl Source {
 
     /// The records of a run, a generation or one shard.
     pub fn of(path: &Path) -> Result<Source> {
-        Ok(Source { path: path.to_path_buf(), shards: store::find(path)? })
+        // `.` and `..` have no name that would say what they are
+        let path = match path.file_name() {
+            None => path.canonicalize().map_err(Error::io(path))?,
+            Some(_) => path.to_path_buf(),
+        };
+        Ok(Source { shards: store::find(&path)?, path })
     }
 
     /// The run that the records are of, with its settings; none when the path lies in no run.

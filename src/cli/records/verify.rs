@@ -114,13 +114,15 @@ impl Verified {
     }
 }
 
-/// A path that can be compared, also of a file that is missing.
+/// A path that can be compared, also of what is missing: the folders that are there as they are without links.
 fn whole(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default();
-    path.canonicalize()
-        .or_else(|_| folder.canonicalize().map(|folder| folder.join(name)))
-        .unwrap_or(path.to_path_buf())
+    let path = std::path::absolute(path).unwrap_or(path.to_path_buf());
+    let found = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let missing = found.as_ref().and_then(|(folder, _)| path.strip_prefix(folder).ok());
+    match (&found, missing) {
+        (Some((_, folder)), Some(missing)) => folder.components().chain(missing.components()).collect(),
+        _ => path,
+    }
 }
 
 impl Verify {
