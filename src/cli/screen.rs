@@ -225,17 +225,7 @@ impl Screen<'_> {
             }
             Event::Selfplay(progress) => self.show_selfplay(state, &progress),
             Event::Played(played) => state.played = Some(played),
-            Event::Step(done, all) => {
-                if state.table.is_none() && state.steps == 0 {
-                    LOSSES.iter().for_each(|line| self.line(line, MARGIN));
-                }
-                state.steps = all;
-                let Losses { policy, policy_floor, value } = state.losses;
-                let named = [("policy loss", policy), ("value loss", value), ("policy floor", policy_floor)];
-                let known = named.iter().filter(|(_, loss)| *loss > 0.0);
-                let details = known.map(|(name, loss)| format!("{name} {loss:.3}")).collect();
-                self.show(state, Phase { name: "training", done, all, unit: "steps", details });
-            }
+            Event::Step(done, all) => self.show_training(state, done, all),
             Event::Training(_, _, losses) => state.losses = losses,
             Event::Saved(_) => self.row(state),
             Event::Evaluating(done, all) => {
@@ -259,6 +249,19 @@ impl Screen<'_> {
             }
             Event::Warning(text) => self.sentence(&format!("warning: {text}")),
         }
+    }
+
+    fn show_training(&self, state: &mut State, done: usize, all: usize) {
+        // once, before the first generation of a session
+        if state.table.is_none() && state.steps == 0 {
+            LOSSES.iter().for_each(|line| self.line(line, MARGIN));
+        }
+        state.steps = all;
+        let Losses { policy, policy_floor, value } = state.losses;
+        let named = [("policy loss", policy), ("value loss", value), ("policy floor", policy_floor)];
+        let known = named.iter().filter(|(_, loss)| *loss > 0.0);
+        let details = known.map(|(name, loss)| format!("{name} {loss:.3}")).collect();
+        self.show(state, Phase { name: "training", done, all, unit: "steps", details });
     }
 
     fn show_selfplay(&self, state: &mut State, progress: &selfplay::Progress) {

@@ -32,6 +32,22 @@ struct Shard {
     played: f64,
 }
 
+impl Shard {
+    /// One ply of every game.
+    fn play(&mut self, progress: &mut Progress, simulations: f64) {
+        let playing = self.lengths.len();
+        self.played += 1.0;
+        self.lengths.retain(|length| *length > self.played);
+        let over = playing - self.lengths.len();
+        progress.positions += playing;
+        progress.unfinished += playing;
+        progress.unfinished -= over * self.played as usize;
+        progress.simulations += playing * simulations as usize;
+        progress.games += over;
+        progress.in_flight -= over;
+    }
+}
+
 impl World {
     /// The events of the run with their times.
     fn events(&self) -> Vec<(f64, Event)> {
@@ -91,20 +107,11 @@ impl World {
             .extend(shards.iter().enumerate().map(|(which, shard)| (nanoseconds(*now + ply(shard)), which)));
         while let Some((std::cmp::Reverse(time), which)) = threads.pop() {
             let shard = &mut shards[which];
-            let playing = shard.lengths.len();
-            if playing == 0 {
+            if shard.lengths.is_empty() {
                 continue;
             }
             *now = time as f64 / 1e9;
-            shard.played += 1.0;
-            shard.lengths.retain(|length| *length > shard.played);
-            let over = playing - shard.lengths.len();
-            progress.positions += playing;
-            progress.unfinished += playing;
-            progress.unfinished -= over * shard.played as usize;
-            progress.simulations += playing * games.simulations as usize;
-            progress.games += over;
-            progress.in_flight -= over;
+            shard.play(&mut progress, games.simulations);
             if shard.lengths.is_empty() {
                 *shard = next(&mut progress);
             }
