@@ -2,9 +2,10 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use petteia::encode::Planes;
-use petteia::game::{Action, Game, GameOptions, Settings, perft};
-use petteia::games::{Job, ids, with_game};
+use petteia::game::{Action, Game, Rules, Settings, perft};
+use petteia::games::Games;
 use petteia::random::{Purpose, choose, stream};
+use petteia::registry::{Job, Registry};
 
 /// Positions of random games, each with one of its legal actions.
 const POSITIONS: usize = 1000;
@@ -18,8 +19,9 @@ struct Bench<'a> {
 impl Job for Bench<'_> {
     type Output = ();
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) {
-        let positions = positions(&game);
+    fn run<G: Game>(self, rules: Rules<G>) {
+        let game = &rules.game;
+        let positions = positions(game);
         let mut group = self.criterion.benchmark_group(self.id);
         group.throughput(Throughput::Elements(POSITIONS as u64));
         let mut legal = Vec::new();
@@ -49,8 +51,8 @@ impl Job for Bench<'_> {
             b.iter(|| positions.iter().for_each(|(state, _)| game.encode(state, &mut planes)))
         });
         let initial = game.initial();
-        group.throughput(Throughput::Elements(perft(&game, &initial, PERFT_DEPTH)));
-        group.bench_function("perft", |b| b.iter(|| perft(&game, &initial, PERFT_DEPTH)));
+        group.throughput(Throughput::Elements(perft(game, &initial, PERFT_DEPTH)));
+        group.bench_function("perft", |b| b.iter(|| perft(game, &initial, PERFT_DEPTH)));
         group.finish();
     }
 }
@@ -75,8 +77,9 @@ fn positions<G: Game>(game: &G) -> Vec<(G::State, Action)> {
 }
 
 fn rules(criterion: &mut Criterion) {
-    for id in ids() {
-        with_game(&id, &Settings::new(), Bench { id: &id, criterion }).expect("the registry knows its ids");
+    for id in Games::ids() {
+        Games::with_game(&id, &Settings::new(), Bench { id: &id, criterion })
+            .expect("the registry knows its ids");
     }
 }
 

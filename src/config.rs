@@ -13,7 +13,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, quoted, shown};
-use crate::game::Settings;
+use crate::options::Settings;
 pub use arena::{ArenaConfig, GateKind};
 use point::point;
 

@@ -5,7 +5,32 @@
 //! `[planes, height, width]` floats that the network reads. Planes are seen by the player to move.
 
 use crate::board::Symmetry;
-use crate::game::Shape;
+
+/// The sizes that a network needs to know of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Shape {
+    /// Input planes.
+    pub planes: usize,
+    /// Rows of a plane.
+    pub height: usize,
+    /// Columns of a plane.
+    pub width: usize,
+    /// Policy logits: first as many whole planes of `height * width` as fit (action = plane *
+    /// cells + cell), then extras that belong to no square.
+    pub actions: usize,
+}
+
+impl Shape {
+    /// Squares of one plane.
+    pub fn cells(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// Numbers of one encoded position, `[planes, height, width]`.
+    pub fn input_len(&self) -> usize {
+        self.planes * self.cells()
+    }
+}
 
 /// One plane in 24 bytes: `value` on the squares of the two halves of a bit set, 0 elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,13 +5,14 @@
 //! An [`Action`] is its own policy index, seen by the player to move (as the planes are), so the
 //! network's output needs no translation. Text appears only at the edge.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::ops::RangeInclusive;
 
 use crate::board::{Symmetry, file_labels, rank_labels};
 use crate::encode::Planes;
+pub use crate::encode::Shape;
 use crate::error::{Error, Result};
+pub use crate::options::{GameOptions, Settings};
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,92 +87,6 @@ impl Action {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// The sizes that a network needs to know of a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Shape {
-    /// Input planes.
-    pub planes: usize,
-    /// Rows of a plane.
-    pub height: usize,
-    /// Columns of a plane.
-    pub width: usize,
-    /// Policy logits: first as many whole planes of `height * width` as fit (action = plane *
-    /// cells + cell), then extras that belong to no square.
-    pub actions: usize,
-}
-
-impl Shape {
-    /// Squares of one plane.
-    pub fn cells(&self) -> usize {
-        self.height * self.width
-    }
-
-    /// Numbers of one encoded position, `[planes, height, width]`.
-    pub fn input_len(&self) -> usize {
-        self.planes * self.cells()
-    }
-}
-
-/// The switches of a game as a user wrote them (`[game]` of a config without `id`).
-pub type Settings = BTreeMap<String, toml::Value>;
-
-/// What [`Game::new`] is given: one of [`Game::VARIANTS`] and the user's switches.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GameOptions {
-    /// The variant: the part of the id after the name, empty for the plain game.
-    pub variant: String,
-    /// Named switches; a game refuses those that it does not know.
-    pub settings: Settings,
-}
-
-impl GameOptions {
-    /// Refuses switches that are not in `known`.
-    pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {
-        match self.settings.keys().find(|key| !known.contains(&key.as_str())) {
-            None => Ok(()),
-            Some(key) => Err(Error::Config(format!(
-                "unknown option `game.{key}`: {game} {}",
-                match known {
-                    [] => "has no options besides `id`".to_string(),
-                    _ => format!("knows {}", known.join(", ")),
-                }
-            ))),
-        }
-    }
-
-    /// A switch that is `true` or `false`.
-    pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
-        match self.settings.get(name) {
-            None => Ok(default),
-            Some(toml::Value::Boolean(value)) => Ok(*value),
-            Some(other) => Err(not_permitted(name, other, "true or false")),
-        }
-    }
-
-    /// A switch that is a whole number of `permitted`.
-    pub fn integer(&self, name: &str, default: i64, permitted: RangeInclusive<i64>) -> Result<i64> {
-        match self.settings.get(name) {
-            None => Ok(default),
-            Some(toml::Value::Integer(value)) if permitted.contains(value) => Ok(*value),
-            Some(other) => {
-                let range = format!("a whole number from {} to {}", permitted.start(), permitted.end());
-                Err(not_permitted(name, other, &range))
-            }
-        }
-    }
-
-    /// A switch that names one of `known`, the first when it is not set; returns its index.
-    pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
-        let Some(value) = self.settings.get(name) else { return Ok(0) };
-        let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));
-        index.ok_or_else(|| not_permitted(name, value, &known.join(", ")))
-    }
-}
-
-fn not_permitted(name: &str, value: &toml::Value, permitted: &str) -> Error {
-    Error::Config(format!("game.{name} = {value} is not permitted: {permitted}"))
 }
 
 /// A position drawn for people: row 0 is the top row.
@@ -393,13 +308,33 @@ pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// The identity of `game`, whose registry id is `id_of::<G>(options)`.
-pub fn identity<G: Game>(game: &G, options: &GameOptions) -> GameIdentity {
-    GameIdentity {
-        id: id_of::<G>(&options.variant),
-        options: options.settings.clone(),
-        encoding: G::ENCODING,
-        shape: game.shape(),
+/// The rules of a game together with what files say to mean the same game again.
+#[derive(Clone, Debug)]
+pub struct Rules<G> {
+    /// The rules.
+    pub game: G,
+    /// Their identity.
+    pub identity: GameIdentity,
+}
+
+impl<G: Game> Rules<G> {
+    /// The game with these options.
+    ///
+    /// # Errors
+    /// When the game refuses one of them.
+    pub fn new(options: &GameOptions) -> Result<Rules<G>> {
+        Ok(Rules::of(G::new(options)?, options))
+    }
+
+    /// A game that was made with these options.
+    pub fn of(game: G, options: &GameOptions) -> Rules<G> {
+        let identity = GameIdentity {
+            id: id_of::<G>(&options.variant),
+            options: options.settings.clone(),
+            encoding: G::ENCODING,
+            shape: game.shape(),
+        };
+        Rules { game, identity }
     }
 }
 

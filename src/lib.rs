@@ -7,16 +7,18 @@
 #![deny(unsafe_code)]
 
 pub mod error;
+pub mod program;
+pub mod options;
 pub mod config;
 pub mod random;
 pub mod storage;
-pub mod attachment;
 
-pub mod game;
 pub mod board;
 pub mod encode;
+pub mod game;
 pub mod memory;
 pub mod conformance;
+pub mod registry;
 pub mod games;
 
 pub mod search;
@@ -27,9 +29,7 @@ pub mod train;
 pub mod checkpoint;
 
 pub mod arena;
-pub mod gate;
-pub mod audit;
-pub mod pipeline;
+pub mod run;
 pub mod export;
 pub mod protocol;
 pub mod cli;

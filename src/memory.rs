@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::config::{Config, EvaluatorKind};
+use crate::encode::Shape;
 use crate::error::{Error, Result};
-use crate::game::Shape;
 
 const MEBIBYTE: u64 = 1 << 20;
 

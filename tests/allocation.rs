@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use petteia::config::{Config, SearchConfig};
 use petteia::error::Result;
-use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, Random, choose, stream};
 use petteia::search;
@@ -44,10 +44,8 @@ fn allocations(work: impl FnOnce()) -> usize {
     ALLOCATIONS.get() - before
 }
 
-fn game() -> (ConnectFour, GameIdentity) {
-    let game = ConnectFour::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules() -> Rules<ConnectFour> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 /// Searches and plays a game in `tree`, which keeps its memory for the next; returns the allocations of the searches
@@ -67,7 +65,7 @@ fn play(game: &ConnectFour, tree: &mut Tree<ConnectFour>, random: &mut Random) -
 
 #[test]
 fn a_search_whose_memory_has_grown_allocates_nothing() {
-    let (game, _) = game();
+    let game = rules().game;
     for reuse_tree in [false, true] {
         let config = SearchConfig { reuse_tree, ..SearchConfig::default() };
         let mut tree = Tree::new(game.clone(), config, game.initial());
@@ -97,12 +95,12 @@ impl Evaluator<ConnectFour> for Watching {
 
 #[test]
 fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
-    let (game, identity) = game();
+    let rules = rules();
     let config = Config::parse("test", "game.id = 'connect-four'", &[]).unwrap();
     let (games, simulations) = (4, 2000);
     let generation = Generation {
         config: &config,
-        identity: &identity,
+        identity: &rules.identity,
         number: 1,
         games,
         simulations,
@@ -110,7 +108,8 @@ fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
     };
     let mut evaluator = Watching::default();
     let records =
-        play_shard(&game, &generation, 0..games, &mut evaluator, &Monitor::default(), &|_| true).unwrap();
+        play_shard(&rules.game, &generation, 0..games, &mut evaluator, &Monitor::default(), &|_| true)
+            .unwrap();
     let plies: usize = records.iter().map(|record| record.actions.len()).sum();
     // a game acts and adds noise once a ply; six arrays and a path double from 4 to 2^20 at most
     let most = 2 * plies + games * 7 * 18;

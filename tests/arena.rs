@@ -10,18 +10,16 @@ use petteia::arena::journal::Journal;
 use petteia::arena::sprt::{Sprt, Verdict};
 use petteia::arena::{Match, MatchResult, play_match};
 use petteia::error::{Error, Result};
-use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 
-fn game() -> (ConnectFour, GameIdentity) {
-    let game = ConnectFour::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules() -> Rules<ConnectFour> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 fn contestant(text: &str) -> Contestant<ConnectFour> {
-    let (game, identity) = game();
-    Contestant::new(&game, &identity, &AgentSpec::parse(text).unwrap()).unwrap()
+    let rules = rules();
+    Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap()
 }
 
 fn plan(games: usize) -> Match {
@@ -36,13 +34,15 @@ fn play(
     threads: usize,
     stop: usize,
 ) -> Result<MatchResult> {
-    let (game, identity) = game();
+    let rules = rules();
     let agents = agents.map(contestant);
     let agents = [&agents[0], &agents[1]];
-    let journal = file.map(|path| Journal::open(path, &game, &identity, plan, agents)).transpose()?;
+    let journal = file.map(|path| Journal::open(path, &rules, plan, agents)).transpose()?;
     let heard = AtomicUsize::new(0);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| play_match(&game, plan, agents, journal, |_| heard.fetch_add(1, Ordering::SeqCst) < stop))
+    pool.install(|| {
+        play_match(&rules.game, plan, agents, journal, |_| heard.fetch_add(1, Ordering::SeqCst) < stop)
+    })
 }
 
 const NEVER: usize = usize::MAX;
@@ -180,11 +180,11 @@ fn files_that_are_not_this_match_are_refused() {
 fn two_matches_do_not_share_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("match.jsonl");
-    let (game, identity) = game();
+    let rules = rules();
     let agents = UNEVEN.map(contestant);
     let agents = [&agents[0], &agents[1]];
-    let _open = Journal::open(&file, &game, &identity, &plan(4), agents).unwrap();
-    let error = Journal::open(&file, &game, &identity, &plan(4), agents).err().unwrap();
+    let _open = Journal::open(&file, &rules, &plan(4), agents).unwrap();
+    let error = Journal::open(&file, &rules, &plan(4), agents).err().unwrap();
     assert!(error.to_string().contains("in use"), "{error}");
 }
 

@@ -8,13 +8,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use petteia::attachment;
 use petteia::checkpoint::{self, TrainingData};
 use petteia::config::{Config, game_settings};
-use petteia::game::{Game, GameOptions, Player, identity};
-use petteia::games::{Job, ids, with_game};
+use petteia::game::{Game, Player, Rules};
+use petteia::games::Games;
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, choose, stream};
+use petteia::registry::{Job, Registry};
+use petteia::storage::attachment;
 use petteia::train::Trainer;
 
 /// Makes a bot of the game with a small network that knows nothing.
@@ -26,9 +27,10 @@ struct Make<'a> {
 impl Job for Make<'_> {
     type Output = PathBuf;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> PathBuf {
+    fn run<G: Game>(self, rules: Rules<G>) -> PathBuf {
+        let game = &rules.game;
         let settings: String =
-            options.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+            rules.identity.options.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
         let text =
             format!("[game]\nid = '{}'\n{settings}[net]\nfilters = 8\nblocks = 1\nvalue_hidden = 8", self.id);
         let config = Config::parse("test", &text, &[]).unwrap();
@@ -36,8 +38,7 @@ impl Job for Make<'_> {
         let trainer = Trainer::new(&config.train, network);
         let run = self.folder.join(format!("run-{}", self.id));
         fs::create_dir(&run).unwrap();
-        checkpoint::save(&run, &config, &identity(&game, &options), 1, &trainer, TrainingData::default())
-            .unwrap();
+        checkpoint::save(&run, &config, &rules.identity, 1, &trainer, TrainingData::default()).unwrap();
         let bot = self.folder.join(format!("{} bot", self.id));
         let exported = Command::new(env!("CARGO_BIN_EXE_petteia"))
             .args(["export".as_ref(), run.as_os_str()])
@@ -50,7 +51,7 @@ impl Job for Make<'_> {
 }
 
 fn make(id: &str, folder: &Path) -> PathBuf {
-    with_game(id, &Default::default(), Make { id, folder }).unwrap()
+    Games::with_game(id, &Default::default(), Make { id, folder }).unwrap()
 }
 
 /// A bot that runs.
@@ -115,7 +116,8 @@ struct Match {
 impl Job for Match {
     type Output = ();
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) {
+    fn run<G: Game>(self, rules: Rules<G>) {
+        let game = &rules.game;
         let mut bot = Bot::start(&self.file, &[]);
         bot.tell("ugi");
         let hello = bot.until("ugiok");
@@ -168,9 +170,9 @@ impl Job for Match {
 #[test]
 fn a_bot_of_every_id_plays_for_a_match_runner() {
     let folder = tempfile::tempdir().unwrap();
-    for id in ids() {
+    for id in Games::ids() {
         let file = make(&id, folder.path());
-        with_game(&id, &Default::default(), Match { file: file.clone() }).unwrap();
+        Games::with_game(&id, &Default::default(), Match { file: file.clone() }).unwrap();
         // one is 20 MB
         fs::remove_file(file).unwrap();
     }
@@ -350,7 +352,7 @@ fn options_of_the_game_travel_with_a_bot() {
     let folder = tempfile::tempdir().unwrap();
     let settings = game_settings(&["game.queen_exchange=true".into()]).unwrap();
     let make = Make { id: "caissa", folder: folder.path() };
-    let file = with_game("caissa", &settings, make).unwrap();
+    let file = Games::with_game("caissa", &settings, make).unwrap();
     let about = Command::new(&file).arg("--about").output().unwrap();
     assert!(String::from_utf8_lossy(&about.stdout).contains("options:     queen_exchange = true"));
     let mut bot = Bot::start(&file, &[]);

@@ -2,7 +2,7 @@
 
 use petteia::config::Config;
 use petteia::error::Result;
-use petteia::game::{Action, Game, GameIdentity, GameOptions, identity};
+use petteia::game::{Action, Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, training_device};
@@ -14,10 +14,8 @@ use petteia::selfplay::{Generation, Monitor, Progress, play_shard};
 
 type State = <ConnectFour as Game>::State;
 
-fn game() -> (ConnectFour, GameIdentity) {
-    let game = ConnectFour::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules() -> Rules<ConnectFour> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 /// Answers by the key alone, and counts.
@@ -91,24 +89,31 @@ fn equal_positions_of_a_batch_are_evaluated_once() {
 }
 
 fn played(cache: usize, batch: usize) -> (Vec<Record>, Progress) {
-    let (game, identity) = game();
+    let rules = rules();
     let config =
         Config::parse("test", "game.id = 'connect-four'\nnet = { filters = 8, blocks = 1 }", &[]).unwrap();
-    let network = Network::new(&config.net, identity.shape, 1, &training_device());
-    let net = SharedNet::new(&network.snapshot(), identity.shape, &config.net);
+    let network = Network::new(&config.net, rules.identity.shape, 1, &training_device());
+    let net = SharedNet::new(&network.snapshot(), rules.identity.shape, &config.net);
     let evaluator = "test".to_string();
-    let generation =
-        Generation { config: &config, identity: &identity, number: 1, games: 12, simulations: 40, evaluator };
+    let generation = Generation {
+        config: &config,
+        identity: &rules.identity,
+        number: 1,
+        games: 12,
+        simulations: 40,
+        evaluator,
+    };
     let mut evaluator: Box<dyn Evaluator<ConnectFour>> = match cache {
-        0 => Box::new(net.evaluator(&game)),
-        size => Box::new(Cached::new(game.clone(), net.evaluator(&game), size)),
+        0 => Box::new(net.evaluator(&rules.game)),
+        size => Box::new(Cached::new(rules.game.clone(), net.evaluator(&rules.game), size)),
     };
     let monitor = Monitor::default();
     let mut records = Vec::new();
     for first in (0..12).step_by(batch) {
         let games = first..first + batch;
-        records
-            .extend(play_shard(&game, &generation, games, evaluator.as_mut(), &monitor, &|_| true).unwrap());
+        records.extend(
+            play_shard(&rules.game, &generation, games, evaluator.as_mut(), &monitor, &|_| true).unwrap(),
+        );
     }
     (records, monitor.progress())
 }

@@ -4,9 +4,10 @@ use petteia::board::Symmetry;
 use petteia::conformance::{Report, Violation, check};
 use petteia::encode::Planes;
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Settings, Shape};
+use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Rules, Settings, Shape};
+use petteia::games::Games;
 use petteia::games::tic_tac_toe::{State, TicTacToe};
-use petteia::games::{Job, ids, with_game};
+use petteia::registry::{Job, Registry};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
@@ -19,15 +20,16 @@ struct Conformance;
 impl Job for Conformance {
     type Output = Result<Report, Violation>;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> Self::Output {
-        check(&game, GAMES, SEED)
+    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+        let game = &rules.game;
+        check(game, GAMES, SEED)
     }
 }
 
 #[test]
 fn every_game_keeps_the_contract() {
-    ids().par_iter().for_each(|id| {
-        let report = with_game(id, &Settings::new(), Conformance).unwrap();
+    Games::ids().par_iter().for_each(|id| {
+        let report = Games::with_game(id, &Settings::new(), Conformance).unwrap();
         let report = report.unwrap_or_else(|violation| panic!("{id}: {violation}"));
         assert_eq!((report.games, report.outcomes.iter().sum()), (GAMES, GAMES), "{id}");
         assert!(report.shortest > 0 && report.mean_branching() > 1.0, "{id}: {report}");
@@ -36,7 +38,7 @@ fn every_game_keeps_the_contract() {
 
 #[test]
 fn the_same_seed_gives_the_same_report() {
-    let run = || with_game("tic-tac-toe", &Settings::new(), Conformance).unwrap().unwrap();
+    let run = || Games::with_game("tic-tac-toe", &Settings::new(), Conformance).unwrap().unwrap();
     assert_eq!(run(), run());
     assert!(run().to_string().starts_with("200 games, "), "{}", run());
 }
@@ -44,8 +46,8 @@ fn the_same_seed_gives_the_same_report() {
 #[test]
 fn unknown_options_are_refused_by_every_game() {
     let settings = Settings::from([("no-such-option".to_string(), toml::Value::Integer(1))]);
-    for id in ids() {
-        let refusal = with_game(&id, &settings, Conformance).expect_err(&id);
+    for id in Games::ids() {
+        let refusal = Games::with_game(&id, &settings, Conformance).expect_err(&id);
         assert!(refusal.to_string().contains("no-such-option"), "{id}: {refusal}");
     }
 }
@@ -268,7 +270,8 @@ struct Parse<'a> {
 impl Job for Parse<'_> {
     type Output = ();
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) {
+    fn run<G: Game>(self, rules: Rules<G>) {
+        let game = &rules.game;
         let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(self.graft.0 as u64);
         let mut state = game.initial();
         for _ in 0..self.graft.1 {
@@ -300,10 +303,10 @@ proptest! {
     #[test]
     fn no_text_makes_a_parser_panic(text in ".{0,12}|[1-8xXOcstdCSTDwb./ -]{0,3}|[a-h0-9-]{0,5}",
                                     graft in (0usize..200, 0usize..60)) {
-        for id in ids() {
-            with_game(&id, &Settings::new(), Parse { text: &text, graft }).unwrap();
+        for id in Games::ids() {
+            Games::with_game(&id, &Settings::new(), Parse { text: &text, graft }).unwrap();
         }
-        let known = ids().contains(&text);
-        prop_assert_eq!(with_game(&text, &Settings::new(), Parse { text: "", graft }).is_ok(), known);
+        let known = Games::ids().contains(&text);
+        prop_assert_eq!(Games::with_game(&text, &Settings::new(), Parse { text: "", graft }).is_ok(), known);
     }
 }

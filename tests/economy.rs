@@ -7,7 +7,7 @@ use petteia::board::Symmetry;
 use petteia::config::{Config, SearchConfig};
 use petteia::encode::Planes;
 use petteia::error::Result;
-use petteia::game::{Action, Game, GameIdentity, GameOptions, identity};
+use petteia::game::{Action, Game, GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
 use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
@@ -18,21 +18,19 @@ use petteia::search::tree::{Leaf, Tree, for_first};
 use petteia::selfplay::{Generation, Monitor, play_shard};
 use support::TreeGame;
 
-fn game() -> (TicTacToe, GameIdentity) {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules() -> Rules<TicTacToe> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 fn played(sets: &[&str]) -> Vec<Record> {
-    let (game, identity) = game();
+    let rules = rules();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
-    let (config, identity) = (&config, &identity);
+    let (config, identity) = (&config, &rules.identity);
     let evaluator = "test".into();
     let generation = Generation { config, identity, number: 1, games: 24, simulations: 60, evaluator };
-    let mut rollout = Rollout::new(game.clone());
-    play_shard(&game, &generation, 0..24, &mut rollout, &Monitor::default(), &|_| true).unwrap()
+    let mut rollout = Rollout::new(rules.game.clone());
+    play_shard(&rules.game, &generation, 0..24, &mut rollout, &Monitor::default(), &|_| true).unwrap()
 }
 
 /// Action 0 is good and its prior high, action 1 bad and its prior high, action 2 bad and its prior low.
@@ -114,7 +112,7 @@ fn surprise_is_the_divergence_of_the_target_from_the_prior() {
 
 #[test]
 fn only_full_searches_are_trained_on() {
-    let (game, identity) = game();
+    let rules = rules();
     let (mut trained, mut plies) = (0, 0);
     for record in played(&["selfplay.fast_simulations=8", "selfplay.full_share=0.25"]) {
         assert_eq!(record.format, PLAIN_FORMAT);
@@ -122,7 +120,7 @@ fn only_full_searches_are_trained_on() {
         // a solved root ends a search early, but not in the first plies
         let early = record.visits.iter().take(3).filter(|visits| !visits.is_empty());
         assert!(early.clone().all(|visits| visits.values().sum::<u32>() > 8), "the full searches are kept");
-        assert_eq!(samples(&game, &identity, &record).unwrap().len(), full.clone().count());
+        assert_eq!(samples(&rules, &record).unwrap().len(), full.clone().count());
         trained += full.count();
         plies += record.actions.len();
     }
@@ -140,7 +138,7 @@ fn switched_off_nothing_changes() {
 
 #[test]
 fn surprise_weights_sum_to_the_plies_of_their_game_and_are_recorded() {
-    let (game, identity) = game();
+    let rules = rules();
     for record in played(&["selfplay.surprise_weight=0.5"]) {
         assert_eq!((record.format, record.weights.len()), (FORMAT, record.actions.len()));
         let sum: f32 = record.weights.iter().sum();
@@ -148,25 +146,25 @@ fn surprise_weights_sum_to_the_plies_of_their_game_and_are_recorded() {
         assert!(record.weights.iter().all(|weight| *weight >= 0.5));
         assert_eq!(Record::parse(&serde_json::to_string(&record).unwrap()).unwrap(), record);
         let weights: Vec<f32> =
-            samples(&game, &identity, &record).unwrap().iter().map(|sample| sample.weight).collect();
+            samples(&rules, &record).unwrap().iter().map(|sample| sample.weight).collect();
         assert_eq!(weights, record.weights);
     }
 }
 
 #[test]
 fn the_window_draws_by_weight() {
-    let (game, identity) = game();
+    let rules = rules();
     // a sample is known by its target: the action of its number
     let sample = |number: u16, weight: f32| {
-        let mut planes = Planes::new(identity.shape);
-        (0..identity.shape.planes).for_each(|plane| planes.fill(plane, 0.0));
+        let mut planes = Planes::new(rules.identity.shape);
+        (0..rules.identity.shape.planes).for_each(|plane| planes.fill(plane, 0.0));
         let wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
         let symmetries: &'static [Symmetry] = &[Symmetry::IDENTITY];
         Sample { planes, policy: vec![(Action(number), 1.0)], outcome: wdl, search: wdl, weight, symmetries }
     };
-    let mut window = Window::new(1000, identity.shape);
-    window.push_samples(&game, vec![sample(0, 1.0), sample(1, 1.0)]);
-    window.push_samples(&game, vec![sample(2, 0.5), sample(3, 2.0), sample(4, 0.0), sample(5, 1.5)]);
+    let mut window = Window::new(1000, rules.identity.shape);
+    window.push_samples(&rules.game, vec![sample(0, 1.0), sample(1, 1.0)]);
+    window.push_samples(&rules.game, vec![sample(2, 0.5), sample(3, 2.0), sample(4, 0.0), sample(5, 1.5)]);
     let draw = || window.draw(12_000, 0.0, &mut stream(1, Purpose::Sampling, &[0]));
     let batch = draw();
     assert_eq!(batch.policy, draw().policy, "the same stream draws the same");
@@ -185,10 +183,10 @@ fn every_switch_at_once_plays_on() {
         "search.forced_playouts=2",
         "selfplay.full_share=0.5",
     ];
-    let (game, identity) = game();
+    let rules = rules();
     for root in ["search.root=puct", "search.root=gumbel"] {
         for record in played(&[&all[..], &[root]].concat()) {
-            record.replay(&game, &identity, |_| {}).unwrap();
+            record.replay(&rules, |_| {}).unwrap();
         }
     }
 }

@@ -16,10 +16,11 @@ use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, Precision};
 use petteia::encode::Planes;
 use petteia::export::{Format, export, onnx, safetensors};
-use petteia::game::{Game, GameOptions, Shape, identity};
-use petteia::games::{Job, ids, with_game};
+use petteia::game::{Game, Rules, Shape};
+use petteia::games::Games;
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::model::device;
+use petteia::registry::{Job, Registry};
 use serde_json::{Value, json};
 use support::training;
 use tempfile::TempDir;
@@ -47,7 +48,7 @@ struct Case {
 
 impl Case {
     fn new(id: &str) -> Case {
-        with_game(id, &Default::default(), MakeCase).unwrap()
+        Games::with_game(id, &Default::default(), MakeCase).unwrap()
     }
 
     fn shape(&self) -> Shape {
@@ -67,8 +68,9 @@ struct MakeCase;
 impl Job for MakeCase {
     type Output = Case;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Case {
-        let (identity, shape) = (identity(&game, &options), game.shape());
+    fn run<G: Game>(self, rules: Rules<G>) -> Case {
+        let game = &rules.game;
+        let (identity, shape) = (rules.identity.clone(), game.shape());
         let text = format!("game.id = '{}'\nnet = {{ filters = 16, blocks = 2 }}", identity.id);
         let config = Config::parse("test", &text, &[]).unwrap();
         let trainer = training::trained(&config.net, shape, 3);
@@ -76,7 +78,7 @@ impl Job for MakeCase {
         let checkpoint =
             checkpoint::save(folder.path(), &config, &identity, 2, &trainer, TrainingData::default())
                 .unwrap();
-        let states = training::positions(&game, POSITIONS);
+        let states = training::positions(game, POSITIONS);
         let phases = states.len() / POSITIONS;
         let states: Vec<_> = states.into_iter().step_by(phases).collect();
         let mut planes = vec![0.0; states.len() * shape.input_len()];
@@ -112,7 +114,7 @@ fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
 
 #[test]
 fn tract_computes_the_same_for_every_game() {
-    for id in ids() {
+    for id in Games::ids() {
         let case = Case::new(&id);
         let Shape { planes, height, width, actions } = case.shape();
         let bytes = onnx::file(&case.checkpoint).unwrap();
@@ -284,7 +286,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn onnx_runtime_computes_the_same_for_every_game() {
     let Some(python) = python("onnx_runtime_computes_the_same_for_every_game") else { return };
-    for id in ids() {
+    for id in Games::ids() {
         let case = Case::new(&id);
         let Shape { planes, height, width, .. } = case.shape();
         let told = case.folder.path().join("outputs.jsonl");

@@ -13,7 +13,7 @@ use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::arena::external::{Program, Terms};
 use petteia::arena::journal::Journal;
 use petteia::arena::{Faults, Match, MatchResult, play_match, play_while};
-use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
 
@@ -71,27 +71,25 @@ impl Programs {
     }
 }
 
-fn game() -> (TicTacToe, GameIdentity) {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules() -> Rules<TicTacToe> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 fn external(command: &str, timeout: f64) -> Contestant<TicTacToe> {
     let terms = Arc::new(Terms::new("movetime 10", timeout, None).unwrap());
-    Contestant::external(&game().0, Program::start(command, &terms).unwrap())
+    Contestant::external(&rules().game, Program::start(command, &terms).unwrap())
 }
 
 fn random() -> Contestant<TicTacToe> {
-    let (game, identity) = game();
-    Contestant::new(&game, &identity, &AgentSpec::Random).unwrap()
+    let rules = rules();
+    Contestant::new(&rules, &AgentSpec::Random).unwrap()
 }
 
 fn play(agents: [&Contestant<TicTacToe>; 2], games: usize, threads: usize) -> MatchResult {
     // two random plies and one of the opponent end no game: each program is asked at least once
     let plan = Match { games, seed: 1, opening_plies: 2, sprt: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| play_match(&game().0, &plan, agents, None, |_| true)).unwrap()
+    pool.install(|| play_match(&rules().game, &plan, agents, None, |_| true)).unwrap()
 }
 
 #[test]
@@ -120,7 +118,7 @@ fn it_is_told_what_the_protocol_says() {
     let programs = Programs::new();
     let command = programs.write("good", FIRST_FREE);
     let terms = Arc::new(Terms::new("nodes  5 movetime 7", PATIENT, None).unwrap());
-    let (game, _) = game();
+    let game = rules().game;
     let agent = Contestant::external(&game, Program::start(&command, &terms).unwrap());
     let start = game.initial();
     let mut player = agent.agent(stream(1, Purpose::Agent, &[]));
@@ -186,17 +184,17 @@ fn a_program_that_fails_once_plays_on() {
     let go = format!("[ -e failed ] || {{ touch failed; exit 1; }}; {FIRST_FREE}");
     let agents = [external(&programs.write("once", &go), PATIENT), random()];
     let agents = [&agents[0], &agents[1]];
-    let (game, identity) = game();
+    let rules = rules();
     let plan = Match { games: 6, seed: 1, opening_plies: 2, sprt: None };
     let file = programs.path("match.jsonl");
-    let journal = || Some(Journal::open(&file, &game, &identity, &plan, agents).unwrap());
+    let journal = || Some(Journal::open(&file, &rules, &plan, agents).unwrap());
     // several threads could fail before the first has left its mark
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let result = pool.install(|| play_match(&game, &plan, agents, journal(), |_| true)).unwrap();
+    let result = pool.install(|| play_match(&rules.game, &plan, agents, journal(), |_| true)).unwrap();
     assert_eq!((result.games, result.faults[0].crashed, result.faults[0].total()), (6, 1, 1));
     assert!(result.losses >= 1);
     // the file remembers the fault
-    assert_eq!(play_match(&game, &plan, agents, journal(), |_| false).unwrap(), result);
+    assert_eq!(play_match(&rules.game, &plan, agents, journal(), |_| false).unwrap(), result);
 }
 
 #[test]
@@ -219,7 +217,7 @@ fn nobody_waits_for_an_answer_once_the_match_is_stopped() {
     let programs = Programs::new();
     let stop = Arc::new(AtomicBool::new(false));
     let terms = Terms::new("movetime 10", 86_400.0, None).unwrap().until(stop.clone());
-    let (game, _) = game();
+    let game = rules().game;
     let command = programs.write("hanging", "sleep 1000");
     let agent = Contestant::external(&game, Program::start(&command, &Arc::new(terms)).unwrap());
     let plan = Match { games: 4, seed: 1, opening_plies: 2, sprt: None };

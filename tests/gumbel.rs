@@ -4,7 +4,7 @@ mod support;
 
 use petteia::config::{Config, RootKind, SearchConfig};
 use petteia::error::Result;
-use petteia::game::{Action, Game, GameOptions, Outcome, identity};
+use petteia::game::{Action, Game, GameOptions, Outcome, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
 use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
@@ -155,49 +155,43 @@ fn a_proven_root_teaches_only_what_reaches_its_result() {
     assert_eq!(taught, [(Action(1), 5000), (Action(3), 5000)]);
 }
 
-fn records(sets: &[&str]) -> (TicTacToe, petteia::game::GameIdentity, Vec<Record>) {
+fn records(sets: &[&str]) -> (Rules<TicTacToe>, Vec<Record>) {
     records_of(sets, 12, 4)
 }
 
 /// A simulation evaluates the root and leaves none for the halving: then actions are drawn from the policy.
 #[test]
 fn one_simulation_draws_an_action() {
-    let (_, _, found) = records_of(&["search.root=gumbel"], 1, 40);
+    let (_, found) = records_of(&["search.root=gumbel"], 1, 40);
     let first: std::collections::HashSet<&String> = found.iter().map(|record| &record.actions[0]).collect();
     assert!(first.len() >= 6, "{first:?}");
 }
 
-fn records_of(
-    sets: &[&str],
-    simulations: usize,
-    games: usize,
-) -> (TicTacToe, petteia::game::GameIdentity, Vec<Record>) {
-    let options = GameOptions::default();
-    let game = TicTacToe::new(&options).unwrap();
-    let identity = identity(&game, &options);
+fn records_of(sets: &[&str], simulations: usize, games: usize) -> (Rules<TicTacToe>, Vec<Record>) {
+    let rules = Rules::new(&GameOptions::default()).unwrap();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
     let generation = Generation {
         config: &config,
-        identity: &identity,
+        identity: &rules.identity,
         number: 1,
         games,
         simulations,
         evaluator: "test".into(),
     };
     let records =
-        play_shard(&game, &generation, 0..games, &mut Uniform, &Monitor::default(), &|_| true).unwrap();
-    (game, identity, records)
+        play_shard(&rules.game, &generation, 0..games, &mut Uniform, &Monitor::default(), &|_| true).unwrap();
+    (rules, records)
 }
 
 #[test]
 fn records_carry_the_improved_policy_and_old_ones_are_read() {
-    let (game, identity, found) = records(&["search.root=gumbel", "search.gumbel_actions=4"]);
+    let (rules, found) = records(&["search.root=gumbel", "search.gumbel_actions=4"]);
     for record in &found {
         assert_eq!(record.format, FORMAT);
         let line = serde_json::to_string(record).unwrap();
         assert_eq!(&Record::parse(&line).unwrap(), record);
-        for (ply, sample) in samples(&game, &identity, record).unwrap().iter().enumerate() {
+        for (ply, sample) in samples(&rules, record).unwrap().iter().enumerate() {
             let total: u32 = record.policy[ply].values().sum();
             assert!(total.abs_diff(10_000) <= 10, "{total}");
             let most = sample.policy.iter().map(|(_, share)| *share).fold(0.0, f32::max);
@@ -206,7 +200,7 @@ fn records_carry_the_improved_policy_and_old_ones_are_read() {
         }
     }
     // without the Gumbel root a record is what it always was
-    let (_, _, plain) = records(&[]);
+    let (_, plain) = records(&[]);
     let line = serde_json::to_string(&plain[0]).unwrap();
     assert!(plain[0].format == PLAIN_FORMAT && !line.contains("policy"), "{line}");
     assert_eq!(Record::parse(&line).unwrap(), plain[0]);

@@ -39,15 +39,17 @@ fn modules_import_only_from_lower_layers() {
     // in data-flow order; games stand apart: only the edge may name them
     let order = [
         "error",
+        "program",
+        "options",
         "config",
         "random",
         "storage",
-        "attachment",
         "board",
         "encode",
         "game",
         "memory",
         "conformance",
+        "registry",
         "games",
         "search",
         "net",
@@ -56,16 +58,14 @@ fn modules_import_only_from_lower_layers() {
         "train",
         "checkpoint",
         "arena",
-        "gate",
-        "audit",
-        "pipeline",
+        "run",
         "export",
         "protocol",
         "cli",
         "main",
     ];
     // these pairs are one layer each and may see each other
-    let same = [("config", "game"), ("encode", "game"), ("board", "game"), ("error", "game")];
+    let same: [(&str, &str); 0] = [];
     let rank = |layer: &str| order.iter().position(|name| *name == layer);
     let mut faults = Vec::new();
     for path in all_sources() {
@@ -98,8 +98,7 @@ fn modules_import_only_from_lower_layers() {
 #[test]
 fn the_model_sees_nothing_of_a_game_but_its_shape() {
     let text = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/net/model.rs"));
-    let seen: Vec<&str> = text.lines().filter(|line| line.contains("crate::game")).collect();
-    assert_eq!(seen, ["use crate::game::Shape;"]);
+    assert!(!text.contains("crate::game"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use petteia::arena::perfect::Solver;
 use petteia::config::{EvaluatorKind, NetConfig, OptimizerKind, Precision, TrainConfig};
-use petteia::game::{Game, GameIdentity, GameOptions, Outcome, identity};
+use petteia::game::{Game, GameOptions, Outcome, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::CpuNet;
 use petteia::net::evaluator::SharedNet;
@@ -19,11 +19,8 @@ use petteia::train::Trainer;
 
 type State = <TicTacToe as Game>::State;
 
-fn game() -> (TicTacToe, GameIdentity) {
-    let options = GameOptions::default();
-    let game = TicTacToe::new(&options).unwrap();
-    let identity = identity(&game, &options);
-    (game, identity)
+fn rules() -> Rules<TicTacToe> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 /// Every position that is not over.
@@ -47,12 +44,12 @@ fn positions(game: &TicTacToe) -> Vec<State> {
 
 /// A record that begins at `state`, with the best actions of that position as its visits, played out perfectly.
 fn perfect_record(
-    game: &TicTacToe,
-    identity: &GameIdentity,
+    rules: &Rules<TicTacToe>,
     solver: &mut Solver<TicTacToe>,
     state: &State,
     index: usize,
 ) -> Record {
+    let Rules { game, identity } = rules;
     let best = solver.best_actions(state).unwrap();
     let mut visits = vec![best.iter().map(|a| (game.action_text(state, *a), 10)).collect::<BTreeMap<_, _>>()];
     let (mut now, mut actions) = (*state, Vec::new());
@@ -80,24 +77,16 @@ fn perfect_record(
     }
 }
 
-fn trained(
-    game: &TicTacToe,
-    identity: &GameIdentity,
-    config: TrainConfig,
-    steps: usize,
-) -> (Trainer, Window, Vec<State>) {
-    let positions = positions(game);
+fn trained(rules: &Rules<TicTacToe>, config: TrainConfig, steps: usize) -> (Trainer, Window, Vec<State>) {
+    let positions = positions(&rules.game);
     assert_eq!(positions.len(), 4520, "positions of tic-tac-toe that are not over");
-    let mut solver = Solver::new(game.clone());
-    let records: Vec<Record> = positions
-        .iter()
-        .enumerate()
-        .map(|(i, state)| perfect_record(game, identity, &mut solver, state, i))
-        .collect();
-    let mut window = Window::new(100_000, identity.shape);
-    assert_eq!(window.push(game, identity, &records).unwrap(), positions.len());
+    let mut solver = Solver::new(rules.game.clone());
+    let records: Vec<Record> =
+        positions.iter().enumerate().map(|(i, state)| perfect_record(rules, &mut solver, state, i)).collect();
+    let mut window = Window::new(100_000, rules.identity.shape);
+    assert_eq!(window.push(rules, &records).unwrap(), positions.len());
     let net = NetConfig { filters: 32, blocks: 2, value_hidden: 64, ..NetConfig::default() };
-    let network = Network::new(&net, identity.shape, 1, &training_device());
+    let network = Network::new(&net, rules.identity.shape, 1, &training_device());
     let mut trainer = Trainer::new(&config, network);
     for step in 0..steps {
         let rate = petteia::train::schedule::learning_rate(&config, step, step as f64 / steps as f64);
@@ -109,7 +98,7 @@ fn trained(
 
 #[test]
 fn a_net_trained_on_the_truth_knows_the_truth() {
-    let (game, identity) = game();
+    let rules = rules();
     let config = TrainConfig {
         learning_rate: 0.004,
         learning_rate_final: 1e-5,
@@ -117,7 +106,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         batch: 256,
         ..TrainConfig::default()
     };
-    let (trainer, window, positions) = trained(&game, &identity, config, 1500);
+    let (trainer, window, positions) = trained(&rules, config, 1500);
     let all: Vec<usize> = (0..positions.len()).collect();
     let losses = trainer.evaluate(&window.rows(&all));
     let divergence = losses.policy - losses.policy_floor;
@@ -126,7 +115,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
     assert!(losses.value < 0.02, "value cross entropy {}", losses.value);
 
     // and what the evaluator says of every position is what the rules say
-    let mut solver = Solver::new(game.clone());
+    let mut solver = Solver::new(rules.game.clone());
     let (fused, burn) = (EvaluatorKind::Fused, EvaluatorKind::Burn);
     for (evaluator, precision) in [(burn, Precision::F32), (fused, Precision::F32), (fused, Precision::Bf16)]
     {
@@ -136,11 +125,11 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let kind = (evaluator, precision);
         let net = SharedNet::new(
             &trainer.snapshot(),
-            identity.shape,
+            rules.identity.shape,
             &NetConfig { evaluator, precision, ..NetConfig::default() },
         );
-        let mut evaluator = net.evaluator(&game);
-        let legal: Vec<_> = positions.iter().map(|state| game.legal(state)).collect();
+        let mut evaluator = net.evaluator(&rules.game);
+        let legal: Vec<_> = positions.iter().map(|state| rules.game.legal(state)).collect();
         let requests: Vec<_> =
             positions.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
         let mut out = Evaluations::new();
@@ -148,7 +137,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let (mut wrong_values, mut wrong_actions) = (0, 0);
         for ((state, legal), found) in positions.iter().zip(&legal).zip(out.rows()) {
             let truth: Outcome = solver.solve(state).unwrap();
-            let value = truth.value_for(game.to_move(state));
+            let value = truth.value_for(rules.game.to_move(state));
             wrong_values += ((found.wdl.value() - value).abs() > 0.5) as usize;
             let top = (0..legal.len()).max_by(|a, b| found.priors[*a].total_cmp(&found.priors[*b])).unwrap();
             wrong_actions += !solver.best_actions(state).unwrap().contains(&legal[top]) as usize;
@@ -164,14 +153,14 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
 
 #[test]
 fn sgd_learns_too() {
-    let (game, identity) = game();
+    let rules = rules();
     let config = TrainConfig {
         optimizer: OptimizerKind::Sgd,
         learning_rate: 0.1,
         learning_rate_final: 0.001,
         ..TrainConfig::default()
     };
-    let (trainer, window, positions) = trained(&game, &identity, config, 500);
+    let (trainer, window, positions) = trained(&rules, config, 500);
     let all: Vec<usize> = (0..positions.len()).collect();
     let losses = trainer.evaluate(&window.rows(&all));
     println!(

@@ -12,10 +12,11 @@ use command::{err, fails, json_lines, out, petteia, succeeds};
 use petteia::checkpoint;
 use petteia::config::Config;
 use petteia::error::Result;
-use petteia::game::{Game, GameOptions, identity};
+use petteia::game::{Game, GameOptions, Rules};
+use petteia::games::Games;
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::games::{Job, ids, with_game};
 use petteia::net::model::{Network, training_device};
+use petteia::registry::{Job, Registry};
 use petteia::train::Trainer;
 use proptest::prelude::*;
 
@@ -305,7 +306,8 @@ struct Misread<'a>(&'a str);
 impl Job for Misread<'_> {
     type Output = String;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> String {
+    fn run<G: Game>(self, rules: Rules<G>) -> String {
+        let game = &rules.game;
         // the position's own text with a part of it blown up
         let text = game.state_text(&game.initial());
         let mut longest = String::new();
@@ -320,9 +322,9 @@ impl Job for Misread<'_> {
 
 #[test]
 fn no_part_of_a_position_is_repeated_at_length() {
-    for id in ids() {
+    for id in Games::ids() {
         for part in ["x", "1", "w", "-", "\u{265a}"] {
-            let said = with_game(&id, &Default::default(), Misread(&part.repeat(30_000))).unwrap();
+            let said = Games::with_game(&id, &Default::default(), Misread(&part.repeat(30_000))).unwrap();
             assert!((10..READABLE).contains(&said.len()), "{id}: {} bytes", said.len());
         }
     }
@@ -343,21 +345,13 @@ proptest! {
 
 /// A run of tic-tac-toe in `folder`, and its export with `change` made to the manifest in its header.
 fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> String {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
+    let Rules { game, identity } = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
     let config = Config::parse("test", &format!("{GOOD}\n[net]\nfilters = 8\nblocks = 1"), &[]).unwrap();
     let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
     let run = folder.join("run");
     if !run.exists() {
         std::fs::create_dir(&run).unwrap();
-        checkpoint::save(
-            &run,
-            &config,
-            &identity(&game, &GameOptions::default()),
-            1,
-            &trainer,
-            Default::default(),
-        )
-        .unwrap();
+        checkpoint::save(&run, &config, &identity, 1, &trainer, Default::default()).unwrap();
     }
     let out = folder.join("changed.safetensors");
     let _ = std::fs::remove_file(&out);
@@ -418,11 +412,11 @@ fn other_options_are_named() {
     struct Identity;
     impl Job for Identity {
         type Output = petteia::game::GameIdentity;
-        fn run<G: Game>(self, game: G, options: GameOptions) -> Self::Output {
-            identity(&game, &options)
+        fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+            rules.identity.clone()
         }
     }
-    let of = |set: &[&str]| with_game("custodial-trap-intro", &settings(set), Identity).unwrap();
+    let of = |set: &[&str]| Games::with_game("custodial-trap-intro", &settings(set), Identity).unwrap();
     let [ours, theirs] = [
         of(&["game.start=quarters", "game.no_progress=6"]),
         of(&["game.start=quarters", "game.no_progress=7"]),

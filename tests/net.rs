@@ -6,11 +6,12 @@ mod support {
 
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
-use petteia::game::{Game, GameIdentity, GameOptions, Shape};
-use petteia::games::{Job, ids, with_game};
+use petteia::game::{Game, GameIdentity, Rules, Shape};
+use petteia::games::Games;
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device, training_device};
+use petteia::registry::{Job, Registry};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
 use support::training::{self, batch, random};
@@ -131,18 +132,19 @@ struct FusedAgainstBurn;
 impl Job for FusedAgainstBurn {
     type Output = f32;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> f32 {
+    fn run<G: Game>(self, rules: Rules<G>) -> f32 {
+        let game = &rules.game;
         let shape = game.shape();
         let config = NetConfig { filters: 24, blocks: 2, ..NetConfig::default() };
         let snapshot = training::trained(&config, shape, 3).snapshot();
-        let states = training::positions(&game, 40);
+        let states = training::positions(game, 40);
         let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
         let requests: Vec<_> =
             states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
         let evaluate = |kind| {
             let mut out = Evaluations::new();
             let config = NetConfig { evaluator: kind, ..config.clone() };
-            SharedNet::new(&snapshot, shape, &config).evaluator(&game).evaluate(&requests, &mut out).unwrap();
+            SharedNet::new(&snapshot, shape, &config).evaluator(game).evaluate(&requests, &mut out).unwrap();
             out
         };
         let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
@@ -158,8 +160,8 @@ impl Job for FusedAgainstBurn {
 
 #[test]
 fn the_fused_forward_agrees_with_burn_on_every_game() {
-    for id in ids() {
-        let most = with_game(&id, &Default::default(), FusedAgainstBurn).unwrap();
+    for id in Games::ids() {
+        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn).unwrap();
         println!("{id}: largest difference {most:e}");
         assert!(most < 1e-4, "{id}: {most}");
     }

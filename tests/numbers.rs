@@ -12,7 +12,7 @@ use petteia::arena::{Match, play_match};
 use petteia::checkpoint;
 use petteia::config::{Config, NetConfig, RootKind, SearchConfig};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, Game, GameIdentity, GameOptions, identity};
+use petteia::game::{Action, Game, GameIdentity, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::evaluator::SharedNet;
@@ -41,10 +41,8 @@ fn config<G: Game>(more: &str) -> Config {
     Config::parse("test", &format!("game.id = '{}'\n[net]\n{net}\n{more}", G::NAME), &[]).unwrap()
 }
 
-fn game_of<G: Game>() -> (G, GameIdentity) {
-    let game = G::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules_of<G: Game>() -> Rules<G> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 /// A network whose weights are all 3e38: finite, but no product of two is.
@@ -71,7 +69,7 @@ fn is_said<T>(result: Result<T>) {
 
 #[test]
 fn a_network_whose_output_is_no_number_ends_a_search() {
-    let (game, _) = game_of::<ConnectFour>();
+    let game = &rules_of::<ConnectFour>().game;
     for (evaluator, root) in [
         ("evaluator = 'fused'", RootKind::Puct),
         ("evaluator = 'fused'", RootKind::Gumbel),
@@ -79,7 +77,7 @@ fn a_network_whose_output_is_no_number_ends_a_search() {
         ("precision = 'bf16'", RootKind::Puct),
     ] {
         let config = config::<ConnectFour>(evaluator);
-        let mut evaluator = broken_net(&config, &game).evaluator(&game);
+        let mut evaluator = broken_net(&config, game).evaluator(game);
         let search = SearchConfig { root, ..SearchConfig::default() };
         let mut tree = Tree::new(game.clone(), search, game.initial());
         is_said(search::run(&mut tree, &mut evaluator, 10, &mut random()));
@@ -95,27 +93,28 @@ fn a_network_whose_output_is_no_number_ends_a_search() {
 /// The position is named, that of a batch in which the others are fine too.
 #[test]
 fn the_error_names_the_position() {
-    let (game, _) = game_of::<ConnectFour>();
+    let game = &rules_of::<ConnectFour>().game;
     let config = config::<ConnectFour>("");
     let mut state = game.initial();
     game.play(&mut state, Action(3));
     let legal = game.legal(&state);
     let requests = [Request { state: &state, legal: &legal, seed: 0 }];
     let answered =
-        broken_net(&config, &game).evaluator(&game).evaluate(&requests, &mut Evaluations::new()).unwrap_err();
+        broken_net(&config, game).evaluator(game).evaluate(&requests, &mut Evaluations::new()).unwrap_err();
     let named = format!("in the position `{}`", game.state_text(&state));
     assert!(answered.to_string().contains(&named), "{answered}");
 }
 
 #[test]
 fn a_match_ends_with_the_error() {
-    let (game, identity) = game_of::<ConnectFour>();
+    let rules = rules_of::<ConnectFour>();
+    let game = &rules.game;
     let config = config::<ConnectFour>("");
-    let broken = Contestant::trained(&game, &config.search, broken_net(&config, &game), 20);
-    let other = Contestant::new(&game, &identity, &AgentSpec::Random).unwrap();
+    let broken = Contestant::trained(game, &config.search, broken_net(&config, game), 20);
+    let other = Contestant::new(&rules, &AgentSpec::Random).unwrap();
     let plan = Match { games: 8, seed: 1, opening_plies: 2, sprt: None };
-    is_said(play_match(&game, &plan, [&broken, &other], None, |_| true));
-    is_said(play_match(&game, &plan, [&other, &broken], None, |_| true));
+    is_said(play_match(game, &plan, [&broken, &other], None, |_| true));
+    is_said(play_match(game, &plan, [&other, &broken], None, |_| true));
 }
 
 fn generation<'a>(config: &'a Config, identity: &'a GameIdentity) -> Generation<'a> {
@@ -124,18 +123,19 @@ fn generation<'a>(config: &'a Config, identity: &'a GameIdentity) -> Generation<
 
 #[test]
 fn self_play_ends_with_the_error_and_writes_no_shard() {
-    let (game, identity) = game_of::<ConnectFour>();
+    let rules = rules_of::<ConnectFour>();
+    let Rules { game, identity } = &rules;
     for more in ["", "evaluator = 'burn'", "[search]\nroot = 'gumbel'"] {
         let config = config::<ConnectFour>(&format!("{more}\n[selfplay]\nbatch = 2\nrandom_plies = 4"));
-        let (generation, net) = (generation(&config, &identity), broken_net(&config, &game));
+        let (generation, net) = (generation(&config, identity), broken_net(&config, game));
         for play in [play_shard, play_halves] {
-            let mut evaluator = net.evaluator(&game);
-            is_said(play(&game, &generation, 0..6, &mut evaluator, &Monitor::default(), &|_| true));
+            let mut evaluator = net.evaluator(game);
+            is_said(play(game, &generation, 0..6, &mut evaluator, &Monitor::default(), &|_| true));
         }
         let (run, origin) = (tempfile::tempdir().unwrap(), Origin::of(&config));
-        is_said(play_generation(&game, &generation, run.path(), &origin, || net.evaluator(&game), |_| true));
-        let cached = || Cached::new(game.clone(), net.evaluator(&game), 1);
-        is_said(play_generation(&game, &generation, run.path(), &origin, cached, |_| true));
+        is_said(play_generation(game, &generation, run.path(), &origin, || net.evaluator(game), |_| true));
+        let cached = || Cached::new(game.clone(), net.evaluator(game), 1);
+        is_said(play_generation(game, &generation, run.path(), &origin, cached, |_| true));
         assert!(store::list(run.path()).unwrap().is_empty(), "a shard was written");
     }
 }
@@ -154,7 +154,7 @@ impl<G: Game> Evaluator<G> for Recovering {
 
 #[test]
 fn a_cache_keeps_nothing_of_what_failed() {
-    let (game, _) = game_of::<ConnectFour>();
+    let game = &rules_of::<ConnectFour>().game;
     let mut cached = Cached::new(game.clone(), Recovering(false), 1);
     let (state, mut found, mut expected) = (game.initial(), Evaluations::new(), Evaluations::new());
     let legal = game.legal(&state);
@@ -184,7 +184,8 @@ impl<G: Game> Evaluator<G> for Always {
 
 #[test]
 fn no_number_of_an_evaluator_breaks_the_search() {
-    let (game, identity) = game_of::<TicTacToe>();
+    let rules = rules_of::<TicTacToe>();
+    let Rules { game, identity } = &rules;
     for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, -0.5] {
         for more in ["", "[search]\nroot = 'gumbel'", "[search]\nforced_playouts = 2"] {
             let config = config::<TicTacToe>(&format!("{more}\n[selfplay]\nsurprise_weight = 0.5"));
@@ -197,9 +198,9 @@ fn no_number_of_an_evaluator_breaks_the_search() {
                 assert!(!tree.targets().is_empty() && !tree.principal_variation().is_empty());
             }
             for simulations in [1, 8] {
-                let generation = Generation { simulations, ..generation(&config, &identity) };
+                let generation = Generation { simulations, ..generation(&config, identity) };
                 let monitor = Monitor::default();
-                let records = play_shard(&game, &generation, 0..6, &mut Always(number), &monitor, &|_| true);
+                let records = play_shard(game, &generation, 0..6, &mut Always(number), &monitor, &|_| true);
                 assert_eq!(records.unwrap().len(), 6, "{number}, {more}");
             }
         }
@@ -228,7 +229,7 @@ proptest! {
 /// Visits are summed in 64 bits: with 32 the sum of these would be 0 or 1, and a share infinite.
 #[test]
 fn visits_of_a_target_may_be_as_many_as_they_like() {
-    let (game, _) = game_of::<TicTacToe>();
+    let game = &rules_of::<TicTacToe>().game;
     let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
     search::run(&mut tree, &mut Uniform, 1, &mut random()).unwrap();
     let surprise = |visits: [u32; 2]| tree.surprise(&[(Action(0), visits[0]), (Action(1), visits[1])]);
@@ -245,12 +246,13 @@ struct Broken {
 
 impl Broken {
     fn new() -> Broken {
-        let (game, identity) = game_of::<TicTacToe>();
+        let rules = rules_of::<TicTacToe>();
+        let Rules { game, identity } = &rules;
         let config = config::<TicTacToe>("");
-        let trainer = Trainer::new(&config.train, overflowing(&config.net, &game, &training_device()));
+        let trainer = Trainer::new(&config.train, overflowing(&config.net, game, &training_device()));
         let broken = Broken { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir(broken.path("run")).unwrap();
-        checkpoint::save(Path::new(&broken.path("run")), &config, &identity, 1, &trainer, Default::default())
+        checkpoint::save(Path::new(&broken.path("run")), &config, identity, 1, &trainer, Default::default())
             .unwrap();
         broken
     }
@@ -333,11 +335,12 @@ fn an_engine_says_it_in_its_protocol() {
 /// A sound network of the same size is not disturbed by any of this.
 #[test]
 fn a_sound_network_answers() {
-    let (game, identity) = game_of::<TicTacToe>();
+    let rules = rules_of::<TicTacToe>();
+    let Rules { game, identity } = &rules;
     let config = config::<TicTacToe>("");
     let folder = tempfile::tempdir().unwrap();
     let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
-    checkpoint::save(folder.path(), &config, &identity, 1, &trainer, Default::default()).unwrap();
+    checkpoint::save(folder.path(), &config, identity, 1, &trainer, Default::default()).unwrap();
     let run = folder.path().to_str().unwrap();
     let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", run], ".../.../... X\n"));
     assert!(lines[0]["action"].is_string(), "{lines:?}");

@@ -11,12 +11,12 @@ use petteia::checkpoint::Checkpoint;
 use petteia::config::Config;
 use petteia::error::Error;
 use petteia::export::{Format, export};
-use petteia::game::{Game, GameIdentity, GameOptions, identity};
+use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::pipeline::{Event, Observer, Summary, train};
 use petteia::random::{Purpose, stream};
 use petteia::replay::store;
+use petteia::run::{Event, Observer, Summary, train};
 
 fn smoke(sets: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml");
@@ -24,10 +24,8 @@ fn smoke(sets: &[&str]) -> Config {
     Config::parse("configs/smoke.toml", &fs::read_to_string(path).unwrap(), &sets).unwrap()
 }
 
-fn game() -> (TicTacToe, GameIdentity) {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let identity = identity(&game, &GameOptions::default());
-    (game, identity)
+fn rules() -> Rules<TicTacToe> {
+    Rules::new(&GameOptions::default()).unwrap()
 }
 
 /// Remembers warnings, and stops the run after a number of events.
@@ -62,8 +60,8 @@ impl Observer for Watcher {
 }
 
 fn run(config: &Config, folder: &Path, watcher: &Watcher) -> Result<Summary, Error> {
-    let (game, identity) = game();
-    train(&game, &identity, config, folder, watcher)
+    let rules = rules();
+    train(&rules, config, folder, watcher)
 }
 
 /// The weights of a run's checkpoints. (burn writes an optimizer's state in no fixed order.)
@@ -148,7 +146,7 @@ fn same_bytes(sets: &[&str]) {
 #[test]
 fn batches_of_one_and_of_many_play_the_same_games() {
     let folder = tempfile::tempdir().unwrap();
-    let (game, identity) = game();
+    let rules = rules();
     let mut played = Vec::new();
     for batch in [1, 32] {
         let path = folder.path().join(batch.to_string());
@@ -159,7 +157,7 @@ fn batches_of_one_and_of_many_play_the_same_games() {
         played.push(
             shards
                 .iter()
-                .flat_map(|(_, shard)| store::read_shard(shard, &game, &identity, None).unwrap().records)
+                .flat_map(|(_, shard)| store::read_shard(shard, &rules, None).unwrap().records)
                 .collect::<Vec<_>>(),
         );
     }
@@ -229,12 +227,11 @@ fn only_a_champion_plays_behind_a_gate() {
         promoted[1..].contains(&true) && promoted[1..].contains(&false),
         "this test needs both: {promoted:?}"
     );
-    let (game, identity) = game();
+    let rules = rules();
     let mut champion = 1;
     for (number, gate) in (2..).zip(&gates[1..]) {
-        let shard = store::read_shard(&store::shard_path(folder.path(), number, 0), &game, &identity, None)
-            .unwrap()
-            .records;
+        let shard =
+            store::read_shard(&store::shard_path(folder.path(), number, 0), &rules, None).unwrap().records;
         assert_eq!(shard[0].evaluator, format!("generation {champion}"));
         assert_eq!(gate["champion"], champion);
         assert_eq!(gate["promoted"] == true, gate["result"]["sprt"]["verdict"] == "h1");
@@ -312,8 +309,8 @@ fn damaged_shards_are_named_and_set_aside() {
     bytes[20] ^= 1;
     fs::write(&flipped, bytes).unwrap();
     let lying = store::shard_path(folder.path(), 3, 1);
-    let (game, identity) = game();
-    let mut records = store::read_shard(&lying, &game, &identity, None).unwrap().records;
+    let rules = rules();
+    let mut records = store::read_shard(&lying, &rules, None).unwrap().records;
     records[2].outcome = if records[2].outcome == "draw" { "first".into() } else { "draw".into() };
     store::write_shard(&lying, &records, None).unwrap();
     let wrong = [
@@ -386,8 +383,8 @@ fn a_shard_of_another_format_is_no_damage() {
     let folder = tempfile::tempdir().unwrap();
     run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
     let path = store::shard_path(folder.path(), 3, 0);
-    let (game, identity) = game();
-    let mut records = store::read_shard(&path, &game, &identity, None).unwrap().records;
+    let rules = rules();
+    let mut records = store::read_shard(&path, &rules, None).unwrap().records;
     records[0].format = 99;
     store::write_shard(&path, &records, None).unwrap();
     let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err();
@@ -408,15 +405,14 @@ fn a_folder_that_is_no_run_is_refused() {
 fn a_run_of_another_game_is_refused_as_an_agent() {
     let folder = tempfile::tempdir().unwrap();
     run(&smoke(&["train.generations=1"]), folder.path(), &Watcher::default()).unwrap();
-    let other = ConnectFour::new(&GameOptions::default()).unwrap();
+    let other = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let spec = AgentSpec::parse(folder.path()).unwrap();
-    let error =
-        Contestant::new(&other, &identity(&other, &GameOptions::default()), &spec).err().unwrap().to_string();
+    let error = Contestant::new(&other, &spec).err().unwrap().to_string();
     assert!(error.contains("has game tic-tac-toe, but connect-four is asked for"), "{error}");
     // and so is another encoding
-    let (game, mut identity) = game();
-    identity.encoding = 99;
-    let error = Contestant::new(&game, &identity, &spec).err().unwrap().to_string();
+    let mut rules = rules();
+    rules.identity.encoding = 99;
+    let error = Contestant::new(&rules, &spec).err().unwrap().to_string();
     assert!(error.contains("has encoding version 1, but 99 is asked for"), "{error}");
 }
 
@@ -427,12 +423,15 @@ fn an_export_plays_like_its_checkpoint() {
     let file = folder.path().join("ttt.safetensors");
     let checkpoint = Checkpoint::find(&folder.path().join("run")).unwrap();
     export(&checkpoint, Format::Safetensors, &file).unwrap();
-    let (game, identity) = game();
+    let rules = rules();
     let analyze = |path: &Path| {
         let spec = AgentSpec::parse(format!("{}:30", path.display())).unwrap();
-        let contestant = Contestant::new(&game, &identity, &spec).unwrap();
-        let analysis =
-            contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap().analyze(&game.initial()).unwrap();
+        let contestant = Contestant::new(&rules, &spec).unwrap();
+        let analysis = contestant
+            .searcher(stream(1, Purpose::Agent, &[]))
+            .unwrap()
+            .analyze(&rules.game.initial())
+            .unwrap();
         (analysis.action, analysis.value, analysis.visits)
     };
     assert_eq!(analyze(&file), analyze(&checkpoint.path));

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use petteia::encode::Planes;
-use petteia::game::{Action, Game, GameOptions, Outcome, Settings, id_of};
-use petteia::games::{Job, ids, with_game};
+use petteia::game::{Action, Game, Outcome, Rules, Settings};
+use petteia::games::Games;
+use petteia::registry::{Job, Registry};
 use rand::{RngExt, SeedableRng};
 
 const SEED: u64 = 7;
@@ -22,10 +23,10 @@ struct Playthrough;
 impl Job for Playthrough {
     type Output = String;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> String {
+    fn run<G: Game>(self, rules: Rules<G>) -> String {
+        let game = &rules.game;
         let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(SEED);
-        let mut out =
-            format!("{}: {} by {}, seed {SEED}\n", id_of::<G>(&options.variant), G::TITLE, G::AUTHOR);
+        let mut out = format!("{}: {} by {}, seed {SEED}\n", rules.identity.id, G::TITLE, G::AUTHOR);
         writeln!(out, "{:?}, at most {} plies", game.shape(), game.max_plies()).unwrap();
         let mut states = vec![game.initial()];
         let mut actions = Vec::new();
@@ -45,12 +46,12 @@ impl Job for Playthrough {
                 continue;
             }
             writeln!(out, "\n== ply {ply}: {}", game.state_text(state)).unwrap();
-            out += &board(&game, state);
+            out += &board(game, state);
             if ply % PLANES_EVERY == 0 || action.is_none() {
-                out += &planes(&game, state);
+                out += &planes(game, state);
             }
             if let Some(action) = action {
-                out += &choice(&game, state, &game.legal(state), *action);
+                out += &choice(game, state, &game.legal(state), *action);
             }
         }
         let end = match game.outcome(states.last().unwrap()).unwrap() {
@@ -118,8 +119,8 @@ fn playthroughs_are_as_they_were_looked_at() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/playthrough");
     let bless = std::env::var_os("PETTEIA_BLESS").is_some();
     fs::create_dir_all(&folder).unwrap();
-    for id in ids() {
-        let now = with_game(&id, &Settings::new(), Playthrough).unwrap();
+    for id in Games::ids() {
+        let now = Games::with_game(&id, &Settings::new(), Playthrough).unwrap();
         let path = folder.join(format!("{id}.txt"));
         if bless {
             fs::write(&path, &now).unwrap();

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use petteia::config::Config;
 use petteia::error::Error;
-use petteia::game::{Game, GameOptions, identity};
+use petteia::game::{GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::pipeline::{Event, Observer, Played, Summary, train};
+use petteia::run::{Event, Observer, Played, Summary, train};
 use petteia::selfplay::Progress;
 
 #[path = "support/command.rs"]
@@ -58,8 +58,7 @@ fn smoke(folder: &Path, sets: &[&str], listener: &Listener) -> Result<Summary, E
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(SMOKE)).unwrap();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse(SMOKE, &text, &sets).unwrap();
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    train(&game, &identity(&game, &GameOptions::default()), &config, folder, listener)
+    train(&Rules::<TicTacToe>::new(&GameOptions::default()).unwrap(), &config, folder, listener)
 }
 
 /// All files below a folder that are the same whenever a run is repeated.

@@ -4,17 +4,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use petteia::arena::agent::{AgentSpec, Contestant};
-use petteia::game::{Game, GameOptions, identity};
+use petteia::game::{Game, GameOptions, Rules};
+use petteia::games::Games;
 use petteia::games::cage::Cage;
 use petteia::games::caissa::Caissa;
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::games::{Job, ids, with_game};
 use petteia::protocol::codecup::Codecup;
 use petteia::protocol::engine::{Engine, Limits, Report, Task};
 use petteia::protocol::gtp::Gtp;
 use petteia::protocol::ugi::Ugi;
 use petteia::protocol::{Order, Protocol};
 use petteia::random::{Purpose, stream};
+use petteia::registry::{Job, Registry};
 use proptest::prelude::*;
 
 fn game<G: Game>(variant: &str) -> G {
@@ -22,9 +23,9 @@ fn game<G: Game>(variant: &str) -> G {
 }
 
 fn engine<G: Game>(game: &G) -> Engine<G> {
-    let identity = identity(game, &GameOptions::default());
-    let contestant = Contestant::new(game, &identity, &AgentSpec::Rollout(50)).unwrap();
-    Engine::new(game.clone(), contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap())
+    let rules = Rules::of(game.clone(), &GameOptions::default());
+    let contestant = Contestant::new(&rules, &AgentSpec::Rollout(50)).unwrap();
+    Engine::new(rules.game, contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap())
 }
 
 /// A protocol with an engine that answers at once.
@@ -175,8 +176,9 @@ fn ugi_plays_whole_games_of_every_id() {
     struct Play;
     impl Job for Play {
         type Output = usize;
-        fn run<G: Game>(self, game: G, _options: GameOptions) -> usize {
-            let mut talk = ugi(&game);
+        fn run<G: Game>(self, rules: Rules<G>) -> usize {
+            let game = &rules.game;
+            let mut talk = ugi(game);
             let (mut state, mut moves, mut repeated) = (game.initial(), String::new(), 0);
             let mut last = None;
             while game.outcome(&state).is_none() {
@@ -200,8 +202,8 @@ fn ugi_plays_whole_games_of_every_id() {
         }
     }
     let mut repeated = 0;
-    for id in ids() {
-        repeated += with_game(&id, &Default::default(), Play).unwrap();
+    for id in Games::ids() {
+        repeated += Games::with_game(&id, &Default::default(), Play).unwrap();
     }
     assert!(repeated > 0, "no player was ever to move twice");
 }

@@ -2,7 +2,7 @@
 
 use petteia::config::Config;
 use petteia::error::Error;
-use petteia::game::{Game, GameOptions, identity};
+use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device};
@@ -11,9 +11,7 @@ use petteia::selfplay::{Generation, Monitor, play_halves, play_shard};
 
 /// Records of a shard, or the error, with the games finished; `stop_at` is the turn at which it is interrupted.
 fn played(halves: bool, settings: &str, games: usize, stop_at: usize) -> (Result<Vec<Record>, Error>, usize) {
-    let options = GameOptions::default();
-    let game = ConnectFour::new(&options).unwrap();
-    let identity = identity(&game, &options);
+    let Rules { game, identity } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let text = format!("game.id = 'connect-four'\nnet = {{ filters = 8, blocks = 1, {settings} }}");
     let config = Config::parse("test", &text, &[]).unwrap();
     let network = Network::new(&config.net, identity.shape, 1, &device());

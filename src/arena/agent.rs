@@ -13,7 +13,7 @@ use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
 use crate::error::{Error, Result, quoted};
-use crate::game::{Action, Game, GameIdentity};
+use crate::game::{Action, Game, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
@@ -215,8 +215,9 @@ enum Kind {
 }
 
 impl<G: Game> Contestant<G> {
-    /// Loads what the agent needs; a checkpoint must be of the game `identity`.
-    pub fn new(game: &G, identity: &GameIdentity, spec: &AgentSpec) -> Result<Contestant<G>> {
+    /// Loads what the agent needs; a checkpoint must be of the same game.
+    pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
+        let Rules { game, identity } = rules;
         let mut search = SearchConfig::default();
         let mut about = spec.to_string();
         let kind = match spec {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::agent::Contestant;
 use super::{Match, Pair, Played, score_of};
 use crate::error::{Error, Fault, Result};
-use crate::game::{Game, GameIdentity};
+use crate::game::{Game, GameIdentity, Rules};
 use crate::storage;
 
 /// The version of this format.
@@ -61,14 +61,13 @@ impl Journal {
     /// Opens or makes the file of a match and reads the pairs that it holds.
     pub fn open<G: Game>(
         path: &Path,
-        game: &G,
-        identity: &GameIdentity,
+        rules: &Rules<G>,
         plan: &Match,
         agents: [&Contestant<G>; 2],
     ) -> Result<Journal> {
         let agents = agents.map(Contestant::identity);
         let (seed, opening_plies) = (plan.seed, plan.opening_plies);
-        let header = Header { format: FORMAT, game: identity, agents, seed, opening_plies };
+        let header = Header { format: FORMAT, game: &rules.identity, agents, seed, opening_plies };
         let header = serde_json::to_value(header).expect("headers are valid JSON");
         expect_regular(path)?;
         let mut file =
@@ -86,7 +85,7 @@ impl Journal {
         let text = String::from_utf8_lossy(&bytes[..whole]);
         let (first, lines) = text.split_once('\n').unwrap_or_default();
         expect_header(path, first, &header)?;
-        let saved = read_pairs(path, lines, game)?;
+        let saved = read_pairs(path, lines, &rules.game)?;
         // only now: the file is one of ours
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(Error::io(path))?;

@@ -19,14 +19,15 @@ use serde::de::DeserializeOwned;
 
 use self::manifest::damaged;
 pub use self::manifest::{Manifest, TrainingData};
-use crate::attachment;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
 use crate::net::model::Network;
 use crate::net::tensors;
+use crate::program::Program;
 use crate::replay::store;
 use crate::storage;
+use crate::storage::attachment;
 use crate::train::Trainer;
 
 /// The version of this format.
@@ -69,7 +70,7 @@ pub fn save(
 ) -> Result<Checkpoint> {
     let mut manifest = Manifest {
         format: FORMAT,
-        program: concat!("petteia ", env!("CARGO_PKG_VERSION")).into(),
+        program: Program::current().to_string(),
         game: game.clone(),
         net: config.net.clone(),
         generation,

@@ -10,9 +10,9 @@ use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Analysis, Contestant};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameOptions, identity, line_text};
-use crate::games::Job;
+use crate::game::{Action, Game, Rules, line_text};
 use crate::random::{Purpose, stream};
+use crate::registry::Job;
 
 /// The initial position, as UGI calls it.
 const START: &str = "startpos";
@@ -56,8 +56,9 @@ pub struct Analyze {
 impl Job for Analyze {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let contestant = Contestant::new(&game, &identity(&game, &options), &AgentSpec::parse(&self.agent)?)?;
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
+        let contestant = Contestant::new(&rules, &AgentSpec::parse(&self.agent)?)?;
         let searcher = |number: usize| {
             contestant.searcher(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
                 Error::Config(format!(
@@ -87,10 +88,10 @@ impl Job for Analyze {
                     "value": outcome.value_for(game.to_move(&state)), "visits": {}, "priors": {},
                     "principal_variation": [],
                 }),
-                None => shown(&game, text, &state, &searcher(number)?.analyze(&state)?),
+                None => shown(game, text, &state, &searcher(number)?.analyze(&state)?),
             };
             if self.planes {
-                add_planes(&game, &state, &mut shown);
+                add_planes(game, &state, &mut shown);
             }
             print(shown)?;
         }

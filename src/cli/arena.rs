@@ -16,8 +16,8 @@ use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
 use crate::arena::{Match, MatchResult, play_while};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions, identity};
-use crate::games::Job;
+use crate::game::{Game, Rules};
+use crate::registry::Job;
 
 const MAX_GAMES: usize = 1_000_000;
 
@@ -98,26 +98,24 @@ pub struct Arena {
 impl Job for Arena {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let plan = self.plan(&game)?;
-        let identity = identity(&game, &options);
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
+        let plan = self.plan(game)?;
         catch_interrupts();
         let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?.until(wish());
         let terms = Arc::new(terms);
         let load = |text: &OsStr| match AgentSpec::parse(text)? {
-            AgentSpec::External(command) => {
-                Ok(Contestant::external(&game, Program::start(&command, &terms)?))
-            }
-            spec => Contestant::new(&game, &identity, &spec),
+            AgentSpec::External(command) => Ok(Contestant::external(game, Program::start(&command, &terms)?)),
+            spec => Contestant::new(&rules, &spec),
         };
         let agents = [&load(&self.first)?, &load(&self.second)?];
         use_threads(self.threads)?;
-        let open = |path| Journal::open(path, &game, &identity, &plan, agents);
+        let open = |path| Journal::open(path, &rules, &plan, agents);
         let journal = self.save.as_deref().map(open).transpose()?;
         let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
         let style = ProgressStyle::with_template(template).expect("the template is constant");
         let bar = ProgressBar::new(self.games as u64).with_style(style);
-        let played = play_while(&game, &plan, agents, journal, |progress| {
+        let played = play_while(game, &plan, agents, journal, |progress| {
             bar.set_position(progress.games as u64);
             if let Some(sprt) = &progress.sprt {
                 bar.set_message(format!(", {}", sprt_standing(sprt)));

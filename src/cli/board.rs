@@ -144,9 +144,10 @@ fn style_of(players: [&str; 2], player: Player) -> Style {
 mod tests {
     use super::*;
     use crate::error::Result;
-    use crate::game::GameOptions;
-    use crate::games::{Job, ids, with_game};
+    use crate::game::Rules;
+    use crate::games::Games;
     use crate::random::{Purpose, choose, stream};
+    use crate::registry::{Job, Registry};
 
     /// Text without its escape sequences.
     fn plain(text: &str) -> String {
@@ -158,11 +159,12 @@ mod tests {
 
     impl<F: FnMut(Vec<String>, usize)> Job for Random<F> {
         type Output = Result<()>;
-        fn run<G: Game>(mut self, game: G, _options: GameOptions) -> Result<()> {
+        fn run<G: Game>(mut self, rules: Rules<G>) -> Result<()> {
+            let game = &rules.game;
             let (mut state, mut marks) = (game.initial(), Marks::default());
             let mut random = stream(1, Purpose::Agent, &[]);
             for _ in 0..60 {
-                let drawings = [None, Some(20), Some(80)].map(|width| drawn(&game, &state, &marks, width));
+                let drawings = [None, Some(20), Some(80)].map(|width| drawn(game, &state, &marks, width));
                 (self.0)(drawings.to_vec(), marks.last.len());
                 let legal = game.legal(&state);
                 if legal.is_empty() {
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_game_is_drawn_wide_and_narrow_in_two_colours() {
-        for id in ids() {
+        for id in Games::ids() {
             let mut styles = Vec::new();
             let see = |drawings: Vec<String>, marked: usize| {
                 let [free, narrow, wide] = &drawings[..] else { panic!("three drawings") };
@@ -189,7 +191,7 @@ mod tests {
                 let bold = free.split("\u{1b}[1m\u{1b}[").skip(1).map(|rest| rest[..2].to_string());
                 styles.extend(bold.filter(|code| code != "7m"));
             };
-            with_game(&id, &Default::default(), Random(see)).unwrap().unwrap();
+            Games::with_game(&id, &Default::default(), Random(see)).unwrap().unwrap();
             styles.sort();
             styles.dedup();
             assert_eq!(styles.len(), 2, "{id}: {styles:?}");

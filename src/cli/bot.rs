@@ -13,8 +13,8 @@ use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
 use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, MAX_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions, identity};
-use crate::games::{Job, with_game};
+use crate::game::{Game, Rules};
+use crate::registry::{Job, Registry};
 use crate::storage;
 
 /// A trained agent that plays. Without arguments it speaks UGI on standard input and output.
@@ -57,7 +57,7 @@ enum BotCommand {
 }
 
 /// Runs the bot that this program is.
-pub fn run() -> Result<()> {
+pub fn run<R: Registry>() -> Result<()> {
     let me = std::env::current_exe().map_err(Error::io("the program's own file"))?;
     let checkpoint = Checkpoint::find(&me)?;
     let manifest = &checkpoint.manifest;
@@ -65,18 +65,18 @@ pub fn run() -> Result<()> {
     let bot = parsed(Bot::from_arg_matches(&matches));
     bot.color.choose();
     match bot.command {
-        Some(BotCommand::Play(command)) => on_game(&command.game.clone(), command),
-        Some(BotCommand::Analyze(command)) => on_game(&command.game.clone(), command),
+        Some(BotCommand::Play(command)) => on_game::<R>(&command.game.clone(), command),
+        Some(BotCommand::Analyze(command)) => on_game::<R>(&command.game.clone(), command),
         Some(BotCommand::Arena(command)) => {
             // a single agent is the opponent, whichever place it was given
             let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
-            on_game(&command.game.clone(), if alone { command.swapped() } else { command })
+            on_game::<R>(&command.game.clone(), if alone { command.swapped() } else { command })
         }
         None if bot.talk.about => about(&me, &checkpoint),
         None => {
             let id = manifest.game.id.clone();
             let settings = manifest.game.options.clone();
-            with_game(&id, &settings, Conversation { talk: bot.talk, me: &me, manifest })?
+            R::with_game(&id, &settings, Conversation { talk: bot.talk, me: &me, manifest })?
         }
     }
 }
@@ -184,7 +184,7 @@ struct Conversation<'a> {
 impl Job for Conversation<'_> {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let language = match &self.talk {
             Talk { codecup: true, .. } => Language::Codecup,
             Talk { gtp: true, .. } => Language::Gtp,
@@ -194,8 +194,7 @@ impl Job for Conversation<'_> {
             let hint = "speaks a protocol for programs; for people: --help, --about, play";
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
-        let identity = identity(&game, &options);
         let spec = AgentSpec::Trained(self.me.to_path_buf(), self.talk.simulations, None);
-        speak(game, &identity, &spec, title(self.manifest), language, self.talk.time)
+        speak(rules, &spec, title(self.manifest), language, self.talk.time)
     }
 }

@@ -16,7 +16,7 @@ use super::forecast::Costs;
 use crate::arena::agent::AgentSpec;
 use crate::config::{Bootstrap, Config, EvaluatorKind, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity};
+use crate::game::{Game, Rules};
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
@@ -60,13 +60,8 @@ pub struct Calibration {
 }
 
 /// Measures what a run with these settings costs, which has the `bootstrap` still ahead or not.
-pub fn calibrate<G: Game>(
-    game: &G,
-    identity: &GameIdentity,
-    config: &Config,
-    bootstrap: bool,
-) -> Result<Calibration> {
-    let bench = Bench::new(game, identity, config);
+pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) -> Result<Calibration> {
+    let bench = Bench::new(rules, config);
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
@@ -75,10 +70,10 @@ pub fn calibrate<G: Game>(
     let (together, simulations) = (settings.batch.min(FEW), settings.bootstrap_simulations);
     let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
     let rollouts =
-        needed.then(|| bench.play(together, simulations, (0, SOME), || Rollout::new(game.clone())));
+        needed.then(|| bench.play(together, simulations, (0, SOME), || Rollout::new(rules.game.clone())));
     let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
     let uniform = needed.then(|| bench.play(together, simulations, (0, SOME), || Uniform));
-    let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
+    let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
     let (selfplay, single) = bench.network(&network);
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
     let agent = single * arena.simulations as f64;
@@ -106,8 +101,7 @@ pub fn calibrate<G: Game>(
 
 /// Where games are played that nobody keeps.
 struct Bench<'a, G> {
-    game: &'a G,
-    identity: &'a GameIdentity,
+    rules: &'a Rules<G>,
     config: Config,
 }
 
@@ -143,19 +137,19 @@ impl Played {
 }
 
 impl<'a, G: Game> Bench<'a, G> {
-    fn new(game: &'a G, identity: &'a GameIdentity, config: &Config) -> Bench<'a, G> {
+    fn new(rules: &'a Rules<G>, config: &Config) -> Bench<'a, G> {
         let mut config = config.clone();
         // all searches alike
         config.selfplay.fast_simulations = 0;
         config.selfplay.surprise_weight = 0.0;
         config.search.root = RootKind::Puct;
-        Bench { game, identity, config }
+        Bench { rules, config }
     }
 
     fn generation(&self, simulations: usize) -> Generation<'_> {
         Generation {
             config: &self.config,
-            identity: self.identity,
+            identity: &self.rules.identity,
             number: 1,
             games: 0,
             simulations: simulations.min(SIMULATIONS),
@@ -180,7 +174,7 @@ impl<'a, G: Game> Bench<'a, G> {
             loop {
                 let first = begun.fetch_add(together, Ordering::Relaxed);
                 let shard = first..first + together;
-                match play_shard(self.game, &generation, shard, &mut evaluator, &monitor, &more) {
+                match play_shard(&self.rules.game, &generation, shard, &mut evaluator, &monitor, &more) {
                     Ok(played) => records.lock().expect("nobody panicked").extend(played),
                     Err(_) => break,
                 }
@@ -193,8 +187,8 @@ impl<'a, G: Game> Bench<'a, G> {
 
     /// Seconds of a thread for a simulation by the network, in self-play and in a search of its own.
     fn network(&self, network: &Network) -> (f64, f64) {
-        let (game, config) = (self.game, &self.config);
-        let net = SharedNet::new(&network.snapshot(), self.identity.shape, &config.net);
+        let (game, config) = (&self.rules.game, &self.config);
+        let net = SharedNet::new(&network.snapshot(), self.rules.identity.shape, &config.net);
         let selfplay = match config.net.evaluator {
             EvaluatorKind::Fused => {
                 self.play(config.selfplay.batch, config.search.simulations, (0, 0), || net.evaluator(game))
@@ -211,7 +205,7 @@ impl<'a, G: Game> Bench<'a, G> {
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
         let (monitor, clock) = (Monitor::default(), Instant::now());
         let more = |progress: Progress| is_needed(clock, &progress, (0, 0), 1);
-        let played = play_halves(self.game, &generation, shard, &mut evaluator, &monitor, &more);
+        let played = play_halves(&self.rules.game, &generation, shard, &mut evaluator, &monitor, &more);
         let seconds = clock.elapsed().as_secs_f64();
         Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
     }
@@ -219,8 +213,8 @@ impl<'a, G: Game> Bench<'a, G> {
     /// Seconds of an optimizer step.
     fn step(&self, network: Network, records: &[Record]) -> Result<f64> {
         let train = &self.config.train;
-        let mut window = Window::new(usize::MAX, self.identity.shape);
-        window.push(self.game, self.identity, &records[..records.len().min(GAMES)])?;
+        let mut window = Window::new(usize::MAX, self.rules.identity.shape);
+        window.push(self.rules, &records[..records.len().min(GAMES)])?;
         if window.is_empty() {
             return Err(Error::Interrupted);
         }

@@ -5,8 +5,8 @@ use clap::Args;
 use super::{GameArgs, print};
 use crate::conformance;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions};
-use crate::games::Job;
+use crate::game::{Game, Rules};
+use crate::registry::Job;
 
 /// Check the rules of a game in random games.
 #[derive(Args)]
@@ -30,11 +30,12 @@ pub struct CheckGame {
 impl Job for CheckGame {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         if self.games == 0 {
             return Err(Error::Config("--games 0 checks nothing: give at least 1".into()));
         }
-        match conformance::check(&game, self.games, self.seed) {
+        match conformance::check(game, self.games, self.seed) {
             Ok(report) => print(format_args!("{}: ok, {report}", self.game.id)),
             Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game.id))),
         }

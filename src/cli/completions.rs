@@ -1,10 +1,12 @@
 //! `petteia completions`: what makes the Tab key know the commands.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::{Shell, generate};
 
-use super::Cli;
+use super::command;
 use crate::error::{Error, Result};
+use crate::program::Program;
+use crate::registry::Registry;
 
 /// Print completions for a shell.
 #[derive(Args)]
@@ -21,9 +23,9 @@ pub struct Completions {
 
 impl Completions {
     /// Prints the script.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "petteia", &mut script);
+        generate(self.shell, &mut command::<R>(), Program::current().name, &mut script);
         std::io::Write::write_all(&mut std::io::stdout().lock(), &script)
             .map_err(Error::io("standard output"))
     }

@@ -9,13 +9,13 @@ use super::converse::converse;
 use super::{AGENTS, GameArgs};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, GameOptions, identity};
-use crate::games::Job;
+use crate::game::{Game, Rules};
 use crate::protocol::codecup::Codecup;
 use crate::protocol::engine::Engine;
 use crate::protocol::gtp::Gtp;
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
+use crate::registry::Job;
 
 /// Let other programs talk to an agent: UGI, GTP, CodeCup.
 #[derive(Args)]
@@ -66,8 +66,7 @@ pub enum Language {
 impl Job for EngineCommand {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let identity = identity(&game, &options);
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let spec = AgentSpec::parse(&self.agent)?;
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
             return Err(Error::Config(format!(
@@ -75,15 +74,14 @@ impl Job for EngineCommand {
                 self.agent.display()
             )));
         }
-        let name = format!("Petteia {} {}", identity.id, self.agent.display());
-        speak(game, &identity, &spec, name, self.protocol, self.time)
+        let name = format!("Petteia {} {}", rules.identity.id, self.agent.display());
+        speak(rules, &spec, name, self.protocol, self.time)
     }
 }
 
 /// Talks until the other side has enough.
 pub fn speak<G: Game>(
-    game: G,
-    identity: &GameIdentity,
+    rules: Rules<G>,
     spec: &AgentSpec,
     name: String,
     language: Language,
@@ -98,11 +96,11 @@ pub fn speak<G: Game>(
             "--time is for --protocol codecup: the others say their clocks themselves".into(),
         ));
     }
-    let rules = game.clone();
+    let game = rules.game.clone();
     let engine = || {
-        let contestant = Contestant::new(&rules, identity, spec)?;
+        let contestant = Contestant::new(&rules, spec)?;
         let agent = contestant.searcher(stream(1, Purpose::Agent, &[]));
-        Ok(Engine::new(rules, agent.expect("agents that do not search are refused")))
+        Ok(Engine::new(rules.game, agent.expect("agents that do not search are refused")))
     };
     match language {
         Language::Ugi => converse(Ugi::new(game, name), engine),

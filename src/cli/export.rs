@@ -10,6 +10,7 @@ use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::export::{Format, export};
+use crate::registry::Registry;
 
 /// Write a trained network as one file.
 #[derive(Args)]
@@ -30,10 +31,10 @@ pub struct Export {
 
 impl Export {
     /// Writes the file.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
-        self.expect_known(&checkpoint)?;
+        self.expect_known::<R>(&checkpoint)?;
         let size = export(&checkpoint, self.format, &self.out)?;
         let manifest = &checkpoint.manifest;
         print(format_args!(
@@ -47,9 +48,9 @@ impl Export {
 
     /// Refuses a game that this program would not play by the exported file: one that it lacks, or has in another
     /// encoding.
-    fn expect_known(&self, checkpoint: &Checkpoint) -> Result<()> {
+    fn expect_known<R: Registry>(&self, checkpoint: &Checkpoint) -> Result<()> {
         let (game, place) = (&checkpoint.manifest.game, self.source.display());
-        let here = identity_here(&game.id, &game.options).map_err(|error| {
+        let here = identity_here::<R>(&game.id, &game.options).map_err(|error| {
             Error::Mismatch(format!("{place}: {error}; export it with the program that made it"))
         })?;
         game.expect(&here, &place.to_string())

@@ -7,8 +7,8 @@ use super::board::{hanging, terminal_width, wrapped};
 use super::print;
 use super::table::{Column, Table};
 use crate::error::Result;
-use crate::game::{Game, GameOptions};
-use crate::games::{Job, ids, with_game};
+use crate::game::{Game, Rules};
+use crate::registry::{Job, Registry};
 
 /// What the table shows of a game.
 const KEYS: [&str; 9] =
@@ -29,7 +29,8 @@ struct Describe(String);
 impl Job for Describe {
     type Output = Value;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> Value {
+    fn run<G: Game>(self, rules: Rules<G>) -> Value {
+        let game = &rules.game;
         let shape = game.shape();
         json!({
             "id": self.0, "name": G::TITLE, "author": G::AUTHOR, "players": game.players(),
@@ -42,10 +43,10 @@ impl Job for Describe {
 
 impl Games {
     /// Prints the registry.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         let mut rows = Vec::new();
-        for id in ids() {
-            rows.push(with_game(&id, &Default::default(), Describe(id.clone()))?);
+        for id in R::ids() {
+            rows.push(R::with_game(&id, &Default::default(), Describe(id.clone()))?);
         }
         if self.json {
             return print(Value::Array(rows));

@@ -6,12 +6,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man as Page;
 use roff::{Roff, roman};
 
-use super::{Cli, print};
+use super::{command, print};
 use crate::error::{Error, Result};
+use crate::program::Program;
+use crate::registry::Registry;
 use crate::storage;
 
 /// Write manual pages, one for each command.
@@ -28,10 +30,10 @@ pub struct Man {
 
 impl Man {
     /// Writes the pages.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         fs::create_dir_all(&self.folder).map_err(Error::io(&self.folder))?;
         // `help` would have a page for every command once more
-        let mut root = Cli::command().disable_help_subcommand(true);
+        let mut root = command::<R>().disable_help_subcommand(true);
         root.build();
         let pages = write_pages(&root, &self.folder)?;
         print(format_args!("{pages} pages in {}", self.folder.display()))
@@ -63,7 +65,7 @@ fn page(command: &Command) -> Page {
         .title(title)
         // an empty date would be left out, and what follows would stand in its place
         .date(" ")
-        .source(concat!("petteia ", env!("CARGO_PKG_VERSION")))
+        .source(Program::current().to_string())
         .manual("Petteia")
 }
 

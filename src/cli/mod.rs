@@ -1,6 +1,7 @@
 //! The commands. Each file is one command: its clap struct is a [`Job`] where it needs a
 //! game. Only this module prints, draws progress and hears signals.
 
+mod allocator;
 mod analyze;
 mod arena;
 mod bench;
@@ -14,6 +15,7 @@ mod engine;
 mod export;
 mod forecast;
 mod games;
+mod help;
 mod inspect;
 mod man;
 mod outline;
@@ -29,24 +31,60 @@ mod train;
 
 use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 
 use anstream::ColorChoice;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::attachment;
 use crate::config::game_settings;
 use crate::error::{Error, Result, shortened};
-use crate::games::{Job, with_game};
+use crate::program::Program;
+use crate::registry::{self, Job, Registry};
+use crate::storage::attachment;
 use signals::{catch_interrupts, interrupted};
 
-/// The program: a bot when a network is attached to it, else the commands.
-pub fn run() -> Result<()> {
+/// A whole program for the games of `R`: reads the command line, runs, and prints the error. A bot when a network is
+/// attached to its file.
+///
+/// ```no_run
+/// petteia::games! { pub struct Mine: petteia::games::tic_tac_toe::TicTacToe }
+///
+/// fn main() -> std::process::ExitCode {
+///     petteia::cli::main::<Mine>(petteia::program!())
+/// }
+/// ```
+pub fn main<R: Registry>(program: Program) -> ExitCode {
+    program.declare();
+    match run::<R>() {
+        Ok(()) => ExitCode::SUCCESS,
+        // whoever reads our output has had enough
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let style = anstyle::AnsiColor::Red.on_default().bold();
+            let text = help::in_own_name(error.to_string());
+            // nobody may be left to read it
+            let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {text}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run<R: Registry>() -> Result<()> {
+    registry::check::<R>()?;
     refuse_too_many_threads()?;
     match attachment::own()? {
-        Some(_) => bot::run(),
-        None => parsed(Cli::try_parse()).run(),
+        Some(_) => bot::run::<R>(),
+        None => {
+            let matches = parsed(command::<R>().try_get_matches());
+            parsed(Cli::from_arg_matches(&matches)).run::<R>()
+        }
     }
+}
+
+/// The whole command line of the program that runs.
+fn command<R: Registry>() -> clap::Command {
+    help::adapted::<R>(Cli::command())
 }
 
 /// The most threads that a command takes.
@@ -93,6 +131,7 @@ Agents:
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
 #[command(
+    name = "petteia",
     version,
     max_term_width = 80,
     after_help = "\
@@ -104,7 +143,7 @@ First steps:
 `petteia COMMAND --help` explains a command, with examples.
 Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
 )]
-pub struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
@@ -160,24 +199,24 @@ enum Command {
 
 impl Cli {
     /// Runs the command.
-    pub fn run(self) -> Result<()> {
+    fn run<R: Registry>(self) -> Result<()> {
         self.color.choose();
         match self.command {
-            Command::Train(command) => command.run(),
-            Command::Arena(command) => on_game(&command.game.clone(), command),
-            Command::Play(command) => on_game(&command.game.clone(), command),
-            Command::Analyze(command) => on_game(&command.game.clone(), command),
-            Command::Engine(command) => on_game(&command.game.clone(), command),
-            Command::Export(command) => command.run(),
-            Command::Records(command) => command.run(),
-            Command::Inspect(command) => command.run(),
-            Command::Games(command) => command.run(),
-            Command::Bench(command) => command.run(),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
-            Command::Perft(command) => on_game(&command.game.clone(), command),
-            Command::Replay(command) => on_game(&command.game.clone(), command),
-            Command::CheckGame(command) => on_game(&command.game.clone(), command),
+            Command::Train(command) => command.run::<R>(),
+            Command::Arena(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Play(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Export(command) => command.run::<R>(),
+            Command::Records(command) => command.run::<R>(),
+            Command::Inspect(command) => command.run::<R>(),
+            Command::Games(command) => command.run::<R>(),
+            Command::Bench(command) => command.run::<R>(),
+            Command::Completions(command) => command.run::<R>(),
+            Command::Man(command) => command.run::<R>(),
+            Command::Perft(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Replay(command) => on_game::<R>(&command.game.clone(), command),
+            Command::CheckGame(command) => on_game::<R>(&command.game.clone(), command),
         }
     }
 }
@@ -193,8 +232,8 @@ struct GameArgs {
     set: Vec<String>,
 }
 
-fn on_game(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
-    with_game(&game.id, &game_settings(&game.set)?, job)?
+fn on_game<R: Registry>(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
+    R::with_game(&game.id, &game_settings(&game.set)?, job)?
 }
 
 /// Prints one line on standard output, with colours where they will be seen; a closed pipe is an error that `main` takes for success.

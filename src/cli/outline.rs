@@ -14,7 +14,7 @@ use super::forecast::{Costs, Forecast, Plan};
 use super::progress::roughly;
 use crate::config::{Bootstrap, Config, GateKind};
 use crate::error::Result;
-use crate::pipeline::{METRICS, Played};
+use crate::run::{METRICS, Played};
 use crate::storage;
 
 /// Measures this machine for a run that has the bootstrap ahead or not.

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{GameArgs, print};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions, id_of, perft};
-use crate::games::Job;
+use crate::game::{Game, Rules, perft};
+use crate::registry::Job;
 
 /// Count action sequences, to compare rules with another program.
 #[derive(Args)]
@@ -36,7 +36,8 @@ pub struct Perft {
 impl Job for Perft {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         if self.depth > game.max_plies() {
             let most = game.max_plies();
             return Err(Error::Config(format!(
@@ -51,12 +52,12 @@ impl Job for Perft {
         let started = Instant::now();
         let mut divided = Vec::new();
         let nodes = match self.divide && self.depth > 0 {
-            false => perft(&game, &state, self.depth),
+            false => perft(game, &state, self.depth),
             true => {
                 for action in game.legal(&state) {
                     let mut next = state.clone();
                     game.play(&mut next, action);
-                    divided.push((game.action_text(&state, action), perft(&game, &next, self.depth - 1)));
+                    divided.push((game.action_text(&state, action), perft(game, &next, self.depth - 1)));
                 }
                 divided.iter().map(|(_, nodes)| nodes).sum()
             }
@@ -65,7 +66,7 @@ impl Job for Perft {
         let rate = nodes as f64 / seconds.max(1e-9);
         if self.json {
             let mut object = json!({
-                "game": id_of::<G>(&options.variant), "depth": self.depth, "nodes": nodes,
+                "game": rules.identity.id, "depth": self.depth, "nodes": nodes,
                 "seconds": seconds, "nodes_per_second": rate,
             });
             if self.divide {

@@ -11,9 +11,9 @@ use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::perfect::Solver;
 use crate::error::{Error, Result, quoted};
-use crate::game::{Action, Game, GameOptions, Outcome, Player, identity, line_text};
-use crate::games::Job;
+use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
 use crate::random::{Purpose, Random, stream};
+use crate::registry::Job;
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
 const HELP: &str = "  legal   list all your actions
@@ -69,23 +69,18 @@ struct Table<'a, G: Game> {
 impl Job for Play {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let person = side(&game, &self.side)?;
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
+        let person = side(game, &self.side)?;
         let spec = AgentSpec::parse(&self.opponent)?;
-        let contestant = Contestant::new(&game, &identity(&game, &options), &spec)?;
+        let contestant = Contestant::new(&rules, &spec)?;
         let start = match &self.position {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
         };
-        let mut table = Table {
-            game: &game,
-            contestant: &contestant,
-            person,
-            seed: self.seed,
-            start,
-            actions: Vec::new(),
-        };
-        say(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(&game, person)))?;
+        let mut table =
+            Table { game, contestant: &contestant, person, seed: self.seed, start, actions: Vec::new() };
+        say(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
         say_rules::<G>()?;
         say(COMMANDS)?;
         table.play()

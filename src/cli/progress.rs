@@ -3,7 +3,7 @@
 use super::board::counted;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
-use crate::gate::Decision;
+use crate::run::gate::Decision;
 
 /// A match result in one line.
 pub fn verdict(result: &MatchResult) -> String {

@@ -9,8 +9,8 @@ use super::board::{Marks, drawn, player_text, terminal_width};
 use super::play::result_text;
 use super::{GameArgs, print};
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, GameOptions};
-use crate::games::Job;
+use crate::game::{Game, Rules};
+use crate::registry::Job;
 
 /// Legal actions that an error names.
 const SHOWN_ACTIONS: usize = 8;
@@ -39,24 +39,25 @@ pub struct Replay {
 impl Job for Replay {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         let mut state = match &self.position {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
         };
         let mut ply = 0;
-        self.show(&game, &state, ply, Marks::default())?;
+        self.show(game, &state, ply, Marks::default())?;
         // line by line, so that a program at the other end of a pipe gets its answer at once
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Error::io("standard input"))?;
             for text in String::from_utf8_lossy(&line).split_whitespace() {
                 let action =
-                    game.parse_action(&state, text).ok_or_else(|| illegal(&game, &state, ply, text))?;
+                    game.parse_action(&state, text).ok_or_else(|| illegal(game, &state, ply, text))?;
                 let before = state.clone();
-                game.try_play(&mut state, action).map_err(|_| illegal(&game, &before, ply, text))?;
+                game.try_play(&mut state, action).map_err(|_| illegal(game, &before, ply, text))?;
                 ply += 1;
                 let last = game.touched(&before, action);
-                self.show(&game, &state, ply, Marks { last, hint: Vec::new() })?;
+                self.show(game, &state, ply, Marks { last, hint: Vec::new() })?;
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use super::forecast::Forecast;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
-use crate::pipeline::{Event, Observer, Played};
+use crate::run::{Event, Observer, Played};
 use crate::selfplay;
 use crate::train::loss::Losses;
 

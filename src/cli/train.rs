@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::allocator;
 use super::board::{counted, terminal_width, wrapped};
 use super::calibration::calibrate;
 use super::outline::Outline;
@@ -13,10 +14,10 @@ use super::screen::Screen;
 use super::{catch_interrupts, own_command, print, refuse_other_devices, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions, identity};
-use crate::games::{Job, with_game};
+use crate::game::{Game, Rules};
 use crate::memory;
-use crate::pipeline::{self, METRICS, Played, Summary};
+use crate::registry::{Job, Registry};
+use crate::run::{self, METRICS, Played, Summary};
 use crate::storage;
 
 /// Train an agent by self-play, or go on with a run.
@@ -68,7 +69,7 @@ struct TrainGame<'a> {
 
 impl Train {
     /// Reads the config, trains, and says what came out.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         let (config, source) = self.read_config()?;
         let name = self.config.file_stem().unwrap_or_default();
         let folder = self.run.clone().unwrap_or_else(|| Path::new("runs").join(name));
@@ -76,7 +77,7 @@ impl Train {
         use_threads(self.threads)?;
         catch_interrupts();
         let job = TrainGame { config: &config, folder: &folder, accept_missing: self.accept_missing };
-        match with_game(&config.game.id, &config.game.options, job) {
+        match R::with_game(&config.game.id, &config.game.options, job) {
             Ok(result) => result,
             Err(error) => Err(self.locate(&config, &source, error)),
         }
@@ -112,19 +113,19 @@ impl Train {
 impl Job for TrainGame<'_> {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         let started = Instant::now();
         memory::check_run(self.config, game.shape(), rayon::current_num_threads())?;
-        crate::train::memory::keep_freed();
-        let identity = identity(&game, &options);
+        allocator::keep_freed();
         let screen = Screen::new(Outline {
             config: self.config,
             folder: self.folder,
             accept_missing: self.accept_missing,
             threads: rayon::current_num_threads(),
-            measure: Box::new(|bootstrap| calibrate(&game, &identity, self.config, bootstrap)),
+            measure: Box::new(|bootstrap| calibrate(&rules, self.config, bootstrap)),
         });
-        let result = pipeline::train(&game, &identity, self.config, self.folder, &screen);
+        let result = run::train(&rules, self.config, self.folder, &screen);
         screen.finish();
         match result {
             Ok(summary) => print_summary(self.config, &summary, game.players(), started),

@@ -3,10 +3,10 @@
 //! What is attached is the safetensors export; started without a network the program is `petteia`, with one it is a bot
 //! (`cli::bot`).
 
-use crate::attachment;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::storage;
+use crate::storage::attachment;
 
 /// The file's bytes.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {

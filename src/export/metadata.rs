@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::checkpoint::{Checkpoint, TENSORS};
 use crate::game::Shape;
+use crate::program::Program;
 use crate::storage;
 
 /// Names and texts, in the order of the names.
@@ -32,7 +33,7 @@ pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
         ("step", manifest.step.to_string()),
         ("seed", manifest.seed.to_string()),
         ("trained_by", manifest.program.clone()),
-        ("exported_by", concat!("petteia ", env!("CARGO_PKG_VERSION")).into()),
+        ("exported_by", Program::current().to_string()),
         ("tensors_sha256", sha256),
         (
             "planes",

@@ -405,8 +405,7 @@ impl Game for Cage {
     const NAME: &'static str = "cage";
     const TITLE: &'static str = "Cage";
     const AUTHOR: &'static str = "Mark Steere, 2010";
-    const SUMMARY: &'static str =
-        "Who has no checkers left has lost. A checker steps to one of the 8 squares around it that is empty \
+    const SUMMARY: &'static str = "Who has no checkers left has lost. A checker steps to one of the 8 squares around it that is empty \
         and beside no checker of its own colour (diagonals do not count): nearer to the centre, or from \
         beside no enemy to beside one, and never from beside an enemy to beside none. Or it jumps straight \
         over an enemy beside it, which is removed, landing beside none of its own, and goes on while it \
@@ -527,9 +526,9 @@ impl Game for Cage {
     fn view(&self, state: &State) -> BoardView {
         let cell = |square| self.letter(state, square).map_or(".".into(), String::from);
         let note = match state.jumping {
-                NOBODY => String::new(),
-                square => format!("{} must go on jumping", self.square(square as usize)),
-            };
+            NOBODY => String::new(),
+            square => format!("{} must go on jumping", self.square(square as usize)),
+        };
         BoardView::of_squares(self.side, self.side, ["R", "B"], cell, note)
     }
 

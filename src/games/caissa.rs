@@ -323,8 +323,7 @@ impl Game for Caissa {
     const NAME: &'static str = "caissa";
     const TITLE: &'static str = "Caïssa";
     const AUTHOR: &'static str = "Christian Freeling, rules of CodeCup 2003";
-    const SUMMARY: &'static str =
-        "Who is in check and has no action has lost; without check it is a draw, as it is after 200 \
+    const SUMMARY: &'static str = "Who is in check and has no action has lost; without check it is a draw, as it is after 200 \
         actions. Q, R, B and N go as in chess, and only pieces block a line. R, B and N go to a tile (.), \
         carry their own tile into a hole (*), or change places with an R, B or N of either side. The queen \
         needs a tile, may capture there, removes the tile she leaves, and in check goes one square only. \

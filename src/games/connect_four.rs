@@ -89,8 +89,7 @@ impl Game for ConnectFour {
     const NAME: &'static str = "connect-four";
     const TITLE: &'static str = "Connect Four";
     const AUTHOR: &'static str = "Howard Wexler and Ned Strongin, 1974";
-    const SUMMARY: &'static str =
-        "Drop a man into a column; it falls to the lowest empty square. Four of your men in a row, column \
+    const SUMMARY: &'static str = "Drop a man into a column; it falls to the lowest empty square. Four of your men in a row, column \
         or diagonal win; a full board without them is a draw. Write the column: 1 to 7.";
     const PLAYERS: [&'static str; 2] = ["Red", "Yellow"];
     const VARIANTS: &'static [&'static str] = &[""];

@@ -369,8 +369,7 @@ impl Game for CustodialTrap {
     const NAME: &'static str = "custodial-trap";
     const TITLE: &'static str = "Custodial Trap";
     const AUTHOR: &'static str = "Rich Hutnik, 2014";
-    const SUMMARY: &'static str =
-        "A man is trapped and cannot act when the unbroken row of own men through it, along a file, rank or \
+    const SUMMARY: &'static str = "A man is trapped and cannot act when the unbroken row of own men through it, along a file, rank or \
         diagonal, has an enemy directly at both ends. Others slide like a chess queen (a1-d4) or capture \
         an enemy beside them when one of their own men stands directly behind it or behind the row that it \
         begins (b4xc5). Who has fewer than 7 men left or cannot act has lost; with reserves, men are \

@@ -187,8 +187,7 @@ impl Game for Phage {
     const NAME: &'static str = "phage";
     const TITLE: &'static str = "Phage";
     const AUTHOR: &'static str = "Steve Gardner, 2003";
-    const SUMMARY: &'static str =
-        "Who cannot act has lost; only when White is to act and neither side could, it is a draw. Pieces \
+    const SUMMARY: &'static str = "Who cannot act has lost; only when White is to act and neither side could, it is a draw. Pieces \
         slide over open squares and close for good the square that they leave (x): the circle (C, c) in \
         all 8 directions, the square (S, s) diagonally, the diamond (D, d) along files and ranks, the \
         triangle (T, t) sideways and ahead only. Each has 7 slides; nothing is captured. Write e3-h6.";

@@ -84,8 +84,7 @@ impl Game for TicTacToe {
     const NAME: &'static str = "tic-tac-toe";
     const TITLE: &'static str = "Tic-tac-toe";
     const AUTHOR: &'static str = "traditional";
-    const SUMMARY: &'static str =
-        "Put your mark on an empty square. Three in a row, column or diagonal win; a full board without \
+    const SUMMARY: &'static str = "Put your mark on an empty square. Three in a row, column or diagonal win; a full board without \
         them is a draw. Write the square: b2.";
     const PLAYERS: [&'static str; 2] = ["X", "O"];
     const VARIANTS: &'static [&'static str] = &[""];

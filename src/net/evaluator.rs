@@ -11,8 +11,9 @@ use super::cpu::{CpuNet, Scratch, Wanted};
 use super::model::{self, Network};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::Planes;
+use crate::encode::Shape;
 use crate::error::{Error, Result};
-use crate::game::{Game, Shape};
+use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 
 /// Read-only weights, shared by all threads.

@@ -18,12 +18,12 @@ use burn_std::config::RuntimeConfig;
 use burn_store::{ModuleSnapshot, SafetensorsStore};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::autodiff;
 use super::tensors::{self, EXTRA_PLANES};
+use super::training;
 use super::weights::{self, Weights};
 use crate::config::NetConfig;
+use crate::encode::Shape;
 use crate::error::{Error, Result};
-use crate::game::Shape;
 use crate::random::{Purpose, Random, stream};
 
 /// The CPU device of evaluation. Never `Device::default()`: that picks a GPU backend when one is compiled in.
@@ -89,7 +89,7 @@ impl NormedConv {
 
     /// Whether this is one operation, of `[n, h, w, channels]`: in training on the CPU.
     fn is_fused(&self, device: &Device) -> bool {
-        autodiff::applies(device) && self.norm.training.is_enabled()
+        training::applies(device) && self.norm.training.is_enabled()
     }
 
     /// `relu(norm(conv(x)) + skip)`
@@ -107,7 +107,7 @@ impl NormedConv {
     /// The same as one operation, and the running statistics as burn's batch norm updates them.
     fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>) -> Tensor<4> {
         let factors = [self.norm.gamma.val(), self.norm.beta.val()];
-        let normed = autodiff::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip);
+        let normed = training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip);
         let momentum = self.norm.momentum;
         for (running, of_batch) in
             [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]
@@ -171,7 +171,7 @@ impl Network {
     /// for the player to move). Batch statistics on an autodiff device, running ones after [`Network::snapshot`].
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let fused = self.stem.is_fused(&planes.device());
-        let planes = if fused { autodiff::channels_last(planes) } else { planes };
+        let planes = if fused { training::channels_last(planes) } else { planes };
         let mut x = self.stem.forward(planes, None); // [n, filters, h, w]; fused: [n, h, w, filters]
         for block in &self.blocks {
             let y = block.first.forward(x.clone(), None);
@@ -179,7 +179,7 @@ impl Network {
         }
         let p = self.policy_hidden.forward(x.clone(), None);
         let pointwise = |conv: &Conv2d| match fused {
-            true => autodiff::pointwise(p.clone(), conv.weight.val(), conv.bias.as_ref().map(Param::val)),
+            true => training::pointwise(p.clone(), conv.weight.val(), conv.bias.as_ref().map(Param::val)),
             false => conv.forward(p.clone()),
         };
         let mut logits = Vec::new();
@@ -191,7 +191,7 @@ impl Network {
             logits.push(extras.linear.forward(features));
         }
         let v = self.value_conv.forward(x, None);
-        let v = if fused { autodiff::planes(v, self.value_conv.outputs()) } else { v };
+        let v = if fused { training::planes(v, self.value_conv.outputs()) } else { v };
         let v: Tensor<2> = v.flatten(1, 3);
         let wdl = self.value_out.forward(relu(self.value_hidden.forward(v)));
         (Tensor::cat(logits, 1), wdl)

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::config::NetConfig;
+use crate::encode::Shape;
 use crate::error::{Error, Result};
-use crate::game::Shape;
 
 /// Bytes of the length in front of the header.
 pub const PREFIX: u64 = 8;

@@ -1,7 +1,7 @@
 //! The weights of a network as plain numbers, batch norm folded in: what an evaluator needs and
 //! nothing that belongs to training. [`model`](super::model) makes them, [`cpu`](super::cpu) reads them.
 
-use crate::game::Shape;
+use crate::encode::Shape;
 
 /// A stride-1 convolution with zero padding that keeps the board's size, batch norm folded in.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@ use super::engine::{Limits, Report};
 use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
+use crate::program::Program;
 
 const COMMANDS: [&str; 16] = [
     "protocol_version",
@@ -60,7 +61,7 @@ impl<G: Game> Gtp<G> {
         match (command, words) {
             ("protocol_version", []) => Ok("2".into()),
             ("name", []) => Ok(self.name.clone()),
-            ("version", []) => Ok(env!("CARGO_PKG_VERSION").into()),
+            ("version", []) => Ok(Program::current().version.into()),
             ("known_command", [name]) => Ok(COMMANDS.contains(name).to_string()),
             ("list_commands", []) => Ok(COMMANDS.join("\n")),
             ("boardsize", [size]) => self.board_size(size),

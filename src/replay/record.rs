@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameIdentity, Settings, option_differences};
+use crate::game::{Action, Game, GameIdentity, Rules, Settings, option_differences};
 use crate::search::evaluator::Wdl;
 
 /// The newest version of this format: 2 has `policy` and `weights` beside what 1 has, and is written only for
@@ -116,14 +116,10 @@ impl Record {
         Ok(())
     }
 
-    /// Plays the record again by the rules of `game`, shows every ply to `see`, and checks actions, visits
+    /// Plays the record again by the rules, shows every ply to `see`, and checks actions, visits
     /// and outcome.
-    pub fn replay<G: Game>(
-        &self,
-        game: &G,
-        identity: &GameIdentity,
-        mut see: impl FnMut(Ply<G>),
-    ) -> Result<()> {
+    pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<()> {
+        let Rules { game, identity } = rules;
         self.check_header(identity)?;
         self.check_sums(self.simulations())?;
         let mut state = game.parse_state(&self.start)?;

@@ -4,7 +4,7 @@ use super::record::Record;
 use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{Action, Game, GameIdentity, Outcome};
+use crate::game::{Action, Game, Outcome, Rules};
 use crate::search::evaluator::Wdl;
 
 /// One position.
@@ -26,25 +26,25 @@ pub struct Sample {
 }
 
 /// The samples of a record: one for each ply that was searched.
-pub fn samples<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> Result<Vec<Sample>> {
+pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);
-    record.replay(game, identity, |ply| {
+    record.replay(rules, |ply| {
         let (Some(outcome), false) = (outcome, ply.policy.is_empty()) else { return };
         let total: u64 = ply.policy.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: &Action| {
             let found = ply.policy.binary_search_by_key(action, |(action, _)| *action);
             found.map_or(0.0, |at| ply.policy[at].1 as f32 / total as f32)
         };
-        let mut planes = Planes::new(identity.shape);
-        game.encode(ply.state, &mut planes);
+        let mut planes = Planes::new(rules.identity.shape);
+        rules.game.encode(ply.state, &mut planes);
         samples.push(Sample {
             planes,
             policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
-            outcome: Wdl::of(outcome, game.to_move(ply.state)),
+            outcome: Wdl::of(outcome, rules.game.to_move(ply.state)),
             search: ply.wdl,
             weight: ply.weight,
-            symmetries: game.symmetries(ply.state),
+            symmetries: rules.game.symmetries(ply.state),
         });
     })?;
     Ok(samples)

@@ -15,7 +15,7 @@ use zstd::Decoder;
 use super::place::{Origin, Place};
 use super::record::Record;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity};
+use crate::game::{Game, Rules};
 use crate::storage;
 
 /// The folder of the run where shards live.
@@ -122,14 +122,9 @@ pub fn is_finished(path: &Path) -> Result<bool> {
 
 /// Reads a shard, checks its checksum, that its games are those of `place` (where that is not known: of its folder's
 /// generation, in order), and plays every game again.
-pub fn read_shard<G: Game>(
-    path: &Path,
-    game: &G,
-    identity: &GameIdentity,
-    place: Option<&Place>,
-) -> Result<Shard> {
-    let longest = longest_line(game.max_plies(), identity.shape.actions);
-    read_checked(path, longest, place, |record| record.replay(game, identity, |_| {}))
+pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
+    let longest = longest_line(rules.game.max_plies(), rules.identity.shape.actions);
+    read_checked(path, longest, place, |record| record.replay(rules, |_| {}))
 }
 
 /// Reads a shard and checks its checksum, but plays nothing: what its records say of their games may be wrong.

@@ -12,7 +12,7 @@ use super::record::Record;
 use super::sample::{Sample, samples};
 use crate::board::Symmetry;
 use crate::error::Result;
-use crate::game::{Action, Game, GameIdentity, Shape};
+use crate::game::{Action, Game, Rules, Shape};
 use crate::random::{Random, choose};
 
 /// The replay window.
@@ -114,12 +114,12 @@ impl Window {
     }
 
     /// Adds the samples of a shard's records and returns how many there are.
-    pub fn push<G: Game>(&mut self, game: &G, identity: &GameIdentity, records: &[Record]) -> Result<usize> {
+    pub fn push<G: Game>(&mut self, rules: &Rules<G>, records: &[Record]) -> Result<usize> {
         let mut shard = Vec::new();
         for record in records {
-            shard.extend(samples(game, identity, record)?);
+            shard.extend(samples(rules, record)?);
         }
-        Ok(self.push_samples(game, shard))
+        Ok(self.push_samples(&rules.game, shard))
     }
 
     /// Adds a shard, drops the oldest ones that are not needed to reach the capacity, and returns how

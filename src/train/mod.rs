@@ -1,7 +1,6 @@
 //! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network that changes.
 
 pub mod loss;
-pub mod memory;
 pub mod schedule;
 mod state;
 

@@ -4,9 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use petteia::encode::Planes;
-use petteia::game::{Game, GameOptions, Settings};
-use petteia::games::{Job, ids, with_game};
+use petteia::game::{Game, Rules, Settings};
+use petteia::games::Games;
 use petteia::random::{Random, choose};
+use petteia::registry::{Job, Registry};
 
 use super::mutation::mutate;
 use super::scene::{Petteia, Tally, random, times};
@@ -21,13 +22,14 @@ struct Mutated<'a> {
 impl Job for Mutated<'_> {
     type Output = usize;
 
-    fn run<G: Game>(mut self, game: G, _options: GameOptions) -> usize {
-        let texts = some_positions(&game, &mut self.chance);
+    fn run<G: Game>(mut self, rules: Rules<G>) -> usize {
+        let game = &rules.game;
+        let texts = some_positions(game, &mut self.chance);
         let mut accepted = 0;
         for number in 0..times(2_000, 10_000) {
             let text = mutate(&texts[number % texts.len()], &mut self.chance);
             self.tally.check(|| {
-                let tried = catch_unwind(AssertUnwindSafe(|| try_text(&game, &text, &mut self.chance)));
+                let tried = catch_unwind(AssertUnwindSafe(|| try_text(game, &text, &mut self.chance)));
                 accepted +=
                     tried.unwrap_or_else(|_| panic!("{}: `{text}`: a panic, see above", self.id)) as usize;
             });
@@ -84,10 +86,10 @@ fn try_text<G: Game>(game: &G, text: &str, chance: &mut Random) -> bool {
 
 #[test]
 fn mutated_positions_are_refused_or_playable() {
-    for (number, id) in ids().into_iter().enumerate() {
+    for (number, id) in Games::ids().into_iter().enumerate() {
         let mut tally = Tally::default();
         let job = Mutated { id: &id, chance: random(200 + number as u64), tally: &mut tally };
-        let accepted = with_game(&id, &Settings::default(), job).unwrap();
+        let accepted = Games::with_game(&id, &Settings::default(), job).unwrap();
         assert!(accepted > 0, "{id}: nothing was accepted");
         tally.report(&format!("positions of {id}, {accepted} accepted"));
     }

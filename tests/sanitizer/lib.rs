@@ -1,6 +1,6 @@
 //! `src/net/cpu` with its own tests and nothing else: in go the same files, out comes a test binary that a sanitizer watches.
 //!
-//! `config` and `game` stand for the modules of those names, with only what the forward pass asks of them.
+//! `config` and `encode` stand for the modules of those names, with only what the forward pass asks of them.
 #![allow(dead_code)]
 
 pub mod config {
@@ -16,8 +16,8 @@ pub mod config {
     }
 }
 
-pub mod game {
-    //! `petteia::game`.
+pub mod encode {
+    //! `petteia::encode`.
 
     /// Sizes of a network's input and policy.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

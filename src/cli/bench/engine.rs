@@ -11,12 +11,12 @@ use crate::checkpoint::Checkpoint;
 use crate::cli::{MAX_THREADS, print};
 use crate::config::{EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, GameOptions, identity};
-use crate::games::{Job, with_game};
+use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, choose, stream};
+use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
 
@@ -24,9 +24,9 @@ const SEED: u64 = 1;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "What is measured")]
 pub struct Engine {
-    /// Game id
-    #[arg(long, value_name = "ID", default_value = "connect-four")]
-    game: String,
+    /// Game id [default: connect-four]
+    #[arg(long, value_name = "ID")]
+    game: Option<String>,
     /// An option of the game, e.g. game.start=blocks; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -100,7 +100,7 @@ pub struct Bench<G> {
 
 impl Engine {
     /// Runs `benchmark` on the game.
-    pub fn run(self, benchmark: impl Benchmark) -> Result<()> {
+    pub fn run<R: Registry>(self, benchmark: impl Benchmark) -> Result<()> {
         self.measuring.check()?;
         let within = |name: &str, value: usize, most: usize| match (1..=most).contains(&value) {
             true => Ok(()),
@@ -110,8 +110,14 @@ impl Engine {
         within("simulations", self.simulations, 1_000_000)?;
         within("batch", self.batch.unwrap_or(1), 65536)?;
         let settings = game_settings(&self.set)?;
-        with_game(&self.game.clone(), &settings, Prepare { engine: self, benchmark })?
+        let game = self.game.clone().unwrap_or_else(default_game::<R>);
+        R::with_game(&game, &settings, Prepare { engine: self, benchmark })?
     }
+}
+
+fn default_game<R: Registry>() -> String {
+    let ids = R::ids();
+    ids.iter().find(|id| *id == "connect-four").or(ids.first()).cloned().unwrap_or_default()
 }
 
 struct Prepare<B> {
@@ -122,9 +128,9 @@ struct Prepare<B> {
 impl<B: Benchmark> Job for Prepare<B> {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let Prepare { engine, benchmark } = self;
-        let identity = identity(&game, &options);
+        let Rules { game, identity } = rules;
         let precision = match engine.precision {
             PrecisionArg::F32 => Precision::F32,
             PrecisionArg::Bf16 => Precision::Bf16,

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 
 use super::print;
 use crate::error::Result;
+use crate::registry::Registry;
 
 /// Measure how fast the parts of the program are.
 #[derive(Args)]
@@ -24,7 +25,7 @@ pub struct Bench {
 
 #[derive(Subcommand)]
 enum What {
-    Rules(rules::Rules),
+    Rules(rules::RulesBench),
     Net(net::Net),
     Search(search::Search),
     Selfplay(selfplay::Selfplay),
@@ -35,14 +36,14 @@ enum What {
 
 impl Bench {
     /// Runs the benchmark.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         match self.what {
-            What::Rules(rules) => rules.run(),
-            What::Net(net) => net.run(),
-            What::Search(search) => search.run(),
-            What::Selfplay(selfplay) => selfplay.run(),
-            What::Train(train) => train.run(),
-            What::Signature => print(format_args!("{:016x}", signature::signature()?)),
+            What::Rules(rules) => rules.run::<R>(),
+            What::Net(net) => net.run::<R>(),
+            What::Search(search) => search.run::<R>(),
+            What::Selfplay(selfplay) => selfplay.run::<R>(),
+            What::Train(train) => train.run::<R>(),
+            What::Signature => print(format_args!("{:016x}", signature::signature::<R>()?)),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::net::evaluator::NetEvaluator;
 use crate::net::model;
+use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
 
@@ -37,8 +38,8 @@ pub struct Net {
 
 impl Net {
     /// Measures and prints each line as soon as it is known.
-    pub fn run(self) -> Result<()> {
-        self.engine.run(Forward { save: self.save })
+    pub fn run<R: Registry>(self) -> Result<()> {
+        self.engine.run::<R>(Forward { save: self.save })
     }
 }
 

@@ -9,9 +9,9 @@ use crate::cli::{GameArgs, print};
 use crate::config::game_settings;
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{Action, Game, GameOptions, perft, perft_played};
-use crate::games::{Job, ids, with_game};
+use crate::game::{Action, Game, Rules, perft, perft_played};
 use crate::random::{Purpose, Random, choose, stream};
+use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
 /// Leaves from which on a depth is deep enough for perft.
@@ -28,7 +28,7 @@ games. perft goes to the first depth with two million leaves, or to that with th
 most. Shown are the median, minimum and maximum of the repetitions by the clock, \
 and the median by CPU time; with --json, wall and cpu are [minimum, median, \
 maximum] in units a second.")]
-pub struct Rules {
+pub struct RulesBench {
     /// Game id (see `petteia games`) [default: all of them]
     game: Option<String>,
     /// An option of the game, e.g. game.start=blocks; may be repeated
@@ -38,17 +38,17 @@ pub struct Rules {
     measuring: Measuring,
 }
 
-impl Rules {
+impl RulesBench {
     /// Measures and prints each line as soon as it is known.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         self.measuring.check()?;
         let games = match self.game {
             Some(id) => vec![GameArgs { id, set: self.set }],
-            None => ids().into_iter().map(|id| GameArgs { id, set: Vec::new() }).collect(),
+            None => R::ids().into_iter().map(|id| GameArgs { id, set: Vec::new() }).collect(),
         };
         for game in games {
             let job = Measure { id: &game.id, measuring: &self.measuring };
-            with_game(&game.id, &game_settings(&game.set)?, job)??;
+            R::with_game(&game.id, &game_settings(&game.set)?, job)??;
         }
         Ok(())
     }
@@ -62,17 +62,18 @@ struct Measure<'a> {
 impl Job for Measure<'_> {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         let line = |bench, unit, work: &mut dyn FnMut() -> u64| {
             print(self.measuring.line(&self.measuring.measure(bench, self.id, unit, work)))
         };
         let (mut random, mut legal) = (stream(SEED, Purpose::Opening, &[]), Vec::new());
-        line("rules/playouts", "actions/s", &mut || play_out(&game, &mut random, &mut legal, |_| ()))?;
+        line("rules/playouts", "actions/s", &mut || play_out(game, &mut random, &mut legal, |_| ()))?;
         let initial = game.initial();
-        let depth = depth(&game, &initial);
-        line("rules/perft-bulk", "leaves/s", &mut || perft(&game, &initial, depth))?;
-        line("rules/perft", "leaves/s", &mut || perft_played(&game, &initial, depth))?;
-        let positions = positions(&game);
+        let depth = depth(game, &initial);
+        line("rules/perft-bulk", "leaves/s", &mut || perft(game, &initial, depth))?;
+        line("rules/perft", "leaves/s", &mut || perft_played(game, &initial, depth))?;
+        let positions = positions(game);
         let mut planes = Planes::new(game.shape());
         line("rules/encode", "positions/s", &mut || {
             for state in &positions {

@@ -9,6 +9,7 @@ use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::Game;
 use crate::random::{Purpose, choose, stream};
+use crate::registry::Registry;
 use crate::search;
 use crate::search::evaluator::{Evaluator, Uniform};
 use crate::search::tree::Tree;
@@ -27,8 +28,8 @@ pub struct Search {
 
 impl Search {
     /// Measures and prints each line as soon as it is known.
-    pub fn run(self) -> Result<()> {
-        self.engine.run(Grow)
+    pub fn run<R: Registry>(self) -> Result<()> {
+        self.engine.run::<R>(Grow)
     }
 }
 

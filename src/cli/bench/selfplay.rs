@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::memory;
 use crate::net::evaluator::{NetEvaluator, SharedNet};
+use crate::registry::Registry;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
@@ -47,12 +48,12 @@ pub struct Selfplay {
 
 impl Selfplay {
     /// Measures and prints.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         if self.cache > MAX_CACHE {
             return Err(Error::Config(format!("--cache {}: give 0 to {MAX_CACHE}", self.cache)));
         }
         memory::check_cache("--cache", self.cache, self.engine.threads)?;
-        self.engine.run(Play { cache: self.cache })
+        self.engine.run::<R>(Play { cache: self.cache })
     }
 }
 

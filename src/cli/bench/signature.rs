@@ -2,9 +2,9 @@
 
 use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::{Game, GameOptions};
-use crate::games::{Job, ids, with_game};
+use crate::game::{Game, Rules};
 use crate::random::{Purpose, choose, stream};
+use crate::registry::{Job, Registry};
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::search::{self, tree::Tree};
 
@@ -12,10 +12,10 @@ const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
 /// From the visits of fixed searches over all games.
-pub fn signature() -> Result<u64> {
+pub fn signature<R: Registry>() -> Result<u64> {
     let mut signature = 0;
-    for id in ids() {
-        signature = with_game(&id, &Default::default(), Sign(signature))??;
+    for id in R::ids() {
+        signature = R::with_game(&id, &Default::default(), Sign(signature))??;
     }
     Ok(signature)
 }
@@ -25,7 +25,8 @@ struct Sign(u64);
 impl Job for Sign {
     type Output = Result<u64>;
 
-    fn run<G: Game>(self, game: G, _options: GameOptions) -> Result<u64> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<u64> {
+        let game = &rules.game;
         let mut signature = self.0;
         for position in 0..POSITIONS {
             let mut random = stream(1, Purpose::Opening, &[position]);

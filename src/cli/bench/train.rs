@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::game::Game;
 use crate::net::model;
 use crate::random::{Purpose, Random, stream};
+use crate::registry::Registry;
 use crate::replay::sample::Sample;
 use crate::replay::window::Window;
 use crate::search::evaluator::Wdl;
@@ -34,8 +35,8 @@ pub struct Train {
 
 impl Train {
     /// Measures and prints.
-    pub fn run(self) -> Result<()> {
-        self.engine.run(Step)
+    pub fn run<R: Registry>(self) -> Result<()> {
+        self.engine.run::<R>(Step)
     }
 }
 
@@ -43,7 +44,7 @@ struct Step;
 
 impl Benchmark for Step {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        crate::train::memory::keep_freed();
+        crate::cli::allocator::keep_freed();
         let batch = bench.engine.batch.unwrap_or(BATCH);
         let config = TrainConfig { batch, ..TrainConfig::default() };
         let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));

@@ -10,7 +10,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use crate::pipeline::Event;
+use crate::run::Event;
 use crate::selfplay::Progress;
 use plan::Load;
 pub use plan::Plan;

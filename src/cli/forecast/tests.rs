@@ -66,8 +66,12 @@ impl World {
                 let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
                 let gating = |games| Event::Gating(crate::arena::Progress { games, sprt: None }, most);
                 self.contest(&mut events, &mut now, most * 3 / 4, game, gating);
-                let decision =
-                    crate::gate::Decision { promoted: true, champion: None, result: None, weights: None };
+                let decision = crate::run::gate::Decision {
+                    promoted: true,
+                    champion: None,
+                    result: None,
+                    weights: None,
+                };
                 events.push((now, Event::Gated(generation, Box::new(decision))));
             }
             let games = if last { plan.final_evaluation } else { plan.evaluation };

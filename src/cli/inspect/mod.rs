@@ -1,6 +1,6 @@
 //! `petteia inspect`: what a file or folder is, and whether it is whole.
 //!
-//! [`KINDS`] says what there is; one more kind of file is one more line there and a function that fills a [`Report`].
+//! [`kinds`] says what there is; one more kind of file is one more line there and a function that fills a [`Report`].
 //! A report has facts, for people one a line and for programs one JSON object, and problems: with any the exit code
 //! is 1. Nothing is written.
 
@@ -21,10 +21,10 @@ use super::board::{ACCENT, hanging, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, GameOptions, Settings, identity};
-use crate::games::{Job, with_game};
-use crate::pipeline::SETTINGS;
+use crate::game::{Game, GameIdentity, Rules, Settings};
+use crate::registry::{Job, Registry};
 use crate::replay::store;
+use crate::run::SETTINGS;
 
 /// Say what a file or folder is, and check that it is whole.
 #[derive(Args)]
@@ -54,20 +54,30 @@ struct Kind {
 }
 
 /// The first whose `is` holds is what a path is.
-const KINDS: [Kind; 12] = [
-    Kind { name: "run folder", is: run::is, report: run::report },
-    Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint },
-    Kind { name: "records of a generation", is: records::is_generation, report: records::report },
-    Kind { name: "shard of records, set aside as damaged", is: store::is_set_aside, report: records::report },
-    Kind { name: "shard of records", is: records::is_shard, report: records::report },
-    Kind { name: "network", is: network::is_file, report: network::file },
-    Kind { name: "optimizer state of a checkpoint", is: network::is_optimizer, report: network::optimizer },
-    Kind { name: "metrics of a run", is: text::is_metrics, report: text::metrics },
-    Kind { name: "config", is: text::is_config, report: text::config },
-    Kind { name: "network in ONNX", is: network::is_onnx, report: network::onnx },
-    Kind { name: "match", is: text::is_match, report: text::saved_match },
-    Kind { name: "bot", is: network::is_bot, report: network::bot },
-];
+fn kinds<R: Registry>() -> [Kind; 12] {
+    [
+        Kind { name: "run folder", is: run::is, report: run::report::<R> },
+        Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint::<R> },
+        Kind { name: "records of a generation", is: records::is_generation, report: records::report::<R> },
+        Kind {
+            name: "shard of records, set aside as damaged",
+            is: store::is_set_aside,
+            report: records::report::<R>,
+        },
+        Kind { name: "shard of records", is: records::is_shard, report: records::report::<R> },
+        Kind { name: "network", is: network::is_file, report: network::file::<R> },
+        Kind {
+            name: "optimizer state of a checkpoint",
+            is: network::is_optimizer,
+            report: network::optimizer::<R>,
+        },
+        Kind { name: "metrics of a run", is: text::is_metrics, report: text::metrics },
+        Kind { name: "config", is: text::is_config, report: text::config::<R> },
+        Kind { name: "network in ONNX", is: network::is_onnx, report: network::onnx },
+        Kind { name: "match", is: text::is_match, report: text::saved_match },
+        Kind { name: "bot", is: network::is_bot, report: network::bot::<R> },
+    ]
+}
 
 /// What is known of a file or folder.
 #[derive(Default)]
@@ -91,31 +101,31 @@ impl Report {
     }
 
     /// What the game is, and whether this program has the same.
-    fn game(&mut self, found: &GameIdentity, place: &Path) {
+    fn game<R: Registry>(&mut self, found: &GameIdentity, place: &Path) {
         self.fact("game", found.id.as_str());
         self.fact("options", json!(found.options));
         self.fact("encoding", found.encoding);
         self.fact("shape", json!(found.shape));
-        let here = identity_here(&found.id, &found.options);
+        let here = identity_here::<R>(&found.id, &found.options);
         self.checked(here.and_then(|here| found.expect(&here, &place.display().to_string())));
     }
 }
 
 /// A game as this program knows it.
-pub(super) fn identity_here(id: &str, options: &Settings) -> Result<GameIdentity> {
+pub(super) fn identity_here<R: Registry>(id: &str, options: &Settings) -> Result<GameIdentity> {
     struct Here;
     impl Job for Here {
         type Output = GameIdentity;
-        fn run<G: Game>(self, game: G, options: GameOptions) -> GameIdentity {
-            identity(&game, &options)
+        fn run<G: Game>(self, rules: Rules<G>) -> GameIdentity {
+            rules.identity
         }
     }
-    with_game(id, options, Here)
+    R::with_game(id, options, Here)
 }
 
 impl Inspect {
     /// Finds out what the path is, checks it, and prints what is known.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         refuse_other_devices()?;
         if !self.path.exists() {
             return Err(Error::Missing(format!("{} does not exist", self.path.display())));
@@ -124,7 +134,7 @@ impl Inspect {
             return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
         let path = described(&self.path);
-        let kind = KINDS.iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
+        let kind = kinds::<R>().into_iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
         let mut report = Report::default();
         (kind.report)(&path, &mut report)?;
         report.fact("bytes", size(&path));

@@ -8,13 +8,14 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Report;
-use crate::attachment;
 use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER, TrainingData};
 use crate::error::{Error, Result};
 use crate::export::onnx;
-use crate::gate::Decision;
 use crate::net::model;
+use crate::registry::Registry;
+use crate::run::gate::Decision;
 use crate::storage;
+use crate::storage::attachment;
 
 pub fn is_checkpoint(path: &Path) -> bool {
     path.is_dir() && path.join(MANIFEST).is_file()
@@ -29,9 +30,9 @@ pub fn is_optimizer(path: &Path) -> bool {
 }
 
 /// A checkpoint's folder: loads it as a resumed run would.
-pub fn checkpoint(path: &Path, report: &mut Report) -> Result<()> {
+pub fn checkpoint<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
-    about(&checkpoint.manifest, path, report);
+    about::<R>(&checkpoint.manifest, path, report);
     if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
         report.fact("promoted by the gate", decision.promoted);
     }
@@ -47,9 +48,9 @@ pub fn load(checkpoint: &Checkpoint) -> Result<()> {
 }
 
 /// An exported network, or the weights of a checkpoint, which carry the same manifest.
-pub fn file(path: &Path, report: &mut Report) -> Result<()> {
+pub fn file<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
-    about(&checkpoint.manifest, path, report);
+    about::<R>(&checkpoint.manifest, path, report);
     if report.checked(checkpoint.network(&model::device())).is_some() {
         report.fact("checked", "the SHA-256 of the weights; they were loaded");
     }
@@ -89,29 +90,29 @@ pub fn is_bot(path: &Path) -> bool {
 }
 
 /// A program with a network in it.
-pub fn bot(path: &Path, report: &mut Report) -> Result<()> {
+pub fn bot<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     if report.checked(attachment::find(path)).is_none() {
         return Ok(());
     }
     let model = Checkpoint::find(path)?.weights()?;
     report.fact("model bytes", model.len());
     report.fact("model SHA-256", storage::sha256(&model));
-    file(path, report)
+    file::<R>(path, report)
 }
 
 /// The optimizer's state, of which only the manifest beside it says what it is.
-pub fn optimizer(path: &Path, report: &mut Report) -> Result<()> {
+pub fn optimizer<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
         Error::Data(format!(
             "{} has no {MANIFEST} beside it, so nothing says what it belongs to",
             path.display()
         ))
     })?;
-    checkpoint(folder, report)
+    checkpoint::<R>(folder, report)
 }
 
-fn about(manifest: &Manifest, path: &Path, report: &mut Report) {
-    report.game(&manifest.game, path);
+fn about<R: Registry>(manifest: &Manifest, path: &Path, report: &mut Report) {
+    report.game::<R>(&manifest.game, path);
     report.fact("network", json!(manifest.net));
     report.fact("generation", manifest.generation);
     report.fact("step", manifest.step);

@@ -10,6 +10,7 @@ use crate::cli::board::counted;
 use crate::cli::records::Source;
 use crate::cli::records::verify::{Verified, verify};
 use crate::error::Result;
+use crate::registry::Registry;
 use crate::replay::store;
 
 pub fn is_shard(path: &Path) -> bool {
@@ -22,10 +23,10 @@ pub fn is_generation(path: &Path) -> bool {
 }
 
 /// Reads and plays everything again.
-pub fn report(path: &Path, report: &mut Report) -> Result<()> {
+pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let source = Source::of(path)?;
-    let Some(found) = report.checked(verify(&source)) else { return Ok(()) };
-    report.game(&found.game, path);
+    let Some(found) = report.checked(verify::<R>(&source)) else { return Ok(()) };
+    report.game::<R>(&found.game, path);
     if let Some(records) = source.shards.paths.iter().find_map(|path| store::read_unplayed(path).ok())
         && let Some(record) = records.first()
     {

@@ -12,17 +12,18 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::cli::records::Source;
 use crate::cli::records::verify::verify;
 use crate::error::Result;
-use crate::pipeline::{METRICS, SETTINGS};
+use crate::registry::Registry;
+use crate::run::{METRICS, SETTINGS};
 
 pub fn is(path: &Path) -> bool {
     path.is_dir() && path.join(SETTINGS).is_file()
 }
 
 /// Checks everything in the folder.
-pub fn report(path: &Path, report: &mut Report) -> Result<()> {
+pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let config = text::read_config(&path.join(SETTINGS))?;
-    let game = identity_here(&config.game.id, &config.game.options)?;
-    report.game(&game, path);
+    let game = identity_here::<R>(&config.game.id, &config.game.options)?;
+    report.game::<R>(&game, path);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     let checkpoints = checkpoint::list(path)?;
@@ -47,7 +48,7 @@ pub fn report(path: &Path, report: &mut Report) -> Result<()> {
         );
     }
     let source = Source::of(path)?;
-    if let Some(found) = report.checked(verify(&source)) {
+    if let Some(found) = report.checked(verify::<R>(&source)) {
         records::counts(&source, found, report);
     }
     let metrics = path.join(METRICS);

@@ -14,7 +14,8 @@ use super::{Report, identity_here};
 use crate::cli::progress::verdict;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::pipeline::METRICS;
+use crate::registry::Registry;
+use crate::run::METRICS;
 use crate::storage;
 
 /// Bytes in which a header of a match is looked for.
@@ -78,10 +79,10 @@ pub fn read_config(path: &Path) -> Result<Config> {
 }
 
 /// A config: its game, and the settings that are not the defaults.
-pub fn config(path: &Path, report: &mut Report) -> Result<()> {
+pub fn config<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let config = read_config(path)?;
-    let game = identity_here(&config.game.id, &config.game.options)?;
-    report.game(&game, path);
+    let game = identity_here::<R>(&config.game.id, &config.game.options)?;
+    report.game::<R>(&game, path);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     let id = format!("game.id = '{}'", config.game.id);

@@ -10,8 +10,8 @@ use crate::cli::board::wrapped;
 use crate::cli::play::result_text;
 use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, GameOptions, Outcome, identity};
-use crate::games::Job;
+use crate::game::{Game, Outcome, Rules};
+use crate::registry::{Job, Registry};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage;
@@ -57,21 +57,21 @@ enum Format {
 }
 
 impl Convert {
-    pub fn run(self, source: &Source) -> Result<()> {
+    pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
         let Some(path) = &self.out else {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            self.write(source, &mut out, "standard output")?;
+            self.write::<R>(source, &mut out, "standard output")?;
             return out.flush().map_err(Error::io("standard output"));
         };
         refuse_existing(path)?;
-        storage::stream_whole(path, |out| self.write(source, out, &path.display().to_string()))?;
+        storage::stream_whole(path, |out| self.write::<R>(source, out, &path.display().to_string()))?;
         let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
         print(format_args!("{}: {}, {size} bytes", path.display(), source.count()))
     }
 
-    fn write(&self, source: &Source, out: &mut dyn Write, place: &str) -> Result<()> {
+    fn write<R: Registry>(&self, source: &Source, out: &mut dyn Write, place: &str) -> Result<()> {
         if self.format != Format::Jsonl {
-            return source.on_game(Played { source, format: self.format, out, place });
+            return source.on_game::<R, _>(Played { source, format: self.format, out, place });
         }
         for path in &source.shards.paths {
             for line in store::Lines::open(path)? {
@@ -93,16 +93,16 @@ struct Played<'a> {
 impl Job for Played<'_> {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
-        let identity = identity(&game, &options);
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         if self.format == Format::Csv {
             writeln!(self.out, "{COLUMNS}").map_err(Error::io(self.place))?;
         }
         for path in &self.source.shards.paths {
-            for record in store::read_shard(path, &game, &identity, None)?.records {
+            for record in store::read_shard(path, &rules, None)?.records {
                 let text = match self.format {
-                    Format::Csv => rows(&game, &identity, &record)?,
-                    _ => heading_and_actions(&game, &record),
+                    Format::Csv => rows(&rules, &record)?,
+                    _ => heading_and_actions(game, &record),
                 };
                 self.out.write_all(text.as_bytes()).map_err(Error::io(self.place))?;
             }
@@ -132,9 +132,9 @@ fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
     text + "\n\n"
 }
 
-fn rows<G: Game>(game: &G, identity: &GameIdentity, record: &Record) -> Result<String> {
-    let (mut rows, mut number) = (String::new(), 0);
-    record.replay(game, identity, |ply| {
+fn rows<G: Game>(rules: &Rules<G>, record: &Record) -> Result<String> {
+    let (game, mut rows, mut number) = (&rules.game, String::new(), 0);
+    record.replay(rules, |ply| {
         let [win, draw, loss] = record.wdl[number];
         let visits = greatest_first(&record.visits[number]).into_iter();
         let visits: Vec<String> = visits.map(|(text, n)| format!("{text}:{n}")).collect();

@@ -15,9 +15,9 @@ use super::board::counted;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::Settings;
-use crate::games::{Job, with_game};
-use crate::pipeline;
+use crate::registry::{Job, Registry};
 use crate::replay::store::{self, Shards};
+use crate::run;
 use crate::storage;
 
 /// A shard, its generation, the folder of records, the run.
@@ -61,7 +61,7 @@ pub struct Source {
 
 impl Records {
     /// Lists, shows, verifies or converts.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         let source = Source::of(&self.source)?;
         // verify knows what should be there
         if !matches!(self.what, Some(What::Verify(_))) || self.json {
@@ -70,9 +70,9 @@ impl Records {
         match self.what.unwrap_or(What::List(list::List::default())) {
             What::List(list) => list.or_json(self.json).run(&source),
             _ if self.json => Err(Error::Config("--json is for the list of shards; leave it out".into())),
-            What::Show(show) => show.run(&source),
-            What::Verify(verify) => verify.run(&source),
-            What::Convert(convert) => convert.run(&source),
+            What::Show(show) => show.run::<R>(&source),
+            What::Verify(verify) => verify.run::<R>(&source),
+            What::Convert(convert) => convert.run::<R>(&source),
         }
     }
 }
@@ -109,18 +109,18 @@ impl Source {
         let whole = self.path.canonicalize().unwrap_or_default();
         // as the user wrote it, if that is enough
         let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
-        let mut found = folders.filter(|folder| folder.join(pipeline::SETTINGS).is_file());
+        let mut found = folders.filter(|folder| folder.join(run::SETTINGS).is_file());
         found.next().map(|folder| Ok((folder.to_path_buf(), config_of(folder)?))).transpose()
     }
 
     /// Does `job` for the game that the run's config names, or the first record where there is no config.
-    fn on_game<T>(&self, job: impl Job<Output = Result<T>>) -> Result<T> {
+    fn on_game<R: Registry, T>(&self, job: impl Job<Output = Result<T>>) -> Result<T> {
         let (id, options) = self.game()?;
-        with_game(&id, &options, job)?
+        R::with_game(&id, &options, job)?
     }
 
     fn game(&self) -> Result<(String, Settings)> {
-        if self.path.join(pipeline::SETTINGS).is_file() {
+        if self.path.join(run::SETTINGS).is_file() {
             let config = config_of(&self.path)?;
             return Ok((config.game.id, config.game.options));
         }
@@ -138,7 +138,7 @@ impl Source {
 
 /// The settings of the run in `folder`.
 fn config_of(folder: &Path) -> Result<Config> {
-    let path = folder.join(pipeline::SETTINGS);
+    let path = folder.join(run::SETTINGS);
     Config::parse(&path.display().to_string(), &storage::read_text(&path, "a config")?, &[])
 }
 

@@ -12,8 +12,8 @@ use crate::cli::board::{ACCENT, Marks, drawn, painted, player_text, terminal_wid
 use crate::cli::play::result_text;
 use crate::cli::print;
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameOptions, Outcome, identity};
-use crate::games::Job;
+use crate::game::{Action, Game, Outcome, Rules};
+use crate::registry::{Job, Registry};
 use crate::replay::record::Record;
 use crate::replay::store;
 
@@ -41,9 +41,9 @@ struct Draw {
 }
 
 impl Show {
-    pub fn run(self, source: &Source) -> Result<()> {
+    pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
         let record = self.find(source)?;
-        source.on_game(Draw { record, top: self.top })
+        source.on_game::<R, _>(Draw { record, top: self.top })
     }
 
     fn find(&self, source: &Source) -> Result<Record> {
@@ -80,11 +80,12 @@ impl Show {
 impl Job for Draw {
     type Output = Result<()>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<()> {
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let game = &rules.game;
         let Draw { record, top } = self;
         let width = terminal_width();
         let mut states = Vec::new();
-        record.replay(&game, &identity(&game, &options), |ply| states.push(ply.state.clone()))?;
+        record.replay(&rules, |ply| states.push(ply.state.clone()))?;
         let outcome = Outcome::from_id(&record.outcome).expect("the replay compared it with the rules");
         print(wrapped(
             &format!(
@@ -93,24 +94,24 @@ impl Job for Draw {
                 record.generation,
                 record.index,
                 record.evaluator,
-                result_text(&game, outcome),
+                result_text(game, outcome),
                 record.actions.len()
             ),
             width,
         ))?;
         let mut marks = Marks::default();
         for (ply, state) in states.iter().enumerate() {
-            print(format_args!("\n{}\n", drawn(&game, state, &marks, width)))?;
-            print(wrapped(&ply_text(&game, &record, ply, state, top), width))?;
-            let action = action(&game, state, &record.actions[ply]);
+            print(format_args!("\n{}\n", drawn(game, state, &marks, width)))?;
+            print(wrapped(&ply_text(game, &record, ply, state, top), width))?;
+            let action = action(game, state, &record.actions[ply]);
             marks.last = game.touched(state, action);
         }
         let mut last = states.pop().unwrap_or(game.parse_state(&record.start)?);
         if let Some(text) = record.actions.last() {
-            let action = action(&game, &last, text);
+            let action = action(game, &last, text);
             game.play(&mut last, action);
         }
-        print(format_args!("\n{}\n\n{}", drawn(&game, &last, &marks, width), result_text(&game, outcome)))
+        print(format_args!("\n{}\n\n{}", drawn(game, &last, &marks, width), result_text(game, outcome)))
     }
 }
 

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Source;
-use crate::audit::{Depth, audit};
 use crate::cli::board::counted;
 use crate::cli::print;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, GameOptions, identity};
-use crate::games::Job;
+use crate::game::{Game, GameIdentity, Rules};
+use crate::registry::{Job, Registry};
 use crate::replay::place::Place;
 use crate::replay::record::Record;
 use crate::replay::store;
+use crate::run::audit::{Depth, audit};
 
 /// Compare every checksum and play every game again by the rules.
 #[derive(Args)]
@@ -43,8 +43,8 @@ pub struct Verified {
 }
 
 /// Reads every shard of `source`, one at a time, and plays its games again.
-pub fn verify(source: &Source) -> Result<Verified> {
-    source.on_game(Check(source))
+pub fn verify<R: Registry>(source: &Source) -> Result<Verified> {
+    source.on_game::<R, _>(Check(source))
 }
 
 struct Check<'a>(&'a Source);
@@ -52,10 +52,9 @@ struct Check<'a>(&'a Source);
 impl Job for Check<'_> {
     type Output = Result<Verified>;
 
-    fn run<G: Game>(self, game: G, options: GameOptions) -> Result<Verified> {
-        let identity = identity(&game, &options);
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<Verified> {
         let mut found = Verified {
-            game: identity.clone(),
+            game: rules.identity.clone(),
             whole: 0,
             games: 0,
             plies: 0,
@@ -70,12 +69,12 @@ impl Job for Check<'_> {
                 if !wanted.contains(&whole(path)) {
                     return Ok(());
                 }
-                let records = store::read_shard(path, &game, &identity, Some(place))?.records;
+                let records = store::read_shard(path, &rules, Some(place))?.records;
                 found.add(&records);
                 known.insert(whole(path), None);
                 Ok(())
             };
-            let audit = audit(&run, &config, &identity, &BTreeSet::new(), Depth::All, &mut read)?;
+            let audit = audit(&run, &config, &rules.identity, &BTreeSet::new(), Depth::All, &mut read)?;
             let below = whole(&self.0.path);
             for problem in
                 audit.problems.into_iter().filter(|problem| whole(&problem.path).starts_with(&below))
@@ -96,7 +95,7 @@ impl Job for Check<'_> {
             if known.contains_key(&whole(path)) {
                 continue;
             }
-            match store::read_shard(path, &game, &identity, None) {
+            match store::read_shard(path, &rules, None) {
                 Ok(shard) => found.add(&shard.records),
                 Err(error) => found.problems.push(error.to_string()),
             }
@@ -126,11 +125,11 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 impl Verify {
-    pub fn run(self, source: &Source) -> Result<()> {
+    pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
         if source.run()?.is_none() {
             source.expect_some()?;
         }
-        let Verified { game, whole, games, plies, problems, unchecked } = verify(source)?;
+        let Verified { game, whole, games, plies, problems, unchecked } = verify::<R>(source)?;
         for problem in &problems {
             print(problem)?;
         }

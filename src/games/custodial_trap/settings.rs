@@ -64,6 +64,7 @@ pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
         start: starts[options.choice("start", &names)?],
         diagonal_capture: options.flag("diagonal_capture", true)?,
         repetition: repetition as u8,
-        no_progress: options.integer("no_progress", MAX_NO_PROGRESS as i64, 2..=MAX_NO_PROGRESS as i64)? as u8,
+        no_progress: options.integer("no_progress", MAX_NO_PROGRESS as i64, 2..=MAX_NO_PROGRESS as i64)?
+            as u8,
     })
 }

@@ -5,7 +5,9 @@ use crate::game::{BoardView, Game};
 
 use super::settings::Variant;
 use super::squares::{DISTANCES, HALVES, INNER, STEPS};
-use super::{BLACK, CAPTURE, CustodialTrap, DROP, EXTRA, EXTRAS, MEN, MOST_PLIES, NEITHER, NOWHERE, PLACE, Phase};
+use super::{
+    BLACK, CAPTURE, CustodialTrap, DROP, EXTRA, EXTRAS, MEN, MOST_PLIES, NEITHER, NOWHERE, PLACE, Phase,
+};
 use super::{LEAST, State, WHITE, target};
 
 const COLOURS: [&str; 3] = ["w", "b", "-"];

@@ -22,7 +22,7 @@ use self::products::Packing;
 use super::vector::{Aligned, BLOCK, Isa};
 use super::weights::{Conv, Linear, Weights};
 use crate::config::Precision;
-use crate::game::Shape;
+use crate::encode::Shape;
 
 /// Bytes that a group of positions may take between the stages of a convolution: part of a second-level cache.
 const GROUP_BYTES: usize = 192 << 10;

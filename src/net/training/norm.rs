@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::vector::{BLOCK, Isa, Kernel, Vector};
+use crate::net::vector::{BLOCK, Isa, Kernel, Vector};
 
 /// Pixels of a group, and pixels whose sum is taken in single precision.
 const GROUP: usize = 1024;

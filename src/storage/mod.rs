@@ -2,6 +2,8 @@
 //!
 //! What is read is bounded: a file larger than its kind can be is refused before it is read.
 
+pub mod attachment;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};

@@ -8,8 +8,8 @@
 
 use std::array::from_fn;
 
-use super::conv::{Conv, Gradient, apart, padded};
-use super::vector::{Vector, vectors, vectors_mut};
+use super::geometry::{Conv, Gradient, apart, padded};
+use crate::net::vector::{Vector, vectors, vectors_mut};
 
 /// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
 #[inline(always)]

@@ -16,7 +16,7 @@ use crate::arena::{Match, MatchResult, Progress, play_match};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::Config;
 use crate::error::Result;
-use crate::game::{Game, GameIdentity};
+use crate::game::{Game, Rules};
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::random::mix;
@@ -39,8 +39,7 @@ pub struct Decision {
 /// Lets the newest `checkpoint` of the run in `folder` play the champion, unless it did so before. `tick` is
 /// that of [`play_match`].
 pub fn decide<G: Game>(
-    game: &G,
-    identity: &GameIdentity,
+    rules: &Rules<G>,
     config: &Config,
     folder: &Path,
     checkpoint: &Checkpoint,
@@ -58,11 +57,11 @@ pub fn decide<G: Game>(
         Some(champion) => {
             let load = |checkpoint: &Checkpoint| -> Result<Contestant<G>> {
                 let network = checkpoint.network(&model::device())?;
-                let net = SharedNet::new(&network, identity.shape, &config.net);
-                Ok(Contestant::trained(game, &config.search, net, config.arena.simulations))
+                let net = SharedNet::new(&network, rules.identity.shape, &config.net);
+                Ok(Contestant::trained(&rules.game, &config.search, net, config.arena.simulations))
             };
             let plan = plan(config, number)?;
-            let result = play_match(game, &plan, [&load(checkpoint)?, &load(&champion)?], None, tick)?;
+            let result = play_match(&rules.game, &plan, [&load(checkpoint)?, &load(&champion)?], None, tick)?;
             let promoted = result.sprt.is_some_and(|test| test.verdict == Verdict::H1);
             Decision { promoted, champion: Some(champion.manifest.generation), result: Some(result), weights }
         }

@@ -5,30 +5,32 @@
 //! generation under way are kept, the window is read back from the shards, network and optimizer from the
 //! newest checkpoint. A resumed run plays the same games and
 //! finds the same weights, byte for byte, as an uninterrupted one; when it lacks what that takes (see
-//! [`audit`](mod@crate::audit)), it trains nothing until the user decides.
+//! [`audit`](mod@audit)), it trains nothing until the user decides.
 
+pub mod audit;
+mod event;
 mod folder;
+pub mod gate;
 mod metrics;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub use self::event::{Event, Observer, Played, Summary};
 use self::folder::Folder;
 pub use self::metrics::METRICS;
 use self::metrics::Metrics;
 
+use self::audit::{Audit, Depth};
 use crate::arena::agent::{AgentSpec, Contestant};
-use crate::arena::{self, Match, MatchResult, play_match};
-use crate::audit::{self, Audit, Depth};
+use crate::arena::{Match, play_match};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::{Bootstrap, Config, EvaluatorKind, GateKind, RootKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, Outcome};
-use crate::gate::{self, Decision};
+use crate::game::{Game, Outcome, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
@@ -39,7 +41,7 @@ use crate::replay::store::{self, ShardInfo};
 use crate::replay::window::{Batch, Window};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::selfplay::{Generation, Progress, play_generation};
+use crate::selfplay::{Generation, play_generation};
 use crate::train::Trainer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
@@ -49,87 +51,8 @@ pub const SETTINGS: &str = "config.toml";
 /// Training lines in `metrics.jsonl` a generation, about.
 const LOSS_LINES: usize = 20;
 
-/// What happens in a run, for whoever shows it.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// The run goes on: generations done, generations in all, positions in the window.
-    Resumed(usize, usize, usize),
-    /// A generation begins: its number, how many there are, its games.
-    Generation(usize, usize, usize),
-    /// Self-play goes on.
-    Selfplay(Progress),
-    /// A generation's games are played, and were read again for training.
-    Played(Played),
-    /// An optimizer step begins: steps done, steps in all; once more behind the last.
-    Step(usize, usize),
-    /// Training goes on: steps done, steps in all, losses averaged since the last event.
-    Training(usize, usize, Losses),
-    /// A checkpoint was saved.
-    Saved(PathBuf),
-    /// Evaluation goes on: games done, games in all.
-    Evaluating(usize, usize),
-    /// The evaluation of a generation against the named opponent.
-    Evaluated(usize, String, Box<MatchResult>),
-    /// The gate goes on: how far its match is, and the most games that it has.
-    Gating(arena::Progress, usize),
-    /// What the gate said of a generation.
-    Gated(usize, Box<Decision>),
-    /// Something is wrong but the run goes on.
-    Warning(String),
-}
-
-/// The self-play games of a generation, or of several together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Played {
-    /// How many there are.
-    pub games: usize,
-    /// Positions that are trained on.
-    pub positions: usize,
-    /// Actions, those that are not trained on as well.
-    pub plies: usize,
-    /// Won by the first player.
-    pub first: usize,
-    /// Won by the second player.
-    pub second: usize,
-    /// Drawn.
-    pub draw: usize,
-}
-
-/// Hears of events, from any thread, and says when to stop.
-pub trait Observer: Sync {
-    /// Something happened.
-    fn event(&self, event: Event);
-    /// Whether the user wants to stop.
-    fn interrupted(&self) -> bool {
-        false
-    }
-    /// Whether the user wants to resume a run without those of its records and checkpoints that are missing or wrong.
-    /// Asked only when some are; if not, nothing is trained.
-    fn accepts_missing(&self) -> bool {
-        false
-    }
-}
-
-/// What a finished run says of its agent.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// The run folder.
-    pub run: PathBuf,
-    /// Generations trained.
-    pub generations: usize,
-    /// Optimizer steps.
-    pub steps: usize,
-    /// The generation whose network stands for the run: the champion where there is a gate, else the last.
-    pub champion: usize,
-    /// The last evaluation: opponent and result.
-    pub evaluation: Option<(String, MatchResult)>,
-    /// The self-play games of each generation, as far as the metrics know them.
-    pub played: Vec<Played>,
-}
-
 struct Run<'a, G: Game> {
-    game: &'a G,
-    identity: &'a GameIdentity,
+    rules: &'a Rules<G>,
     config: &'a Config,
     folder: &'a Path,
     held: &'a Folder,
@@ -144,8 +67,7 @@ struct Run<'a, G: Game> {
 /// Trains in `folder`, which is made if it does not exist, resumed if it has the same settings, and
 /// refused otherwise.
 pub fn train<G: Game>(
-    game: &G,
-    identity: &GameIdentity,
+    rules: &Rules<G>,
     config: &Config,
     folder: &Path,
     observer: &dyn Observer,
@@ -158,16 +80,17 @@ pub fn train<G: Game>(
         ));
     }
     let opponent = AgentSpec::parse(&config.arena.opponent)
-        .and_then(|spec| Contestant::new(game, identity, &spec))
+        .and_then(|spec| Contestant::new(rules, &spec))
         .map_err(|e| Error::Config(format!("arena.opponent: {e}")))?;
     let held = Folder::open(config, folder)?;
-    let given_up = settle(game, identity, config, folder, observer)?;
+    let given_up = settle(rules, config, folder, observer)?;
     let start = checkpoint::latest(folder)?;
     let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
     let mut trainer = match &start {
         Some(checkpoint) => checkpoint.trainer(config, &model::training_device())?,
         None => {
-            let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
+            let network =
+                Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
             Trainer::new(&config.train, network)
         }
     };
@@ -175,9 +98,8 @@ pub fn train<G: Game>(
     let (metrics, lost) = Metrics::open(folder, done)?;
     lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let held = &held;
-    let mut run =
-        Run { game, identity, config, folder, held, observer, metrics, shards: Vec::new(), given_up };
-    let mut window = Window::new(config.replay.window, identity.shape);
+    let mut run = Run { rules, config, folder, held, observer, metrics, shards: Vec::new(), given_up };
+    let mut window = Window::new(config.replay.window, rules.identity.shape);
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;
         run.observer.event(Event::Resumed(done, config.train.generations, window.len()));
@@ -199,17 +121,15 @@ pub fn train<G: Game>(
 
 /// Holds the run against what its checkpoints list, and returns the shards that the user goes without.
 fn settle<G: Game>(
-    game: &G,
-    identity: &GameIdentity,
+    rules: &Rules<G>,
     config: &Config,
     folder: &Path,
     observer: &dyn Observer,
 ) -> Result<BTreeSet<String>> {
     let mut given_up = BTreeSet::new();
     loop {
-        let mut read =
-            |path: &Path, place: &Place| store::read_shard(path, game, identity, Some(place)).map(|_| ());
-        let mut found = audit::audit(folder, config, identity, &given_up, Depth::Window, &mut read)?;
+        let mut read = |path: &Path, place: &Place| store::read_shard(path, rules, Some(place)).map(|_| ());
+        let mut found = audit::audit(folder, config, &rules.identity, &given_up, Depth::Window, &mut read)?;
         let accepts = !found.problems.is_empty() && observer.accepts_missing();
         let gone = audit::settle(&mut found, folder, config, accepts)?;
         warn(&found, observer);
@@ -256,7 +176,7 @@ impl<G: Game> Run<'_, G> {
         // a checkpoint speaks of what is on disk
         self.metrics.sync()?;
         self.held.check()?;
-        let saved = checkpoint::save(self.folder, self.config, self.identity, number, trainer, data)?;
+        let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
         self.observer.event(Event::Saved(saved.path.clone()));
         self.judge(&saved, trainer, opponent)
     }
@@ -312,7 +232,7 @@ impl<G: Game> Run<'_, G> {
             newest.push((records, info));
         }
         for (records, info) in newest.into_iter().rev() {
-            window.push(self.game, self.identity, &records)?;
+            window.push(self.rules, &records)?;
             self.shards.push(info);
         }
         Ok(())
@@ -322,7 +242,7 @@ impl<G: Game> Run<'_, G> {
     fn read(&self, generation: usize, shard: usize) -> Result<(Vec<Record>, ShardInfo)> {
         let path = store::shard_path(self.folder, generation, shard);
         let place = Place::of(self.config, generation, shard);
-        let read = store::read_shard(&path, self.game, self.identity, place.as_ref())?;
+        let read = store::read_shard(&path, self.rules, place.as_ref())?;
         let info = read.info(generation, shard);
         Ok((read.records, info))
     }
@@ -345,7 +265,7 @@ impl<G: Game> Run<'_, G> {
             (true, Bootstrap::Rollout) => format!("rollout:{simulations}"),
             (true, Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
-        let (mut config, identity) = (self.config.clone(), self.identity);
+        let (mut config, identity) = (self.config.clone(), &self.rules.identity);
         if bootstrap {
             // these simulations are cheap, and their priors know nothing that could be surprised
             config.selfplay.fast_simulations = 0;
@@ -364,14 +284,14 @@ impl<G: Game> Run<'_, G> {
         self.observer.event(Event::Generation(number, self.config.train.generations, games));
         let started = Instant::now();
         match (bootstrap, settings.bootstrap) {
-            (true, Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(self.game.clone()))?,
+            (true, Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(self.rules.game.clone()))?,
             (true, Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
             (false, _) => {
-                let net = SharedNet::new(&network, self.identity.shape, &self.config.net);
+                let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
                 match settings.cache {
-                    0 => self.fill(&generation, || net.evaluator(self.game))?,
+                    0 => self.fill(&generation, || net.evaluator(&self.rules.game))?,
                     size => self.fill(&generation, || {
-                        Cached::new(self.game.clone(), net.evaluator(self.game), size)
+                        Cached::new(self.rules.game.clone(), net.evaluator(&self.rules.game), size)
                     })?,
                 }
             }
@@ -389,14 +309,14 @@ impl<G: Game> Run<'_, G> {
                     [["first", "second", "draw"].iter().position(|id| *id == record.outcome).unwrap_or(2)] +=
                     1;
             }
-            positions += window.push(self.game, self.identity, &records)?;
+            positions += window.push(self.rules, &records)?;
             self.shards.push(info);
         }
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
                 "{cut_short} of {games} games of generation {number} were cut short after {} actions and count \
                  as draws: this should not happen, look at their records",
-                self.game.max_plies()
+                self.rules.game.max_plies()
             )));
         }
         self.metrics.write(json!({
@@ -438,7 +358,7 @@ impl<G: Game> Run<'_, G> {
             }
         }
         self.held.check()?;
-        play_generation(self.game, generation, self.folder, &origin, evaluator, |progress| {
+        play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, |progress| {
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
         })
@@ -519,8 +439,7 @@ impl<G: Game> Run<'_, G> {
     fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.gate_games;
-        let (game, identity, config) = (self.game, self.identity, self.config);
-        let decision = gate::decide(game, identity, config, self.folder, checkpoint, |progress| {
+        let decision = gate::decide(self.rules, self.config, self.folder, checkpoint, |progress| {
             self.observer.event(Event::Gating(*progress, games));
             !self.observer.interrupted()
         })?;
@@ -544,10 +463,10 @@ impl<G: Game> Run<'_, G> {
             return Ok(());
         }
         let (player, network) = self.player(trainer, number)?;
-        let net = SharedNet::new(&network, self.identity.shape, &self.config.net);
-        let agent = Contestant::trained(self.game, &self.config.search, net, settings.simulations);
+        let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
+        let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
-        let result = play_match(self.game, &plan, [&agent, opponent], None, |progress| {
+        let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |progress| {
             self.observer.event(Event::Evaluating(progress.games, games));
             !self.observer.interrupted()
         })?;

@@ -4,6 +4,11 @@
 //! and its gradients, several times as fast as burn's own operations would. In between, boards are
 //! `[n, h, w, channels]` with channels padded to whole blocks: [`channels_last`] leads there, [`planes`] back.
 
+mod conv;
+mod geometry;
+mod norm;
+mod winograd;
+
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
 use burn::backend::autodiff::grads::Gradients;
@@ -13,21 +18,21 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Flex, GradientCheckpointingStrategy, TensorMetadata};
 use burn::tensor::{Bytes, DType, Device, Shape, Tensor};
 
-use super::conv::{Conv, Gradient, padded};
-use super::norm::{self, Moments};
-use super::vector::Isa;
+use self::geometry::{Conv, Gradient, padded};
+use self::norm::Moments;
+use crate::net::vector::Isa;
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
 
 /// Whether tensors of `device` are those of this operation.
-pub(super) fn applies(device: &Device) -> bool {
+pub(in crate::net) fn applies(device: &Device) -> bool {
     // equal devices may differ in this
     let strategy = device.gradient_checkpointing_strategy();
     *device == Device::flex() && strategy == Some(GradientCheckpointingStrategy::Disabled)
 }
 
 /// `[n, channels, h, w]` to `[n, h, w, padded channels]`.
-pub(super) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
+pub(in crate::net) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
     let [n, channels, h, w] = planes.dims();
     let boards = planes.permute([0, 2, 3, 1]);
     let padding = padded(channels) - channels;
@@ -39,12 +44,12 @@ pub(super) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
 }
 
 /// The reverse of [`channels_last`].
-pub(super) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
+pub(in crate::net) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
     boards.narrow(3, 0, channels).permute([0, 3, 1, 2])
 }
 
 /// A 1x1 convolution of `[n, h, w, padded channels]` to `[n, outputs, h, w]`, as a product of burn's.
-pub(super) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
+pub(in crate::net) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
     let ([n, h, w, _], [outputs, inputs, _, _]) = (boards.dims(), weight.dims());
     let pixels = boards.narrow(3, 0, inputs).reshape([n * h * w, inputs]);
     let logits = pixels.matmul(weight.reshape([outputs, inputs]).transpose());
@@ -56,7 +61,7 @@ pub(super) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Option<Tenso
 }
 
 /// What [`normed_conv`] returns.
-pub(super) struct Normed {
+pub(in crate::net) struct Normed {
     /// `relu(norm(conv(x)) + skip)`
     pub(super) y: Tensor<4>,
     /// The batch's statistics, of which nothing is differentiated; the variance is the biased one.
@@ -66,7 +71,7 @@ pub(super) struct Normed {
 
 /// Convolves `x` with `weight` (`[outputs, inputs, kernel, kernel]`), normalizes with the statistics of the
 /// batch, adds `skip`, and applies ReLU.
-pub(super) fn normed_conv(
+pub(in crate::net) fn normed_conv(
     x: Tensor<4>,
     weight: Tensor<4>,
     [gamma, beta]: [Tensor<1>; 2],

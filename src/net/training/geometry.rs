@@ -1,0 +1,109 @@
+//! How the boards of a training step lie in memory, with their borders, tiles and padded channels; and the gradient of
+//! a convolution's output.
+
+use crate::net::vector::{BLOCK, Isa, Vector};
+
+/// Floats from one frequency to the next: a cache line more than the rows, or all frequencies of a tile could
+/// fall into the same few lines of the cache.
+pub(super) fn apart(rows: usize, channels: usize) -> usize {
+    rows * channels + BLOCK
+}
+
+/// A convolution that keeps the size of the board, without bias.
+#[derive(Clone, Debug)]
+pub(super) struct Conv {
+    pub(super) height: usize,
+    pub(super) width: usize,
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+    /// 3 or 1.
+    pub(super) kernel: usize,
+    pub(super) isa: Isa,
+}
+
+/// Channels as they lie in memory.
+pub(super) fn padded(channels: usize) -> usize {
+    channels.next_multiple_of(BLOCK)
+}
+
+impl Conv {
+    /// Floats of one image that goes in.
+    pub(super) fn input_len(&self) -> usize {
+        self.cells() * padded(self.inputs)
+    }
+
+    /// Floats of one image that comes out.
+    pub(super) fn output_len(&self) -> usize {
+        self.cells() * padded(self.outputs)
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// Matrix products of the convolution.
+    pub(super) fn frequencies(&self) -> usize {
+        if self.kernel == 3 { 16 } else { 1 }
+    }
+
+    /// Rows of such a product an image.
+    pub(super) fn tiles(&self) -> usize {
+        if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
+    }
+
+    /// Rows and columns of the board with a border of one square, and one more where a side is odd.
+    pub(super) fn board(&self) -> [usize; 2] {
+        [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
+    }
+
+    /// As much of a buffer as a board with its border takes.
+    #[inline(always)]
+    pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
+        let [high, wide] = self.board();
+        &mut buffer[..if self.kernel == 1 { 0 } else { high * wide * channels }]
+    }
+
+    /// The first square of a row of the board, with the border.
+    pub(super) fn on_board(&self, row: usize) -> usize {
+        (row + 1) * self.board()[1] + 1
+    }
+
+    /// The upper left square of the 4x4 piece around a tile, with the border.
+    pub(super) fn corner(&self, tile: usize) -> usize {
+        let wide = self.width.div_ceil(2);
+        2 * (tile / wide * self.board()[1] + tile % wide)
+    }
+}
+
+/// The gradient of a convolution's output, from that of what was made of it: for every channel
+/// `scale * g + slope * (z - mean) + shift`.
+#[derive(Clone)]
+pub(super) struct Gradient<'a> {
+    pub(super) g: &'a [f32],
+    pub(super) z: &'a [f32],
+    pub(super) mean: &'a [f32],
+    pub(super) scale: &'a [f32],
+    pub(super) slope: &'a [f32],
+    pub(super) shift: &'a [f32],
+}
+
+impl Gradient<'_> {
+    /// Whole pixels, from `index` on.
+    #[inline(always)]
+    pub(super) fn line<S: Vector>(&self, index: usize, to: &mut [f32]) {
+        let channels = self.mean.len();
+        let (g, z) = (&self.g[index..][..to.len()], &self.z[index..][..to.len()]);
+        let pixels = g.chunks_exact(channels).zip(z.chunks_exact(channels));
+        for ((g, z), to) in pixels.zip(to.chunks_exact_mut(channels)) {
+            for channel in (0..channels).step_by(S::LANES) {
+                S::load(&self.shift[channel..])
+                    .add_products(
+                        S::load(&self.slope[channel..]),
+                        S::load(&z[channel..]).sub(S::load(&self.mean[channel..])),
+                    )
+                    .add_products(S::load(&self.scale[channel..]), S::load(&g[channel..]))
+                    .store(&mut to[channel..]);
+            }
+        }
+    }
+}

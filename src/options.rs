@@ -1,0 +1,66 @@
+//! The options of a game as a user writes them, in `[game]` of a config or with `--set game.NAME=VALUE`.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use crate::error::{Error, Result};
+
+/// The switches of a game as a user wrote them (`[game]` of a config without `id`).
+pub type Settings = BTreeMap<String, toml::Value>;
+
+/// What [`Game::new`] is given: one of [`Game::VARIANTS`] and the user's switches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GameOptions {
+    /// The variant: the part of the id after the name, empty for the plain game.
+    pub variant: String,
+    /// Named switches; a game refuses those that it does not know.
+    pub settings: Settings,
+}
+
+impl GameOptions {
+    /// Refuses switches that are not in `known`.
+    pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {
+        match self.settings.keys().find(|key| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => Err(Error::Config(format!(
+                "unknown option `game.{key}`: {game} {}",
+                match known {
+                    [] => "has no options besides `id`".to_string(),
+                    _ => format!("knows {}", known.join(", ")),
+                }
+            ))),
+        }
+    }
+
+    /// A switch that is `true` or `false`.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
+        match self.settings.get(name) {
+            None => Ok(default),
+            Some(toml::Value::Boolean(value)) => Ok(*value),
+            Some(other) => Err(not_permitted(name, other, "true or false")),
+        }
+    }
+
+    /// A switch that is a whole number of `permitted`.
+    pub fn integer(&self, name: &str, default: i64, permitted: RangeInclusive<i64>) -> Result<i64> {
+        match self.settings.get(name) {
+            None => Ok(default),
+            Some(toml::Value::Integer(value)) if permitted.contains(value) => Ok(*value),
+            Some(other) => {
+                let range = format!("a whole number from {} to {}", permitted.start(), permitted.end());
+                Err(not_permitted(name, other, &range))
+            }
+        }
+    }
+
+    /// A switch that names one of `known`, the first when it is not set; returns its index.
+    pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
+        let Some(value) = self.settings.get(name) else { return Ok(0) };
+        let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));
+        index.ok_or_else(|| not_permitted(name, value, &known.join(", ")))
+    }
+}
+
+fn not_permitted(name: &str, value: &toml::Value, permitted: &str) -> Error {
+    Error::Config(format!("game.{name} = {value} is not permitted: {permitted}"))
+}

@@ -1,0 +1,121 @@
+//! From the name of a game to its type.
+//!
+//! A [`Registry`] is a type without values that knows some games by their ids; [`games!`](crate::games!) makes one from
+//! a list of types. [`Registry::with_game`] is the only step from a name to a type: everything below it is generic
+//! over [`Game`]. Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own.
+
+use crate::error::{Error, Result, quoted};
+use crate::game::{Game, GameOptions, Rules, Settings, id_of};
+
+/// Work on some game, chosen by its id at run time.
+pub trait Job {
+    /// What the work returns.
+    type Output;
+    /// Does the work.
+    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output;
+}
+
+/// Some games by their ids. Made by [`games!`](crate::games!).
+pub trait Registry: 'static {
+    /// Every id, in the order of the registry.
+    fn ids() -> Vec<String>;
+
+    /// Runs `job` on the game `id` with these options.
+    ///
+    /// # Errors
+    /// When no game has this id (the message names those there are), or when the game refuses an option.
+    fn with_game<J: Job>(id: &str, settings: &Settings, job: J) -> Result<J::Output>;
+}
+
+/// Makes a [`Registry`] of these games: `petteia::games! { pub struct Mine: my_game::MyGame, other::Game }`.
+///
+/// ```
+/// use petteia::registry::Registry;
+///
+/// petteia::games! {
+///     /// The games of this program.
+///     pub struct Mine: petteia::games::tic_tac_toe::TicTacToe, petteia::games::cage::Cage
+/// }
+/// assert_eq!(Mine::ids(), ["tic-tac-toe", "cage", "cage-8", "cage-6", "cage-4"]);
+/// ```
+#[macro_export]
+macro_rules! games {
+    ($(#[$about:meta])* $visibility:vis struct $name:ident : $($game:ty),+ $(,)?) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug)]
+        $visibility struct $name;
+
+        impl $crate::registry::Registry for $name {
+            fn ids() -> ::std::vec::Vec<::std::string::String> {
+                let mut ids = ::std::vec::Vec::new();
+                $(ids.extend($crate::registry::ids_of::<$game>());)+
+                ids
+            }
+
+            fn with_game<J: $crate::registry::Job>(
+                id: &str,
+                settings: &$crate::game::Settings,
+                job: J,
+            ) -> $crate::error::Result<J::Output> {
+                $(if let Some(rules) = $crate::registry::find::<$game>(id, settings)? {
+                    return Ok(job.run(rules));
+                })+
+                Err($crate::registry::unknown(id, &Self::ids()))
+            }
+        }
+    };
+}
+
+/// The ids of one game, one a variant; for [`games!`](crate::games!).
+pub fn ids_of<G: Game>() -> impl Iterator<Item = String> {
+    G::VARIANTS.iter().map(|variant| id_of::<G>(variant))
+}
+
+/// The rules of `G` if `id` is one of its variants; for [`games!`](crate::games!).
+///
+/// # Errors
+/// When the game refuses an option.
+pub fn find<G: Game>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> {
+    let Some(variant) = G::VARIANTS.iter().find(|variant| id == id_of::<G>(variant)) else { return Ok(None) };
+    Rules::new(&GameOptions { variant: variant.to_string(), settings: settings.clone() }).map(Some)
+}
+
+/// The error for an id that none of `ids` is; for [`games!`](crate::games!).
+pub fn unknown(id: &str, ids: &[String]) -> Error {
+    let near = ids.iter().find(|known| {
+        let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+        plain(known) == plain(id) || (!id.is_empty() && plain(known).starts_with(&plain(id)))
+    });
+    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
+}
+
+/// Refuses a registry in which two games have the same id, of which only the first would ever be played.
+///
+/// # Errors
+/// When an id stands twice.
+pub fn check<R: Registry>() -> Result<()> {
+    let mut ids = R::ids();
+    ids.sort_unstable();
+    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::Config(format!(
+            "two games of this program have the id {}: give one of them another NAME or VARIANTS",
+            quoted(&pair[0])
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::tic_tac_toe::TicTacToe;
+
+    games! { struct Twice: TicTacToe, crate::games::phage::Phage, TicTacToe }
+
+    #[test]
+    fn an_id_that_stands_twice_is_refused() {
+        assert!(check::<crate::games::Games>().is_ok());
+        assert!(check::<Twice>().unwrap_err().to_string().contains("`tic-tac-toe`"));
+    }
+}
