@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands: format, lints, the README's test command, docs.
-# With --deep also what takes long: perft counts, every fault of tests/faults, and the fused forward pass under AddressSanitizer
+# With --deep also what takes long: perft counts, every fault of tests/it/faults, and the fused forward pass under AddressSanitizer
 # where a nightly toolchain is installed.
 #
 # The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names; this script makes one under

@@ -2,7 +2,6 @@
 //!
 //! `1(2(+ -) =)`: the first player has two actions; after action 0 the second player has two, to a win of
 //! the first (`+`) or of the second (`-`); action 1 is a draw (`=`). Players need not alternate.
-#![allow(dead_code)]
 
 use std::sync::Arc;
 

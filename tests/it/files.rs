@@ -1,8 +1,5 @@
 //! `petteia records`, `inspect` and `man`: what they say of a small run, and of one that is damaged.
 
-#[path = "support/command.rs"]
-mod command;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -11,7 +8,8 @@ use petteia::replay::store;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use command::{err, fails, json_lines, out, petteia, succeeds};
+use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
+use crate::support::runs::{copy_folder, shard, text};
 
 /// A run that nobody changes.
 static RUN: LazyLock<(TempDir, String)> = LazyLock::new(|| {
@@ -29,32 +27,11 @@ fn copy() -> (TempDir, PathBuf) {
     (folder, copy)
 }
 
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_folder(&entry.path(), &target),
-            false => {
-                fs::copy(entry.path(), target).unwrap();
-            }
-        }
-    }
-}
-
-fn shard(run: &Path, generation: usize, shard: usize) -> PathBuf {
-    store::shard_path(run, generation, shard)
-}
-
 fn flip_a_byte(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(path, bytes).unwrap();
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
 }
 
 #[test]

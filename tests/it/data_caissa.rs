@@ -50,7 +50,7 @@ struct Trace {
 }
 
 fn data() -> Data {
-    serde_json::from_str(include_str!("data/caissa.json")).unwrap()
+    serde_json::from_str(include_str!("../data/caissa.json")).unwrap()
 }
 
 fn rules(settings: &[(&str, bool)]) -> Caissa {

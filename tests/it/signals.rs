@@ -13,10 +13,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-#[path = "support/command.rs"]
-mod command;
-
-use command::{err, fails, out, petteia, run, start, succeeds};
+use crate::support::command::{err, fails, out, petteia, run, start, succeeds};
 
 const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
 const ENDING: [&str; 3] = ["INT", "TERM", "HUP"];

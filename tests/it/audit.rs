@@ -4,93 +4,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 use std::sync::LazyLock;
 
 use petteia::replay::record::Record;
 use petteia::replay::store;
 
-#[path = "support/command.rs"]
-mod command;
+use crate::support::command::{err, out, petteia};
+use crate::support::runs::{Finished, PLAIN, checkpoint, copy_folder, shard, text};
 
-use command::{err, out, petteia};
-
-const CONFIG: &str = "\
-game.id = 'tic-tac-toe'
-net = { filters = 8, blocks = 1, value_hidden = 16 }
-search.simulations = 16
-selfplay = { games = 16, batch = 4, bootstrap_games = 16, bootstrap_simulations = 16 }
-train = { generations = 3, batch = 32, warmup_steps = 10 }
-arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8, gate_games = 20 }
-";
-
-/// A finished run in a folder of its own.
-struct Finished {
-    folder: tempfile::TempDir,
-    sets: Vec<&'static str>,
-}
-
-static PLAIN: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[]));
 static OTHER_SEED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["seed=77"]));
 static GATED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["arena.gate=sprt"]));
-
-impl Finished {
-    fn new(sets: &[&'static str]) -> Finished {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("run.toml"), CONFIG).unwrap();
-        let run = Finished { folder, sets: sets.to_vec() };
-        let trained = run.train(&run.path("run"), &[]);
-        assert!(trained.status.success(), "{}", err(&trained));
-        run
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn train(&self, run: &Path, more: &[&str]) -> Output {
-        let config = self.path("run.toml");
-        let mut arguments = vec!["train", text(&config), "--run", text(run), "--threads", "1"];
-        self.sets.iter().for_each(|set| arguments.extend(["--set", set]));
-        arguments.extend(more);
-        petteia(&arguments, "")
-    }
-
-    /// A copy as it was after `generations`.
-    fn copy(&self, generations: usize) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let run = folder.path().join("run");
-        copy_all(&self.path("run"), &run);
-        for generation in generations + 1..=3 {
-            fs::remove_dir_all(checkpoint(&run, generation)).unwrap();
-            fs::remove_dir_all(run.join(format!("selfplay/generation-{generation:04}"))).unwrap();
-        }
-        (folder, run)
-    }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        match path.is_dir() {
-            true => copy_all(&path, &target),
-            false => fs::copy(&path, &target).map(|_| ()).unwrap(),
-        }
-    }
-}
-
-fn checkpoint(run: &Path, generation: usize) -> PathBuf {
-    run.join(format!("checkpoints/generation-{generation:04}"))
-}
-
-fn shard(run: &Path, generation: usize, number: usize) -> PathBuf {
-    store::shard_path(run, generation, number)
-}
 
 fn sum_of(shard: &Path) -> PathBuf {
     shard.with_extension("zst.sha256")
@@ -159,7 +82,7 @@ fn an_untouched_run_is_whole_and_resumes_to_the_same_bytes() {
     let (_folder, run) = PLAIN.copy(2);
     let trained = PLAIN.train(&run, &[]);
     assert!(trained.status.success() && !err(&trained).contains("warning"), "{}", err(&trained));
-    assert!(files(&run) == files(&PLAIN.path("run")));
+    assert!(files(&run) == files(&PLAIN.run()));
     for arguments in [&["inspect", text(&run)][..], &["records", text(&run), "verify"]] {
         let output = petteia(arguments, "");
         assert!(output.status.success(), "{}{}", out(&output), err(&output));
@@ -168,7 +91,7 @@ fn an_untouched_run_is_whole_and_resumes_to_the_same_bytes() {
 
 #[test]
 fn manifests_list_what_was_trained_on() {
-    let run = PLAIN.path("run");
+    let run = PLAIN.run();
     for generation in 1..=3 {
         let manifest = fs::read_to_string(checkpoint(&run, generation).join("manifest.json")).unwrap();
         let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
@@ -286,7 +209,7 @@ fn exchanged_shards_are_named() {
         &["shard-0003.jsonl.zst: it holds the records of generation-0001/shard-0003.jsonl.zst"],
     );
     let (_folder, run) = PLAIN.copy(2);
-    put(&shard(&run, 2, 3), &shard(&OTHER_SEED.path("run"), 2, 3));
+    put(&shard(&run, 2, 3), &shard(&OTHER_SEED.run(), 2, 3));
     named(&PLAIN, &run, &["shard-0003.jsonl.zst: it is not the shard that was trained on", "seed 77"]);
     accepted(&PLAIN, &run);
     // one more than the run has
@@ -299,7 +222,7 @@ fn exchanged_shards_are_named() {
 /// Of the generation under way nothing was trained on: what does not belong there is played again.
 #[test]
 fn foreign_shards_of_the_generation_under_way_are_played_again() {
-    for from in [(OTHER_SEED.path("run"), 3, 1), (PLAIN.path("run"), 3, 0), (PLAIN.path("run"), 2, 1)] {
+    for from in [(OTHER_SEED.run(), 3, 1), (PLAIN.run(), 3, 0), (PLAIN.run(), 2, 1)] {
         let (_folder, run) = PLAIN.copy(2);
         fs::create_dir(run.join("selfplay/generation-0003")).unwrap();
         put(&shard(&run, 3, 1), &shard(&from.0, from.1, from.2));
@@ -307,7 +230,7 @@ fn foreign_shards_of_the_generation_under_way_are_played_again() {
         assert!(trained.status.success(), "{}", err(&trained));
         assert!(err(&trained).contains("set aside as"), "{}", err(&trained));
         fs::remove_file(shard(&run, 3, 1).with_extension("zst.bad")).unwrap();
-        assert!(files(&run) == files(&PLAIN.path("run")));
+        assert!(files(&run) == files(&PLAIN.run()));
     }
 }
 
@@ -326,7 +249,7 @@ fn a_lost_checksum_of_a_whole_shard_is_written_anew() {
         let trained = PLAIN.train(&run, &[]);
         assert!(trained.status.success(), "{}", err(&trained));
         assert!(err(&trained).contains("is whole, but the checksum beside it was not"), "{}", err(&trained));
-        assert!(files(&run) == files(&PLAIN.path("run")));
+        assert!(files(&run) == files(&PLAIN.run()));
     }
 }
 
@@ -334,7 +257,7 @@ fn a_lost_checksum_of_a_whole_shard_is_written_anew() {
 fn foreign_checkpoints_are_named() {
     let (_folder, run) = PLAIN.copy(2);
     fs::remove_dir_all(checkpoint(&run, 2)).unwrap();
-    copy_all(&checkpoint(&OTHER_SEED.path("run"), 2), &checkpoint(&run, 2));
+    copy_folder(&checkpoint(&OTHER_SEED.run(), 2), &checkpoint(&run, 2));
     named(
         &PLAIN,
         &run,
@@ -345,7 +268,7 @@ fn foreign_checkpoints_are_named() {
     assert!(trained.status.success(), "{}", err(&trained));
     let mut found = files(&run);
     found.retain(|name, _| !name.contains(".bad"));
-    let expected = files(&PLAIN.path("run"));
+    let expected = files(&PLAIN.run());
     assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
     assert!(
         found
@@ -397,7 +320,7 @@ fn lost_and_changed_decisions_of_the_gate_are_named() {
     let (_folder, run) = GATED.copy(2);
     fs::remove_file(gate(&run, 2)).unwrap();
     assert!(GATED.train(&run, &[]).status.success());
-    assert!(files(&run) == files(&GATED.path("run")));
+    assert!(files(&run) == files(&GATED.run()));
 }
 
 /// What version 0.1 wrote: no lists, no seals, no origins.
@@ -434,7 +357,7 @@ fn a_run_of_version_0_1_is_read_with_a_line_that_says_what_cannot_be_checked() {
     let trained = PLAIN.train(&run, &[]);
     assert!(trained.status.success(), "{}", err(&trained));
     assert_eq!(err(&trained).matches(cannot).count(), 1, "{}", err(&trained));
-    let expected = files(&PLAIN.path("run"));
+    let expected = files(&PLAIN.run());
     let weights = "checkpoints/generation-0003/weights.safetensors";
     assert!(files(&run)[weights] == expected[weights]);
     // from now on it is listed

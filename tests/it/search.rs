@@ -1,7 +1,6 @@
 //! The search on trees written as text, and on tic-tac-toe with exact values.
 
-mod support;
-
+use crate::support::tree_game::TreeGame;
 use petteia::arena::perfect::Solver;
 use petteia::config::{RootKind, SearchConfig};
 use petteia::error::Result;
@@ -12,7 +11,6 @@ use petteia::search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Uniform, Wdl};
 use petteia::search::tree::Tree;
 use proptest::prelude::*;
-use support::TreeGame;
 
 fn random() -> Random {
     stream(1, Purpose::Agent, &[])

@@ -2,16 +2,13 @@
 //!
 //! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
 
-mod support {
-    pub mod training;
-}
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::support::training;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, Precision};
 use petteia::encode::Planes;
@@ -21,7 +18,6 @@ use petteia::games::{Job, ids, with_game};
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::model::device;
 use serde_json::{Value, json};
-use support::training;
 use tempfile::TempDir;
 use tract_onnx::pb::{ModelProto, tensor_shape_proto::dimension::Value as Dim, type_proto::Value as Type};
 use tract_onnx::prelude::{Framework, InferenceModelExt, IntoRunnable, Tensor, tvec};

@@ -1,12 +1,9 @@
 //! Numbers that go wrong: a network whose weights are finite and whose output is not, evaluators that fail or answer what is
 //! not a number. Whoever searches by them ends with an error: no panic, no blind play, nothing written.
 
-#[path = "support/command.rs"]
-mod command;
-
 use std::path::{Path, PathBuf};
 
-use command::{err, json_lines, out, petteia, succeeds};
+use crate::support::command::{self, err, json_lines, out, petteia, succeeds};
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::arena::{Match, play_match};
 use petteia::checkpoint;

@@ -1,7 +1,6 @@
 //! The Gumbel root against numbers computed by hand, and its records.
 
-mod support;
-
+use crate::support::tree_game::TreeGame;
 use petteia::config::{Config, RootKind, SearchConfig};
 use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, identity};
@@ -13,7 +12,6 @@ use petteia::search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
 use petteia::search::tree::{Tree, for_first};
 use petteia::selfplay::{Generation, Monitor, play_shard};
-use support::TreeGame;
 
 const PRIORS: [f32; 4] = [0.4, 0.3, 0.2, 0.1];
 /// Of the root and of everything behind each of its four actions, for the first player.

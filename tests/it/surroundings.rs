@@ -4,41 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::sync::LazyLock;
 
 use petteia::replay::store;
 use petteia::storage::sha256;
 
-#[path = "support/command.rs"]
-mod command;
-
-use command::{err, out, petteia, succeeds};
-
-const CONFIG: &str = "\
-game.id = 'tic-tac-toe'
-net = { filters = 4, blocks = 1, value_hidden = 8 }
-search.simulations = 8
-selfplay = { games = 8, batch = 4, bootstrap_games = 8, bootstrap_simulations = 8 }
-train = { generations = 1, batch = 16 }
-arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 2, simulations = 4 }
-";
-
-static RUN: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run");
-    succeeds(&["train", text(&config(folder.path())), "--run", text(&run)], "");
-    (folder, run)
-});
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-fn config(folder: &Path) -> PathBuf {
-    let path = folder.join("tiny.toml");
-    fs::write(&path, CONFIG).unwrap();
-    path
-}
+use crate::support::command::{err, out, petteia, start};
+use crate::support::runs::{PLAIN, checkpoint, copy_folder, shard, text, write_config};
 
 /// Runs the program in `folder`.
 #[cfg(unix)]
@@ -69,7 +40,7 @@ fn a_burn_toml_in_a_folder_above_is_not_obeyed() {
     fs::write(folder.path().join("burn.toml"), settings).unwrap();
     let below = folder.path().join("a/b");
     fs::create_dir_all(&below).unwrap();
-    let trained = petteia_in(&below, &words(&["train", text(&config(folder.path())), "--run", "run"]));
+    let trained = petteia_in(&below, &words(&["train", text(&write_config(folder.path())), "--run", "run"]));
     assert!(trained.status.success(), "{}", err(&trained));
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     assert!(!out(&trained).contains("utodiff"), "{}", out(&trained));
@@ -83,13 +54,13 @@ fn a_lock_that_is_a_link_is_refused() {
     fs::create_dir(&run).unwrap();
     fs::write(&victim, "precious").unwrap();
     std::os::unix::fs::symlink(&victim, run.join("lock")).unwrap();
-    let trained = petteia(&["train", text(&config(folder.path())), "--run", text(&run)], "");
+    let trained = petteia(&["train", text(&write_config(folder.path())), "--run", text(&run)], "");
     assert_eq!(trained.status.code(), Some(2), "{}", err(&trained));
     assert!(err(&trained).contains("lock is not a regular file"), "{}", err(&trained));
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     let gone = folder.path().join("gone");
     std::os::unix::fs::symlink(folder.path().join("nowhere"), &gone).unwrap();
-    let trained = petteia(&["train", text(&config(folder.path())), "--run", text(&gone)], "");
+    let trained = petteia(&["train", text(&write_config(folder.path())), "--run", text(&gone)], "");
     assert!(err(&trained).contains("is a link to a place that does not exist"), "{}", err(&trained));
 }
 
@@ -98,7 +69,7 @@ fn a_lock_that_is_a_link_is_refused() {
 fn a_path_need_not_be_utf_8() {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let folder = tempfile::tempdir().unwrap();
-    let settings = config(folder.path());
+    let settings = write_config(folder.path());
     let name = std::ffi::OsStr::from_bytes(b"r\xffn");
     let run = |arguments: &[&std::ffi::OsStr]| {
         let output = petteia_in(folder.path(), arguments);
@@ -123,7 +94,7 @@ fn a_path_need_not_be_utf_8() {
     let unknown = [words(&["engine", "tic-tac-toe", "--agent"]), vec![&unknown]].concat();
     assert!(err(&petteia_in(folder.path(), &unknown)).contains("unknown agent"));
     // a damaged one is set aside beside itself
-    let shard = store::shard_path(&folder.path().join(name), 1, 0);
+    let shard = shard(&folder.path().join(name), 1, 0);
     fs::write(&shard, "junk").unwrap();
     let refused = petteia_in(folder.path(), &train);
     assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
@@ -137,11 +108,11 @@ fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
     for renamed in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
-        let settings = config(folder.path());
+        let settings = write_config(folder.path());
         // more than is played before it is gone
         let sets = ["selfplay.games=20000", "train.generations=50"];
         let arguments = ["train", text(&settings), "--run", text(&run), "--set", sets[0], "--set", sets[1]];
-        let child = command::start(env!("CARGO_BIN_EXE_petteia"), &arguments);
+        let child = start(env!("CARGO_BIN_EXE_petteia"), &arguments);
         while !run.join("checkpoints/generation-0001").exists() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
@@ -159,12 +130,9 @@ fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
 /// A copy of the checkpoint with the numbers of a tensor changed and every checksum right, and an export of it.
 fn with_numbers(tensor: &str, number: f32) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let checkpoint = folder.path().join("generation-0001");
-    fs::create_dir(&checkpoint).unwrap();
-    for entry in fs::read_dir(RUN.1.join("checkpoints/generation-0001")).unwrap().flatten() {
-        fs::copy(entry.path(), checkpoint.join(entry.file_name())).unwrap();
-    }
-    let path = checkpoint.join("weights.safetensors");
+    let copied = folder.path().join("generation-0001");
+    copy_folder(&checkpoint(&PLAIN.run(), 1), &copied);
+    let path = copied.join("weights.safetensors");
     let mut bytes = fs::read(&path).unwrap();
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
@@ -179,12 +147,12 @@ fn with_numbers(tensor: &str, number: f32) -> (tempfile::TempDir, PathBuf, PathB
     let export = folder.path().join("net.safetensors");
     fs::write(&export, &bytes).unwrap();
     // without its seal and lists it is a manifest of version 0.1
-    let manifest = fs::read_to_string(checkpoint.join("manifest.json")).unwrap();
+    let manifest = fs::read_to_string(copied.join("manifest.json")).unwrap();
     let manifest = manifest.replace(&before, &after).replace(&old, &sha256(&bytes));
     let mut manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
     manifest.as_object_mut().unwrap().retain(|key, _| !["data", "sha256"].contains(&key.as_str()));
-    fs::write(checkpoint.join("manifest.json"), manifest.to_string()).unwrap();
-    (folder, checkpoint, export)
+    fs::write(copied.join("manifest.json"), manifest.to_string()).unwrap();
+    (folder, copied, export)
 }
 
 #[test]
@@ -220,9 +188,9 @@ fn weights_that_are_not_numbers_are_refused_everywhere() {
         // and by a run that has it
         let run = folder.path().join("run");
         fs::create_dir_all(run.join("checkpoints")).unwrap();
-        fs::copy(RUN.1.join("config.toml"), run.join("config.toml")).unwrap();
+        fs::copy(PLAIN.run().join("config.toml"), run.join("config.toml")).unwrap();
         fs::rename(&checkpoint, run.join("checkpoints/generation-0001")).unwrap();
-        let settings = config(folder.path());
+        let settings = write_config(folder.path());
         let arguments = ["train", text(&settings), "--run", text(&run), "--accept-missing"];
         let trained = petteia(&arguments, "");
         assert_eq!(trained.status.code(), Some(1), "{}", err(&trained));
@@ -233,17 +201,17 @@ fn weights_that_are_not_numbers_are_refused_everywhere() {
 #[test]
 fn visits_that_no_search_makes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let shard = folder.path().join("generation-0001/shard-0000.jsonl.zst");
-    fs::create_dir(shard.parent().unwrap()).unwrap();
-    let whole = store::read_unplayed(&store::shard_path(&RUN.1, 1, 0)).unwrap();
+    let forged = folder.path().join("generation-0001/shard-0000.jsonl.zst");
+    fs::create_dir(forged.parent().unwrap()).unwrap();
+    let whole = store::read_unplayed(&shard(&PLAIN.run(), 1, 0)).unwrap();
     for visits in [[u32::MAX, 1], [60_000, 60_000]] {
         let mut records = whole.clone();
         let ply = records[0].visits.iter().position(|visits| visits.len() > 1).unwrap();
-        for (visits, forged) in records[0].visits[ply].values_mut().zip(visits) {
-            *visits = forged;
+        for (visits, wrong) in records[0].visits[ply].values_mut().zip(visits) {
+            *visits = wrong;
         }
-        store::write_shard(&shard, &records, None).unwrap();
-        let verified = petteia(&["records", text(&shard), "verify"], "");
+        store::write_shard(&forged, &records, None).unwrap();
+        let verified = petteia(&["records", text(&forged), "verify"], "");
         assert_eq!(verified.status.code(), Some(1), "{}", out(&verified));
         let sum: u64 = visits.iter().map(|visits| u64::from(*visits)).sum();
         let says = format!("ply {ply}: the visits or the policy sum to ");

@@ -64,7 +64,7 @@ struct Trace {
 }
 
 fn data() -> Data {
-    serde_json::from_str(include_str!("data/custodial_trap.json")).unwrap()
+    serde_json::from_str(include_str!("../data/custodial_trap.json")).unwrap()
 }
 
 fn game_from(variant: &str, start: &str) -> CustodialTrap {

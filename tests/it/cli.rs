@@ -6,10 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-#[path = "support/command.rs"]
-mod command;
-
-use command::{err, fails, json_lines, out, succeeds};
+use crate::support::command::{err, fails, json_lines, out, succeeds};
 
 #[test]
 fn games_lists_the_registry() {
@@ -288,7 +285,7 @@ fn another_backend_in_the_environment_is_refused() {
     assert!(err(&output).contains("BURN_DEVICE=cuda") && !run.exists(), "{}", err(&output));
 }
 
-/// Ctrl-C: the run says where it stands, and exits 0. What resumes it is in tests/signals.rs.
+/// Ctrl-C: the run says where it stands, and exits 0. What resumes it is in tests/it/signals.rs.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_cleanly() {

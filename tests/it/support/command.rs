@@ -1,5 +1,4 @@
 //! The program as a user runs it.
-#![allow(dead_code)]
 
 use std::ffi::OsStr;
 use std::io::Write;

@@ -70,7 +70,7 @@ struct Trace {
 }
 
 fn data() -> Data {
-    serde_json::from_str(include_str!("data/cage.json")).unwrap()
+    serde_json::from_str(include_str!("../data/cage.json")).unwrap()
 }
 
 fn cage(size: usize) -> Cage {

@@ -1,8 +1,5 @@
 //! Exported bots, driven as a match runner would: one file, no arguments, lines in and lines out.
 
-#[path = "support/command.rs"]
-mod command;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +13,8 @@ use petteia::games::{Job, ids, with_game};
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, choose, stream};
 use petteia::train::Trainer;
+
+use crate::support::command;
 
 /// Makes a bot of the game with a small network that knows nothing.
 struct Make<'a> {

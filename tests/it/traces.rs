@@ -68,7 +68,7 @@ fn replay<G: Game>(json: &str) {
 
 #[test]
 fn phage() {
-    replay::<Phage>(include_str!("data/phage.json"));
+    replay::<Phage>(include_str!("../data/phage.json"));
 }
 
 #[test]

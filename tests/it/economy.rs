@@ -1,8 +1,7 @@
 //! KataGo's data economy (Wu 2019) against numbers computed by hand: forced playouts and their pruning, playout cap
 //! randomization, policy surprise weighting.
 
-mod support;
-
+use crate::support::tree_game::TreeGame;
 use petteia::board::Symmetry;
 use petteia::config::{Config, SearchConfig};
 use petteia::encode::Planes;
@@ -16,7 +15,6 @@ use petteia::replay::window::Window;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Wdl};
 use petteia::search::tree::{Leaf, Tree, for_first};
 use petteia::selfplay::{Generation, Monitor, play_shard};
-use support::TreeGame;
 
 fn game() -> (TicTacToe, GameIdentity) {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();

@@ -13,10 +13,7 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::pipeline::{Event, Observer, Played, Summary, train};
 use petteia::selfplay::Progress;
 
-#[path = "support/command.rs"]
-mod command;
-
-use command::{err, out, succeeds};
+use crate::support::command::{err, out, succeeds};
 
 const SMOKE: &str = "configs/smoke.toml";
 

@@ -27,7 +27,7 @@ fn build() -> Result<(Folder, PathBuf), String> {
     }
     let folder = Folder::new();
     let library = folder.path.join("shim.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/shim.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/faults/shim.c");
     let output = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-o"])
         .args([&library, &source])

@@ -1,14 +1,11 @@
 //! The edges of what may be asked for: the least and the most of every setting, more threads and memory than there are,
 //! texts of any length, files of games that are not here.
 
-#[path = "support/command.rs"]
-mod command;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use command::{err, fails, json_lines, out, petteia, succeeds};
+use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
 use petteia::checkpoint;
 use petteia::config::Config;
 use petteia::error::Result;
@@ -33,7 +30,7 @@ struct Documented {
 
 /// The numbers of the config, by key, from the doc comments of its fields.
 fn documented() -> BTreeMap<String, Documented> {
-    let sources = [include_str!("../src/config.rs"), include_str!("../src/config/arena.rs")].join("\n");
+    let sources = [include_str!("../../src/config.rs"), include_str!("../../src/config/arena.rs")].join("\n");
     let (mut section, mut doc, mut found) = (String::new(), String::new(), BTreeMap::new());
     for line in sources.lines().map(str::trim) {
         if let Some(text) = line.strip_prefix("/// ") {

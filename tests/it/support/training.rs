@@ -1,5 +1,4 @@
 //! Networks whose batch norms have seen something, and positions to ask them.
-#![allow(dead_code)]
 
 use petteia::config::{Config, NetConfig};
 use petteia::game::{Game, Shape};

@@ -1,9 +1,6 @@
 //! `petteia play` and `petteia replay`: games on a board, as a person or a program meets them.
 
-#[path = "support/command.rs"]
-mod command;
-
-use command::{err, fails, json_lines, out, petteia, succeeds};
+use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
 
 #[test]
 fn play_is_a_conversation() {

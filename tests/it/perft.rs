@@ -50,7 +50,7 @@ fn expect_file<G: Game>(json: &str) {
 
 #[test]
 fn phage() {
-    expect_file::<Phage>(include_str!("data/phage.json"));
+    expect_file::<Phage>(include_str!("../data/phage.json"));
 }
 
 #[test]

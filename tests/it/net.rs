@@ -1,9 +1,6 @@
 //! The traps of the network library, each with a test, and the fused forward against burn's.
 
-mod support {
-    pub mod training;
-}
-
+use crate::support::training::{self, batch, random};
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
 use petteia::game::{Game, GameIdentity, GameOptions, Shape};
@@ -13,7 +10,6 @@ use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device, training_device};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
-use support::training::{self, batch, random};
 
 const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
 
