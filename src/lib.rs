@@ -12,9 +12,9 @@ pub mod random;
 pub mod storage;
 pub mod attachment;
 
-pub mod game;
 pub mod board;
 pub mod encode;
+pub mod game;
 pub mod memory;
 pub mod conformance;
 pub mod games;

@@ -7,7 +7,7 @@ use super::board::{hanging, terminal_width, wrapped};
 use super::print;
 use super::table::{Column, Table};
 use crate::error::Result;
-use crate::game::{Game, GameOptions};
+use crate::game::{Game, GameOptions, Settings};
 use crate::games::{Job, ids, with_game};
 
 /// What the table shows of a game.
@@ -45,7 +45,7 @@ impl Games {
     pub fn run(self) -> Result<()> {
         let mut rows = Vec::new();
         for id in ids() {
-            rows.push(with_game(&id, &Default::default(), Describe(id.clone()))?);
+            rows.push(with_game(&id, &Settings::default(), Describe(id.clone()))?);
         }
         if self.json {
             return print(Value::Array(rows));

@@ -1,33 +1,20 @@
 //! The commands as a user runs them: output, errors, exit codes, and what a killed run leaves.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::command::{err, fails, json_lines, out, succeeds};
+use crate::support::command::{PETTEIA, err, fails, json_lines, out, start, succeeds};
 
 #[test]
 fn games_lists_the_registry() {
     let games = succeeds(&["games", "--json"], "");
     let games: Value = serde_json::from_str(&out(&games)).unwrap();
     let ids: Vec<&str> = games.as_array().unwrap().iter().map(|game| game["id"].as_str().unwrap()).collect();
-    let expected = [
-        "cage",
-        "cage-8",
-        "cage-6",
-        "cage-4",
-        "caissa",
-        "custodial-trap-intro",
-        "custodial-trap-intermediate",
-        "custodial-trap-advanced",
-        "phage",
-        "connect-four",
-        "tic-tac-toe",
-    ];
-    assert_eq!(ids, expected);
-    let of = |id: &str| &games[expected.iter().position(|known| *known == id).unwrap()];
+    assert_eq!(ids, petteia::games::ids());
+    let of = |id: &str| &games[ids.iter().position(|known| *known == id).unwrap()];
     assert_eq!(
         (of("connect-four")["actions"].as_u64(), of("cage")["actions"].as_u64()),
         (Some(7), Some(1201))
@@ -168,11 +155,7 @@ fn colours_are_for_terminals() {
 
 #[test]
 fn wrong_names_are_explained() {
-    fails(
-        &["perft", "fage", "--depth", "1"],
-        2,
-        &["unknown game `fage`", "phage, connect-four, tic-tac-toe"],
-    );
+    fails(&["perft", "fage", "--depth", "1"], 2, &["unknown game `fage`", &petteia::games::ids().join(", ")]);
     fails(&["replay", "connect four"], 2, &["did you mean `connect-four`?"]);
     fails(&["perft", "tic-tac-toe-9", "--depth", "1"], 2, &["unknown game `tic-tac-toe-9`"]);
     fails(&["perft", "phage", "--depth", "60"], 2, &["no game is longer than 56"]);
@@ -285,31 +268,36 @@ fn another_backend_in_the_environment_is_refused() {
     assert!(err(&output).contains("BURN_DEVICE=cuda") && !run.exists(), "{}", err(&output));
 }
 
+/// Waits for `done` while the program works. Its work has an end, so the test has one, too.
+#[cfg(unix)]
+fn until(child: &mut Child, what: &str, done: impl Fn() -> bool) {
+    while !done() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What the program says after a Ctrl-C, and that it ends in good order.
+#[cfg(unix)]
+fn interrupt(child: Child) -> String {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    out(&output)
+}
+
 /// Ctrl-C: the run says where it stands, and exits 0. What resumes it is in tests/it/signals.rs.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run").display().to_string();
-    let arguments =
-        ["train", "configs/smoke.toml", "--run", &run, "--set", "selfplay.bootstrap_games=200000"];
-    let child = Command::new(env!("CARGO_BIN_EXE_petteia"))
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let sets = ["--set", "selfplay.bootstrap_games=50000", "--set", "train.generations=1"];
+    let mut child = start(PETTEIA, &[&["train", "configs/smoke.toml", "--run", &run], &sets[..]].concat());
     let shard = Path::new(&run).join("selfplay/generation-0001/shard-0001.jsonl.zst.sha256");
-    let started = Instant::now();
-    while !shard.exists() {
-        assert!(started.elapsed() < Duration::from_secs(60), "no shard appears");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert!(out(&output).contains("interrupted"), "{}", out(&output));
+    until(&mut child, "a shard appears", || shard.exists());
+    let said = interrupt(child);
+    assert!(said.contains("interrupted"), "{said}");
     assert!(walk(Path::new(&run)).iter().all(|name| !name.starts_with(".tmp-")));
 }
 
@@ -320,25 +308,12 @@ fn an_interrupted_arena_keeps_its_games() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("match.jsonl").display().to_string();
     let arena = ["arena", "connect-four", "rollout:20", "rollout:10", "--games"];
-    let child = Command::new(env!("CARGO_BIN_EXE_petteia"))
-        .args([&arena[..], &["1000000", "--save", &file]].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(PETTEIA, &[&arena[..], &["50000", "--save", &file]].concat());
     let saved = || std::fs::read_to_string(&file).unwrap_or_default();
-    while saved().lines().count() < 4 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    assert!(
-        out(&output).contains(&format!("interrupted; the finished pairs are in {file}")),
-        "{}",
-        out(&output)
-    );
-    assert!(out(&output).contains("rollout:20 against rollout:10: "), "what was played until then is shown");
+    until(&mut child, "pairs are saved", || saved().lines().count() >= 4);
+    let said = interrupt(child);
+    assert!(said.contains(&format!("interrupted; the finished pairs are in {file}")), "{said}");
+    assert!(said.contains("rollout:20 against rollout:10: "), "what was played until then is shown: {said}");
     assert!(saved().ends_with("}\n"));
     let games = (2 * (saved().lines().count() - 1)).to_string();
     let resumed = succeeds(&[&arena[..], &[&games, "--json", "--save", &file]].concat(), "");

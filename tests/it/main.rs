@@ -4,6 +4,7 @@
 //! The tests run side by side as threads of this program, so none may change what belongs to all of it: environment
 //! variables, the working folder, rayon's global pool, signals. A test that needs such a change makes it in a child process.
 //! `tests/allocation.rs` is a program of its own, because its allocator counts for a whole program.
+#![allow(clippy::default_trait_access, clippy::print_stderr, clippy::print_stdout)]
 
 mod support;
 

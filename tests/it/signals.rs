@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::support::command::{err, fails, out, petteia, run, start, succeeds};
+use crate::support::command::{PETTEIA, err, fails, out, petteia, run, start, succeeds};
 
-const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
 const ENDING: [&str; 3] = ["INT", "TERM", "HUP"];
 
 /// Tries again and again, for minutes: `what` must come true.

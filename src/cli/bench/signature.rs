@@ -2,20 +2,34 @@
 
 use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::{Game, GameOptions};
-use crate::games::{Job, ids, with_game};
+use crate::game::{Game, GameOptions, Settings};
+use crate::games::{Job, with_game};
 use crate::random::{Purpose, choose, stream};
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::search::{self, tree::Tree};
 
+/// The games that are searched. The list stays as it is: another game must not change the number.
+const GAMES: [&str; 11] = [
+    "cage",
+    "cage-8",
+    "cage-6",
+    "cage-4",
+    "caissa",
+    "custodial-trap-intro",
+    "custodial-trap-intermediate",
+    "custodial-trap-advanced",
+    "phage",
+    "connect-four",
+    "tic-tac-toe",
+];
 const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
-/// From the visits of fixed searches over all games.
+/// From the visits of fixed searches over [`GAMES`].
 pub fn signature() -> Result<u64> {
     let mut signature = 0;
-    for id in ids() {
-        signature = with_game(&id, &Default::default(), Sign(signature))??;
+    for id in GAMES {
+        signature = with_game(id, &Settings::default(), Sign(signature))??;
     }
     Ok(signature)
 }

@@ -3,11 +3,35 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Once};
 
 use serde_json::Value;
 
+/// The program.
+pub const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
+
+/// Lets children begin with the signals that end programs, though these tests run under nohup or in the background of a
+/// shell. What is ignored here would be ignored by them, too, and a test that sends it would wait for nothing; what is caught
+/// is not caught in a child. Here nothing changes: what was ignored is caught and leads to nothing.
+fn hear_signals() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    const SIGHUP: i32 = 1;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // only Linux has it
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+        for signal in [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1)
+        {
+            signal_hook::flag::register(signal, Arc::default()).unwrap();
+        }
+    });
+}
+
 /// Starts a program in the repository, all its streams piped.
 pub fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
+    hear_signals();
     Command::new(program)
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -28,7 +52,7 @@ pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8
 
 /// Runs petteia.
 pub fn petteia(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
-    run(env!("CARGO_BIN_EXE_petteia"), arguments, input)
+    run(PETTEIA, arguments, input)
 }
 
 /// Its standard output.
