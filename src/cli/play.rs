@@ -242,7 +242,8 @@ impl<G: Game> Sitting<'_, G> {
 
     fn show_legal(&self, state: &G::State, most: usize) -> Result<()> {
         let legal = self.game().legal(state);
-        let texts: Vec<String> = legal.iter().take(most).map(|a| self.game().action_text(state, *a)).collect();
+        let texts: Vec<String> =
+            legal.iter().take(most).map(|a| self.game().action_text(state, *a)).collect();
         let more =
             if legal.len() > most { format!(" ... ({} in all: legal)", legal.len()) } else { String::new() };
         say(&format!("your actions: {}{more}", texts.join(" ")))
