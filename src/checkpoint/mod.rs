@@ -20,8 +20,8 @@ use serde::de::DeserializeOwned;
 use self::manifest::damaged;
 pub use self::manifest::{Manifest, TrainingData};
 use crate::attachment;
-use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::config::{Config, Reading};
+use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
 use crate::net::model::Network;
 use crate::net::tensors;
@@ -29,7 +29,8 @@ use crate::replay::store;
 use crate::storage;
 use crate::train::Trainer;
 
-/// The version of this format.
+/// The version of this format: raised when a network can compute something else than the keys known before say, for those
+/// that a program does not know are passed over.
 pub const FORMAT: u32 = 1;
 const FOLDER: &str = "checkpoints";
 /// What a checkpoint is, in its folder.
@@ -187,9 +188,10 @@ impl Checkpoint {
         let wrong = |what: &str| {
             Error::Data(format!(
                 "{}: {what}; put the file back from a copy, or remove it: the gate of the newest checkpoint plays its \
-                 match again, an older one counts as not promoted once you accept that with --accept-missing",
+                 match again, an older one counts as not promoted once you accept that",
                 path.display()
             ))
+            .about(Input::AcceptMissing)
         };
         let parsed = |e: serde_json::Error| wrong(&format!("it is not a decision of the gate: {e}"));
         let about: About = serde_json::from_slice(&bytes).map_err(parsed)?;
@@ -275,9 +277,20 @@ impl Checkpoint {
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 
-    /// The settings of the run that made it.
+    /// The settings of the run that made it, to resume it.
+    ///
+    /// # Errors
+    /// This program does not know all of them, or one is not permitted.
     pub fn config(&self) -> Result<Config> {
         self.manifest.settings(&self.path)
+    }
+
+    /// The settings of the run that made it, to play by it or to show: as far as this program knows them.
+    ///
+    /// # Errors
+    /// They are not TOML, or name no game.
+    pub fn reading(&self) -> Result<Reading> {
+        self.manifest.reading(&self.path)
     }
 
     fn open_file(path: &Path) -> Result<Checkpoint> {

@@ -12,6 +12,7 @@ mod completions;
 mod converse;
 mod engine;
 mod export;
+mod flags;
 mod forecast;
 mod games;
 mod inspect;
@@ -36,21 +37,25 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::attachment;
 use crate::config::game_settings;
+use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::games::{Job, with_game};
 use signals::{catch_interrupts, interrupted};
 
 /// The program: a bot when a network is attached to it, else the commands.
+///
+/// # Errors
+/// Whatever went wrong, in the words of the command line.
 pub fn run() -> Result<()> {
-    refuse_too_many_threads()?;
-    match attachment::own()? {
-        Some(_) => bot::run(),
-        None => parsed(Cli::try_parse()).run(),
-    }
+    let end = || {
+        refuse_too_many_threads()?;
+        match attachment::own()? {
+            Some(_) => bot::run(),
+            None => parsed(Cli::try_parse()).run(),
+        }
+    };
+    end().map_err(flags::named)
 }
-
-/// The most threads that a command takes.
-const MAX_THREADS: usize = 512;
 
 const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity, Settings, option_differences};
 use crate::search::evaluator::Wdl;
@@ -18,8 +19,6 @@ pub const FORMAT: u32 = 2;
 /// What records without `policy` and `weights` are written as.
 pub const PLAIN_FORMAT: u32 = 1;
 
-/// The most simulations of an action that any setting permits.
-const MOST_SIMULATIONS: u64 = 1_000_000;
 /// What the weights of a ply that do not count simulations sum to, about: shares of a policy or priors.
 const SHARES: u64 = 10_000;
 
@@ -97,7 +96,7 @@ impl Record {
     /// Simulations of an action as far as the record says so itself.
     fn simulations(&self) -> u64 {
         let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
-        named.unwrap_or(MOST_SIMULATIONS).min(MOST_SIMULATIONS)
+        named.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
     }
 
     /// Refuses visits or policy weights of more than `simulations` an action can make; a tree keeps what it
