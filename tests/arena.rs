@@ -172,7 +172,7 @@ fn files_that_are_not_this_match_are_refused() {
     refused(&plan(4), UNEVEN, &["line 2: pair 1 stands where pair 0 should"]);
     // somebody's own file is left alone
     fs::write(&file, "dear diary").unwrap();
-    assert_eq!(refused(&plan(4), UNEVEN, &["is no saved match"]), 2);
+    assert_eq!(refused(&plan(4), UNEVEN, &["is not a saved match"]), 2);
     assert_eq!(fs::read_to_string(&file).unwrap(), "dear diary");
 }
 

@@ -69,8 +69,8 @@ impl Job for MakeCase {
 
     fn run<G: Game>(self, game: G, options: GameOptions) -> Case {
         let (identity, shape) = (identity(&game, &options), game.shape());
-        let text = format!("game.id = '{}'\nnet = {{ filters = 16, blocks = 2 }}", identity.id);
-        let config = Config::parse("test", &text, &[]).unwrap();
+        let mut config = Config::new(&identity.id);
+        (config.net.filters, config.net.blocks) = (16, 2);
         let trainer = training::trained(&config.net, shape, 3);
         let folder = tempfile::tempdir().unwrap();
         let checkpoint =

@@ -239,7 +239,7 @@ proptest! {
     /// No error of a config is long, wherever it is damaged.
     #[test]
     fn damaged_configs_are_refused_in_few_words(at in 0usize..2000, part in "[\\[\\]={}'\"x\u{e9}\n.#0]{1,8}", times in 1usize..20_000) {
-        let good = Config::parse("test", GOOD, &[]).unwrap().to_toml();
+        let good = Config::new("tic-tac-toe").to_toml();
         let at = good.floor_char_boundary(at.min(good.len()));
         let text = format!("{}{}{}", &good[..at], part.repeat(times), &good[at..]);
         if let Err(error) = Config::parse("test", &text, &[]) {
@@ -251,7 +251,8 @@ proptest! {
 /// A run of tic-tac-toe in `folder`, and its export with `change` made to the manifest in its header.
 fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> String {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let config = Config::parse("test", &format!("{GOOD}\n[net]\nfilters = 8\nblocks = 1"), &[]).unwrap();
+    let mut config = Config::new("tic-tac-toe");
+    (config.net.filters, config.net.blocks) = (8, 1);
     let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
     let run = folder.join("run");
     if !run.exists() {

@@ -150,9 +150,7 @@ fn a_config_is_made_and_checked_in_code() {
     config.arena.gate = GateKind::Sprt;
     config.check().unwrap();
     assert_eq!(Config::parse("made", &config.to_toml(), &[]).unwrap(), config);
-    let mut net = NetConfig::default();
-    net.filters = 0;
-    config.net = net;
+    config.net = NetConfig::with(|net| net.filters = 0);
     let said = config.check().unwrap_err().to_string();
     assert_eq!(said, "net.filters = 0 is out of range: 1 to 512 is permitted");
     config.net.filters = 8;

@@ -232,6 +232,13 @@ macro_rules! section {
         }
 
         impl $Section {
+            /// The defaults with some changes.
+            pub fn with(change: impl FnOnce(&mut $Section)) -> $Section {
+                let mut section = $Section::default();
+                change(&mut section);
+                section
+            }
+
             /// The settings of the section, in order.
             pub(super) fn settings() -> Vec<$crate::config::Setting> {
                 let defaults = $Section::default();

@@ -76,6 +76,9 @@ pub struct Ply<'a, G: Game> {
 
 impl Record {
     /// The record of a JSON line; one of a newer format is no damage.
+    ///
+    /// # Errors
+    /// The line is not a record, or one of a newer format.
     pub fn parse(line: &str) -> Result<Record> {
         #[derive(Deserialize)]
         struct Header {
@@ -117,6 +120,9 @@ impl Record {
 
     /// Plays the record again by the rules of `game`, shows every ply to `see`, and checks actions, visits
     /// and outcome.
+    ///
+    /// # Errors
+    /// The record is of another game, or says something that the rules do not.
     pub fn replay<G: Game>(
         &self,
         game: &G,
