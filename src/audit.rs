@@ -362,7 +362,14 @@ fn below(run: &Path, path: &Path) -> String {
 /// Sets damaged shards aside, so that nothing stumbles over them again, and writes lost checksums of whole ones anew.
 /// Then refuses if anything is wrong, unless the user `accepts` to go without: all of it is set aside, and what is
 /// gone is returned by its path below the run's folder.
+///
+/// # Errors
+/// Something is wrong and not accepted, or the newest checkpoint has settings that this program does not know.
 pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> Result<Vec<String>> {
+    if let Some(newest) = &audit.newest {
+        // what would be passed over may have decided its games
+        newest.config()?;
+    }
     for (path, sha256) in &audit.without_checksum {
         store::write_checksum(path, sha256, Some(&Origin::of(config)))?;
     }

@@ -99,6 +99,8 @@ pub struct Program {
     idle: Mutex<Vec<Process>>,
 }
 
+debug_fields!(Program, command, terms);
+
 impl Program {
     /// Starts a first process; the error says why `command` is no program that speaks UGI.
     pub fn start(command: &str, terms: &Arc<Terms>) -> Result<Program> {

@@ -30,6 +30,8 @@ pub struct Journal {
     pub(super) saved: Vec<Pair>,
 }
 
+debug_fields!(Journal, path);
+
 #[derive(Serialize)]
 struct Header<'a> {
     format: u32,

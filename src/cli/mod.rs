@@ -109,7 +109,7 @@ First steps:
 `petteia COMMAND --help` explains a command, with examples.
 Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]

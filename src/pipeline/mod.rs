@@ -165,11 +165,7 @@ pub fn train<G: Game>(
     let start = checkpoint::latest(folder)?;
     let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
     let mut trainer = match &start {
-        Some(checkpoint) => {
-            // what this program would pass over may have decided its games
-            checkpoint.config()?;
-            checkpoint.trainer(config, &model::training_device())?
-        }
+        Some(checkpoint) => checkpoint.trainer(config, &model::training_device())?,
         None => {
             let network = Network::new(&config.net, identity.shape, config.seed, &model::training_device());
             Trainer::new(&config.train, network)

@@ -89,6 +89,8 @@ pub struct Engine<G: Game> {
     random: Random,
 }
 
+debug_fields!(Engine<G: Game>, start, actions, state);
+
 impl<G: Game> Engine<G> {
     /// An engine that has seen nothing yet.
     pub fn new(game: G, agent: SearchAgent<G>) -> Engine<G> {

@@ -37,6 +37,7 @@ const SPINS: [(&str, i64, i64, i64); 3] = [
 const PONDER: &str = "Ponder";
 
 /// A conversation in UGI.
+#[derive(Debug)]
 pub struct Ugi<G: Game> {
     name: String,
     course: Course<G>,

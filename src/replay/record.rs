@@ -61,6 +61,7 @@ pub struct Record {
 }
 
 /// One ply of a replayed record.
+#[derive(Debug)]
 pub struct Ply<'a, G: Game> {
     /// The position before the action.
     pub state: &'a G::State,

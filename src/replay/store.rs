@@ -172,6 +172,8 @@ pub struct Lines {
     pub sha256: String,
 }
 
+debug_fields!(Lines, path, sha256);
+
 impl Lines {
     /// Of the shard at `path`.
     ///

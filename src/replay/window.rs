@@ -25,6 +25,8 @@ pub struct Window {
     action_maps: Vec<(Symmetry, Vec<u16>)>,
 }
 
+debug_fields!(Window, capacity, shape, positions);
+
 struct Shard {
     samples: Vec<Sample>,
     /// Sums of the weights up to and with each sample; empty when all are 1.
