@@ -141,7 +141,11 @@ fn the_finished_run_is_recognized() {
     fails(
         &["train", SETTINGS, "--run", &run, "--set", "train.generations=3"],
         2,
-        &["exists with other settings (there / asked for)", "train.generations: 2 / 3"],
+        &[
+            "exists with other settings (there / asked for)",
+            "train.generations: 2 / 3",
+            "or another folder with --run DIR",
+        ],
     );
 }
 
