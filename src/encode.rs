@@ -63,6 +63,9 @@ pub struct Planes {
 
 impl Planes {
     /// Planes that hold NaN until they are written, so that a forgotten one is noticed.
+    ///
+    /// # Panics
+    /// The board has more than [`MAX_CELLS`] squares.
     pub fn new(shape: Shape) -> Planes {
         assert!(shape.cells() <= MAX_CELLS, "a board has at most {MAX_CELLS} squares");
         let unset = Plane::new(u128::MAX, f32::NAN);
@@ -70,16 +73,25 @@ impl Planes {
     }
 
     /// 1 on the squares of `bits`, 0 elsewhere.
+    ///
+    /// # Panics
+    /// There is no such plane.
     pub fn set_bits(&mut self, plane: usize, bits: u128) {
         self.planes[plane] = Plane::new(bits, 1.0);
     }
 
     /// The same number on every square.
+    ///
+    /// # Panics
+    /// There is no such plane.
     pub fn fill(&mut self, plane: usize, value: f32) {
         self.planes[plane] = Plane::new(u128::MAX, value);
     }
 
     /// Writes `[planes, height, width]` floats.
+    ///
+    /// # Panics
+    /// `out` has another length than planes x squares.
     pub fn expand(&self, out: &mut [f32]) {
         let cells = self.height * self.width;
         assert_eq!(out.len(), self.planes.len() * cells);

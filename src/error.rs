@@ -14,6 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What can go wrong, by what the user can do about it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A name, number or file of settings that the user gave is wrong.
     #[error("{}", shortened(.0))]
@@ -50,6 +51,36 @@ pub enum Error {
     /// The work was interrupted by the user; what was finished is saved.
     #[error("interrupted")]
     Interrupted,
+    /// An error that another [`Input`] would settle, which each program names in its own way.
+    #[error("{error}")]
+    About {
+        /// What the user can give or change.
+        input: Input,
+        /// The error in words that fit any program.
+        error: Box<Error>,
+    },
+}
+
+/// What a user gives to a program beside the names in an error: behind a flag, in a field of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Input {
+    /// A setting, `key=value`, with which the error begins.
+    Setting,
+    /// The options of a game.
+    GameOptions,
+    /// The folder of a run.
+    RunFolder,
+    /// That a run is resumed without what is lost.
+    AcceptMissing,
+    /// How many threads there are.
+    Threads,
+    /// The file in which a match is saved.
+    MatchFile,
+    /// The limit of an external program's search, with which the error begins.
+    EngineLimit,
+    /// The patience with an external program, with which the error begins.
+    EngineTimeout,
 }
 
 /// The longest line of a message, in characters; of a longer one beginning and end are kept.
@@ -133,9 +164,30 @@ impl Error {
         Error::Position(format!("{game} position {}: {what}; {hint}", quoted(text)))
     }
 
+    /// Says that another `input` would settle it.
+    pub fn about(self, input: Input) -> Error {
+        Error::About { input, error: Box::new(self) }
+    }
+
+    /// The same kind of error in other words; an error of the system, whose words are its own, stays.
+    pub fn reworded(self, text: String) -> Error {
+        match self {
+            Error::Config(_) => Error::Config(text),
+            Error::Position(_) => Error::Position(text),
+            Error::Illegal(_) => Error::Illegal(text),
+            Error::Mismatch(_) => Error::Mismatch(text),
+            Error::Data(_) => Error::Data(text),
+            Error::Foreign(_) => Error::Foreign(text),
+            Error::Missing(_) => Error::Missing(text),
+            Error::About { input, error } => error.reworded(text).about(input),
+            other @ (Error::Io { .. } | Error::Fault(_) | Error::Interrupted) => other,
+        }
+    }
+
     /// 2 for what the user gave wrongly, 1 for a failure.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::About { error, .. } => error.exit_code(),
             Error::Config(_) => 2,
             _ => 1,
         }

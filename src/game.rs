@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use crate::board::{Symmetry, file_labels, rank_labels};
 use crate::encode::Planes;
 pub use crate::encode::Shape;
-use crate::error::{Error, Result};
+use crate::error::{Error, Input, Result};
 pub use crate::options::{GameOptions, Settings};
 
 /// One of the two sides.
@@ -274,8 +274,8 @@ impl GameIdentity {
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
             Err(Error::Mismatch(format!(
-                "{place} has {what}: use it for the game, with the options (--set game.NAME=VALUE) and the program \
-                 version that made it, or train anew"
+                "{place} has {what}: use it for the game, with the options and the program version that made it, or \
+                 train anew"
             )))
         };
         let differs = |what: &str, found: String, wanted: String| {
@@ -286,7 +286,8 @@ impl GameIdentity {
         }
         if self.options != expected.options {
             let differences = option_differences(&self.options, &expected.options);
-            return other(format!("other game options (there / asked for): {differences}"));
+            let error = other(format!("other game options (there / asked for): {differences}"));
+            return error.map_err(|error| error.about(Input::GameOptions));
         }
         if self.encoding != expected.encoding {
             return differs("encoding version", self.encoding.to_string(), expected.encoding.to_string());

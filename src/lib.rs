@@ -4,7 +4,21 @@
 //!
 //! They stand in the order of the data flow; each imports only from those above it.
 #![deny(missing_docs)]
+#![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
+
+/// `Debug` of a type that is too large to print, or that holds what cannot be printed: some of its fields.
+macro_rules! debug_fields {
+    ($Type:ident $(<$G:ident: $Bound:ident>)?, $($field:ident),*) => {
+        impl $(<$G: $Bound>)? std::fmt::Debug for $Type $(<$G>)? {
+            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+                let mut fields = out.debug_struct(stringify!($Type));
+                $(fields.field(stringify!($field), &self.$field);)*
+                fields.finish_non_exhaustive()
+            }
+        }
+    };
+}
 
 pub mod error;
 pub mod program;
@@ -23,6 +37,7 @@ pub mod registry;
 pub mod any;
 pub mod games;
 
+#[allow(missing_debug_implementations)]
 pub mod search;
 pub mod net;
 pub mod replay;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::config::{Config, EvaluatorKind};
 use crate::encode::Shape;
-use crate::error::{Error, Result};
+use crate::error::{Error, Input, Result};
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -23,7 +23,7 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
         EvaluatorKind::Burn => 1,
     };
     check_cache("selfplay.cache", settings.cache, at_once)?;
-    fits(training(config, shape), "--set train.batch=N or net.filters=N with a smaller N", || {
+    fits(training(config, shape), "a smaller train.batch or net.filters", || {
         format!(
             "train.batch = {}: the gradient of so many positions in a network of {} filters and {} blocks",
             config.train.batch, config.net.filters, config.net.blocks
@@ -34,10 +34,11 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
 /// Refuses evaluation caches of `mebibytes` for so many shards in flight that exceed the memory; `name` is the setting.
 pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
-    fits(need, &format!("a smaller {name} or fewer --threads"), || {
+    let fitting = fits(need, &format!("a smaller {name} or fewer threads"), || {
         let counted = if shards == 1 { "shard" } else { "shards" };
         format!("{name} = {mebibytes}: {shards} {counted} in flight x {mebibytes} MiB")
-    })
+    });
+    fitting.map_err(|error| error.about(Input::Threads))
 }
 
 /// Bytes that a step of training takes at least: the output of every layer of the tower, kept for the gradient, and the

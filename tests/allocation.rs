@@ -67,7 +67,7 @@ fn play(game: &ConnectFour, tree: &mut Tree<ConnectFour>, random: &mut Random) -
 fn a_search_whose_memory_has_grown_allocates_nothing() {
     let game = rules().game;
     for reuse_tree in [false, true] {
-        let config = SearchConfig { reuse_tree, ..SearchConfig::default() };
+        let config = SearchConfig::with(|search| search.reuse_tree = reuse_tree);
         let mut tree = Tree::new(game.clone(), config, game.initial());
         let random = || stream(1, Purpose::Opening, &[]);
         assert!(play(&game, &mut tree, &mut random()) > 0, "the counter counts");
@@ -96,7 +96,7 @@ impl Evaluator<ConnectFour> for Watching {
 #[test]
 fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
     let rules = rules();
-    let config = Config::parse("test", "game.id = 'connect-four'", &[]).unwrap();
+    let config = Config::new("connect-four");
     let (games, simulations) = (4, 2000);
     let generation = Generation {
         config: &config,

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::external::{self, External, Program};
 use super::perfect::{Perfect, Solver};
 use crate::checkpoint::Checkpoint;
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Rules};
@@ -25,8 +26,6 @@ use crate::search::tree::Tree;
 
 /// Simulations of a trained agent when the user names none.
 pub const DEFAULT_SIMULATIONS: usize = 100;
-/// The most simulations of an action that an agent may be given.
-pub const MAX_SIMULATIONS: usize = 1_000_000;
 /// Mebibytes of a trained agent's memory of what its network said: positions come back within a search and from
 /// one to the next, and are not computed again.
 const CACHE: usize = 4;
@@ -237,7 +236,7 @@ impl<G: Game> Contestant<G> {
             AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
-                search = checkpoint.config()?.search;
+                search = checkpoint.reading()?.config.search;
                 // a run that goes on is another agent
                 about = format!("{about}, SHA-256 {}", checkpoint.tensors_sha256());
                 let network = checkpoint.network(&model::device())?;

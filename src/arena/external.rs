@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::agent::Agent;
 use super::process::{Process, QUIT_PATIENCE, Unanswered};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Action, Game};
 
 /// The longest time that an option may name.
@@ -42,8 +42,9 @@ impl Terms {
         // written so that NaN fails
         if !(timeout > 0.0 && timeout <= MAX_SECONDS) {
             return Err(Error::Config(format!(
-                "--engine-timeout {timeout}: give seconds, more than 0 and at most {MAX_SECONDS}"
-            )));
+                "{timeout}: give seconds, more than 0 and at most {MAX_SECONDS}"
+            ))
+            .about(Input::EngineTimeout));
         }
         let open = |path| File::options().create(true).append(true).open(path).map_err(Error::io(path));
         let (timeout, log) = (Duration::from_secs_f64(timeout), log.map(open).transpose()?);
@@ -66,14 +67,16 @@ fn parse_limit(go: &str) -> Result<(String, Duration)> {
             ("nodes" | "depth", Some(_)) => {}
             _ => {
                 return Err(Error::Config(format!(
-                    "--go \"{go}\": `{}` is no limit; write `movetime MILLISECONDS`, `nodes N` or `depth N`",
+                    "\"{go}\": `{}` is not a limit; write `movetime MILLISECONDS`, `nodes N` or `depth N`",
                     pair.join(" ")
-                )));
+                ))
+                .about(Input::EngineLimit));
             }
         }
     }
     if words.is_empty() {
-        return Err(Error::Config("--go is empty: write e.g. --go \"movetime 100\"".into()));
+        let what = "\"\": there is no limit; write e.g. \"movetime 100\"";
+        return Err(Error::Config(what.into()).about(Input::EngineLimit));
     }
     Ok((words.join(" "), Duration::from_millis(movetime as u64)))
 }
@@ -95,6 +98,8 @@ pub struct Program {
     /// Those that no game has at the moment.
     idle: Mutex<Vec<Process>>,
 }
+
+debug_fields!(Program, command, terms);
 
 impl Program {
     /// Starts a first process; the error says why `command` is no program that speaks UGI.

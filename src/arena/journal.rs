@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::agent::Contestant;
 use super::{Match, Pair, Played, score_of};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::storage;
 
@@ -29,6 +29,8 @@ pub struct Journal {
     /// What the file held when it was opened.
     pub(super) saved: Vec<Pair>,
 }
+
+debug_fields!(Journal, path);
 
 #[derive(Serialize)]
 struct Header<'a> {
@@ -115,9 +117,10 @@ impl Journal {
 fn expect_regular(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(there) if !there.is_file() => Err(Error::Config(format!(
-            "--save {}: this is not a regular file, which can be read again: give another one",
+            "{} is not a regular file, which can be read again: give another file",
             path.display()
-        ))),
+        ))
+        .about(Input::MatchFile)),
         // opening it says what is wrong
         _ => Ok(()),
     }
@@ -126,10 +129,8 @@ fn expect_regular(path: &Path) -> Result<()> {
 fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
     let found: Value = serde_json::from_str(line).unwrap_or_default();
     let (Some(found), Some(expected)) = (found.as_object(), expected.as_object()) else {
-        return Err(Error::Config(format!(
-            "{} is no saved match: give another file with --save FILE",
-            path.display()
-        )));
+        return Err(Error::Config(format!("{} is not a saved match: give another file", path.display()))
+            .about(Input::MatchFile));
     };
     let shown = |value: Option<&Value>| value.map_or("not there".to_string(), Value::to_string);
     let mut differences = Vec::new();
@@ -140,10 +141,11 @@ fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
         return Ok(());
     }
     Err(Error::Config(format!(
-        "{} holds another match (there / asked for):\n  {}\ngive another file with --save FILE",
+        "{} holds another match (there / asked for):\n  {}\ngive another file",
         path.display(),
         differences.join("\n  ")
-    )))
+    ))
+    .about(Input::MatchFile))
 }
 
 fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G) -> Result<Vec<Pair>> {

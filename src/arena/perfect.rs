@@ -18,6 +18,8 @@ pub struct Solver<G: Game> {
     known: HashMap<u64, Outcome>,
 }
 
+debug_fields!(Solver<G: Game>,);
+
 impl<G: Game> Solver<G> {
     /// A solver that knows nothing yet.
     pub fn new(game: G) -> Solver<G> {
@@ -73,6 +75,8 @@ pub struct Perfect<G: Game> {
     pub(super) solver: Solver<G>,
     pub(super) random: Random,
 }
+
+debug_fields!(Perfect<G: Game>,);
 
 impl<G: Game> Agent<G> for Perfect<G> {
     fn choose(&mut self, state: &G::State) -> Result<Action> {

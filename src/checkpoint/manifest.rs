@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{FORMAT, MANIFEST};
-use crate::config::{Config, NetConfig};
+use crate::config::{Config, NetConfig, Reading};
 use crate::encode::MAX_CELLS;
 use crate::error::{Error, Result};
 use crate::game::{GameIdentity, Shape};
@@ -31,6 +32,7 @@ pub struct Manifest {
     /// Game, options, encoding and shape.
     pub game: GameIdentity,
     /// The network's sizes.
+    #[serde(deserialize_with = "net_of_any_version")]
     pub net: NetConfig,
     /// Generations trained.
     pub generation: usize,
@@ -78,9 +80,18 @@ impl Manifest {
         serde_json::to_string_pretty(self).expect("manifests are valid JSON")
     }
 
-    /// The run's settings, read from `place`.
+    /// The run's settings, read from `place`, of which all must be known and agree with `net`.
     pub(super) fn settings(&self, place: &Path) -> Result<Config> {
-        Config::parse(&place.display().to_string(), &self.config, &[])
+        let config = Config::parse(&place.display().to_string(), &self.config, &[])?;
+        match config.net == self.net {
+            true => Ok(config),
+            false => Err(damaged(place, "`net` and `config` differ")),
+        }
+    }
+
+    /// The run's settings as far as this program knows them.
+    pub(super) fn reading(&self, place: &Path) -> Result<Reading> {
+        Config::read(&place.display().to_string(), &self.config)
     }
 
     /// From the bytes of a file in the folder of a checkpoint: its seal must be right.
@@ -115,9 +126,7 @@ impl Manifest {
         if !possible {
             return Err(damaged(place, &format!("no game has {:?}", manifest.game.shape)));
         }
-        if manifest.settings(place)?.net != manifest.net {
-            return Err(damaged(place, "`net` and `config` differ"));
-        }
+        manifest.reading(place)?;
         Ok(manifest)
     }
 
@@ -139,6 +148,11 @@ impl Manifest {
         }
         found
     }
+}
+
+/// The network of a checkpoint of any version: its sizes must be possible, whatever else is said of it.
+fn net_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NetConfig, D::Error> {
+    NetConfig::of_checkpoint(toml::Table::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// A manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.

@@ -19,8 +19,8 @@ use serde::de::DeserializeOwned;
 
 use self::manifest::damaged;
 pub use self::manifest::{Manifest, TrainingData};
-use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::config::{Config, Reading};
+use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
 use crate::net::model::Network;
 use crate::net::tensors;
@@ -30,7 +30,8 @@ use crate::storage;
 use crate::storage::attachment;
 use crate::train::Trainer;
 
-/// The version of this format.
+/// The version of this format: raised when a network can compute something else than the keys known before say, for those
+/// that a program does not know are passed over.
 pub const FORMAT: u32 = 1;
 const FOLDER: &str = "checkpoints";
 /// What a checkpoint is, in its folder.
@@ -60,6 +61,9 @@ pub struct Checkpoint {
 }
 
 /// Writes the checkpoint of `generation` into the run folder; `data` is what it was trained on.
+///
+/// # Errors
+/// A file cannot be written.
 pub fn save(
     run: &Path,
     config: &Config,
@@ -99,6 +103,9 @@ pub fn save(
 }
 
 /// The newest checkpoint of a run, if it has any.
+///
+/// # Errors
+/// The newest checkpoint is damaged or of a newer format.
 pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
     list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
 }
@@ -109,6 +116,9 @@ pub fn path_of(run: &Path, generation: usize) -> PathBuf {
 }
 
 /// The checkpoint that stands for a run: the newest that its gate promoted, else the newest.
+///
+/// # Errors
+/// A decision of the gate or the manifest beside it is damaged.
 pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
     #[derive(Deserialize)]
     struct Decision {
@@ -127,6 +137,9 @@ pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
 }
 
 /// The folders of a run's checkpoints, oldest first.
+///
+/// # Errors
+/// The folder cannot be read.
 pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     let entries = storage::list(&run.join(FOLDER))?.into_iter();
     let numbered = entries.filter_map(|path| Some((store::generation_of(&path)?, path)));
@@ -136,6 +149,9 @@ pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Removes what an interrupted [`save`] left.
+///
+/// # Errors
+/// What was left cannot be removed.
 pub fn clean(run: &Path) -> Result<()> {
     storage::remove_temporaries(&run.join(FOLDER))
 }
@@ -143,6 +159,9 @@ pub fn clean(run: &Path) -> Result<()> {
 impl Checkpoint {
     /// Finds what a user means by `path`: a checkpoint folder, a run folder (its [`champion`]), or an exported
     /// safetensors file or bot.
+    ///
+    /// # Errors
+    /// There is no checkpoint, or one that is damaged or of a newer format.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if storage::is_file(path)? {
             return Checkpoint::open_file(path);
@@ -159,6 +178,9 @@ impl Checkpoint {
     }
 
     /// The checkpoint in a folder, of whose files only the manifest is read.
+    ///
+    /// # Errors
+    /// It is not a whole checkpoint, or one of a newer format.
     pub fn open_folder(path: &Path) -> Result<Checkpoint> {
         let place = path.join(MANIFEST);
         if !storage::exists(&place)? {
@@ -175,6 +197,9 @@ impl Checkpoint {
     }
 
     /// What the gate decided of it, `None` when it was not asked yet. A decision about other weights is refused.
+    ///
+    /// # Errors
+    /// The decision is damaged, or about other weights.
     pub fn gate<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         #[derive(Deserialize)]
         struct About {
@@ -188,9 +213,10 @@ impl Checkpoint {
         let wrong = |what: &str| {
             Error::Data(format!(
                 "{}: {what}; put the file back from a copy, or remove it: the gate of the newest checkpoint plays its \
-                 match again, an older one counts as not promoted once you accept that with --accept-missing",
+                 match again, an older one counts as not promoted once you accept that",
                 path.display()
             ))
+            .about(Input::AcceptMissing)
         };
         let parsed = |e: serde_json::Error| wrong(&format!("it is not a decision of the gate: {e}"));
         let about: About = serde_json::from_slice(&bytes).map_err(parsed)?;
@@ -205,6 +231,9 @@ impl Checkpoint {
     }
 
     /// The network, loaded on `device`.
+    ///
+    /// # Errors
+    /// The weights are damaged, or not those of the manifest.
     pub fn network(&self, device: &Device) -> Result<Network> {
         let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
         let bytes = self.weights()?;
@@ -243,6 +272,9 @@ impl Checkpoint {
     }
 
     /// The weights file as it is.
+    ///
+    /// # Errors
+    /// The file is damaged or cannot be read.
     pub fn weights(&self) -> Result<Vec<u8>> {
         match self.path.is_file() {
             true => {
@@ -268,7 +300,10 @@ impl Checkpoint {
         }
     }
 
-    /// A trainer that goes on from here.
+    /// A trainer that resumes from here.
+    ///
+    /// # Errors
+    /// Weights or optimizer are damaged, or this is an export, which has no optimizer.
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
         let (optimizer, place) = self.file(OPTIMIZER, most)?;
@@ -276,9 +311,20 @@ impl Checkpoint {
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 
-    /// The settings of the run that made it.
+    /// The settings of the run that made it, to resume it.
+    ///
+    /// # Errors
+    /// This program does not know all of them, or one is not permitted.
     pub fn config(&self) -> Result<Config> {
         self.manifest.settings(&self.path)
+    }
+
+    /// The settings of the run that made it, to play by it or to show: as far as this program knows them.
+    ///
+    /// # Errors
+    /// They are not TOML, or name no game.
+    pub fn reading(&self) -> Result<Reading> {
+        self.manifest.reading(&self.path)
     }
 
     fn open_file(path: &Path) -> Result<Checkpoint> {

@@ -15,11 +15,10 @@ use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
 use crate::arena::{Match, MatchResult, play_while};
+use crate::config::limits::MAX_MATCH_GAMES;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::registry::Job;
-
-const MAX_GAMES: usize = 1_000_000;
 
 /// Play a match between two agents: which is stronger?
 #[derive(Args)]
@@ -143,9 +142,9 @@ impl Job for Arena {
 impl Arena {
     /// The match that is asked for.
     fn plan<G: Game>(&self, game: &G) -> Result<Match> {
-        if !(2..=MAX_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
+        if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
-                "--games {}: give an even number, 2 to {MAX_GAMES}; each opening is played twice",
+                "--games {}: give an even number, 2 to {MAX_MATCH_GAMES}; each opening is played twice",
                 self.games
             )));
         }

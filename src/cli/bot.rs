@@ -10,8 +10,9 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parse
 
 use super::engine::{Language, speak};
 use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, MAX_SIMULATIONS};
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::registry::{Job, Registry};

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 
 use super::inspect::identity_here;
 use super::{print, refuse_existing};
@@ -27,6 +28,29 @@ pub struct Export {
     /// The file to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Format] {
+        &[Format::Bot, Format::Safetensors, Format::Onnx]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Format::Bot => {
+                ("bot", "A program that plays: runs alone, speaks UGI, GTP and the CodeCup jury's dialogue")
+            }
+            Format::Safetensors => (
+                "safetensors",
+                "Weights with the manifest (game, encoding, network, training) in the header; can be used as an agent",
+            ),
+            Format::Onnx => (
+                "onnx",
+                "The network's function for other programs (ONNX Runtime and the like), with the same metadata",
+            ),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 impl Export {

@@ -13,6 +13,7 @@ mod completions;
 mod converse;
 mod engine;
 mod export;
+mod flags;
 mod forecast;
 mod games;
 mod help;
@@ -39,6 +40,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::config::game_settings;
+use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::program::Program;
 use crate::registry::{self, Job, Registry};
@@ -57,7 +59,7 @@ use signals::{catch_interrupts, interrupted};
 /// ```
 pub fn main<R: Registry>(program: Program) -> ExitCode {
     program.declare();
-    match run::<R>() {
+    match run::<R>().map_err(flags::named) {
         Ok(()) => ExitCode::SUCCESS,
         // whoever reads our output has had enough
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -87,9 +89,6 @@ fn run<R: Registry>() -> Result<()> {
 fn command<R: Registry>() -> clap::Command {
     help::adapted::<R>(Cli::command())
 }
-
-/// The most threads that a command takes.
-const MAX_THREADS: usize = 512;
 
 const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
 

@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::storage;
 
 /// The formats of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// A program that plays: runs alone, speaks UGI, GTP and the CodeCup jury's dialogue.
     Bot,

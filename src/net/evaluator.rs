@@ -23,6 +23,8 @@ pub struct SharedNet {
     forward: Forward,
 }
 
+debug_fields!(SharedNet, shape);
+
 #[derive(Clone)]
 enum Forward {
     Fused(Arc<CpuNet>),
@@ -80,6 +82,8 @@ pub struct NetEvaluator<G> {
     /// `[n, 3]`
     wdl: Vec<f32>,
 }
+
+debug_fields!(NetEvaluator<G: Game>, net);
 
 /// The three parts of an evaluation, in their order; apart so that each can be timed.
 impl<G: Game> NetEvaluator<G> {

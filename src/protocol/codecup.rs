@@ -13,6 +13,7 @@ use crate::error::quoted;
 use crate::game::{Game, Player};
 
 /// A game before the jury.
+#[derive(Debug)]
 pub struct Codecup<G: Game> {
     course: Course<G>,
     /// Known from the first line on.

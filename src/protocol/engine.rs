@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::{Budget, Clock};
 use crate::arena::agent::{Agent, Analysis, SearchAgent};
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, line_text};
 use crate::random::{Purpose, Random, choose, stream};
@@ -16,8 +17,6 @@ use crate::search::tree::{Edge, Tree};
 
 /// Bytes that the tree may take when nobody says how many.
 pub const DEFAULT_MEMORY: usize = 256 << 20;
-/// A larger number of simulations is a limit like another and not planned.
-const MOST_PLANNED: usize = 1_000_000;
 /// `depth N` ends after so many thousand simulations even when no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
 /// Visits of a root at which a search ends.
@@ -89,6 +88,8 @@ pub struct Engine<G: Game> {
     state: G::State,
     random: Random,
 }
+
+debug_fields!(Engine<G: Game>, start, actions, state);
 
 impl<G: Game> Engine<G> {
     /// An engine that has seen nothing yet.
@@ -229,7 +230,7 @@ impl Ends {
         if simulations.is_none() && !timed {
             simulations = Some(default);
         }
-        let planned = simulations.filter(|simulations| *simulations <= MOST_PLANNED && !timed);
+        let planned = simulations.filter(|simulations| *simulations <= MAX_SIMULATIONS && !timed);
         Ends { planned, simulations, depth: limits.depth, time: limits.time, budget, memory, began: None }
     }
 

@@ -37,6 +37,7 @@ const COMMANDS: [&str; 16] = [
 type Answer = Result<String, String>;
 
 /// A conversation in GTP.
+#[derive(Debug)]
 pub struct Gtp<G: Game> {
     name: String,
     course: Course<G>,

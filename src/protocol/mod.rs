@@ -17,6 +17,7 @@ use crate::game::{Action, Game};
 use engine::{Report, Task};
 
 /// What a protocol answers.
+#[derive(Debug)]
 pub struct Reply<G: Game> {
     /// Lines to print, without line ends.
     pub lines: Vec<String>,
@@ -27,6 +28,7 @@ pub struct Reply<G: Game> {
 }
 
 /// What a protocol wants done.
+#[derive(Debug)]
 pub enum Order<G: Game> {
     /// Nothing more.
     Nothing,
@@ -96,6 +98,7 @@ impl<G: Game> Reply<G> {
 const OVERHEAD: Duration = Duration::from_millis(50);
 
 /// The game of a conversation: where it began and what was played.
+#[derive(Debug)]
 pub struct Course<G: Game> {
     game: G,
     start: G::State,

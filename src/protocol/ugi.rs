@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::engine::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{Course, Hearing, Order, Protocol, Reply};
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 
@@ -31,11 +32,12 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const SPINS: [(&str, i64, i64, i64); 3] = [
     ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 15),
     ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
-    ("Simulations", 0, 0, 1_000_000),
+    ("Simulations", 0, 0, MAX_SIMULATIONS as i64),
 ];
 const PONDER: &str = "Ponder";
 
 /// A conversation in UGI.
+#[derive(Debug)]
 pub struct Ugi<G: Game> {
     name: String,
     course: Course<G>,

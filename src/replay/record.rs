@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity, Rules, Settings, option_differences};
 use crate::search::evaluator::Wdl;
@@ -18,8 +19,6 @@ pub const FORMAT: u32 = 2;
 /// What records without `policy` and `weights` are written as.
 pub const PLAIN_FORMAT: u32 = 1;
 
-/// The most simulations of an action that any setting permits.
-const MOST_SIMULATIONS: u64 = 1_000_000;
 /// What the weights of a ply that do not count simulations sum to, about: shares of a policy or priors.
 const SHARES: u64 = 10_000;
 
@@ -62,6 +61,7 @@ pub struct Record {
 }
 
 /// One ply of a replayed record.
+#[derive(Debug)]
 pub struct Ply<'a, G: Game> {
     /// The position before the action.
     pub state: &'a G::State,
@@ -77,6 +77,9 @@ pub struct Ply<'a, G: Game> {
 
 impl Record {
     /// The record of a JSON line; one of a newer format is no damage.
+    ///
+    /// # Errors
+    /// The line is not a record, or one of a newer format.
     pub fn parse(line: &str) -> Result<Record> {
         #[derive(Deserialize)]
         struct Header {
@@ -97,7 +100,7 @@ impl Record {
     /// Simulations of an action as far as the record says so itself.
     fn simulations(&self) -> u64 {
         let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
-        named.unwrap_or(MOST_SIMULATIONS).min(MOST_SIMULATIONS)
+        named.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
     }
 
     /// Refuses visits or policy weights of more than `simulations` an action can make; a tree keeps what it
@@ -118,6 +121,9 @@ impl Record {
 
     /// Plays the record again by the rules, shows every ply to `see`, and checks actions, visits
     /// and outcome.
+    ///
+    /// # Errors
+    /// The record is of another game, or says something that the rules do not.
     pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<()> {
         let Rules { game, identity } = rules;
         self.check_header(identity)?;

@@ -26,6 +26,9 @@ pub struct Sample {
 }
 
 /// The samples of a record: one for each ply that was searched.
+///
+/// # Errors
+/// As [`Record::replay`].
 pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);

@@ -89,6 +89,9 @@ impl<T> Shard<T> {
 }
 
 /// Writes a shard and then its checksum, with where it was played below it.
+///
+/// # Errors
+/// A record is longer than one can be, or the file cannot be written.
 pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> Result<()> {
     let mut lines = Vec::new();
     for record in records {
@@ -110,6 +113,9 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
 }
 
 /// Writes the checksum beside a shard.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = origin.map_or(String::new(), |origin| format!("{ORIGIN}{origin}\n"));
@@ -117,17 +123,27 @@ pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Res
 }
 
 /// The run that a shard says it is of; `None` in shards of version 0.1.
+///
+/// # Errors
+/// There is no checksum beside it, or it cannot be read.
 pub fn origin(path: &Path) -> Result<Option<Origin>> {
     Ok(checksum(path)?.lines().find_map(|line| line.strip_prefix(ORIGIN)).map(Origin::parse))
 }
 
 /// Whether the shard was written to its end.
+///
+/// # Errors
+/// The operating system refuses to look.
 pub fn is_finished(path: &Path) -> Result<bool> {
     Ok(storage::exists(path)? && storage::exists(&checksum_path(path))?)
 }
 
 /// Reads a shard, checks its checksum, that its games are those of `place` (where that is not known: of its folder's
 /// generation, in order), and plays every game again, on all cores.
+///
+/// # Errors
+/// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for one of another game, [`Error::Foreign`] for one of another
+/// place, [`Error::Io`] when it cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
     read_checked(path, longest_record(rules), place, |record| record.replay(rules, |_| {}))
 }
@@ -142,6 +158,9 @@ pub fn read_samples<G: Game>(
 }
 
 /// Reads a shard and checks its checksum, but plays nothing: what its records say of their games may be wrong.
+///
+/// # Errors
+/// As [`read_shard`], of which nothing is found by the rules.
 pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
     read_checked(path, LONGEST_LINE, None, |_| Ok(())).map(|shard| shard.records)
 }
@@ -162,8 +181,13 @@ pub struct Lines {
     pub sha256: String,
 }
 
+debug_fields!(Lines, path, sha256);
+
 impl Lines {
     /// Of the shard at `path`.
+    ///
+    /// # Errors
+    /// The checksum differs, or the file cannot be read.
     pub fn open(path: &Path) -> Result<Lines> {
         Lines::up_to(path, LONGEST_LINE)
     }
@@ -287,6 +311,9 @@ fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Opt
 }
 
 /// The text of the file beside a shard that begins with its checksum.
+///
+/// # Errors
+/// There is none, or it cannot be read.
 pub fn checksum(path: &Path) -> Result<String> {
     let place = checksum_path(path);
     match storage::read_at_most(&place, LARGEST_CHECKSUM, "a checksum") {
@@ -310,6 +337,9 @@ pub struct Shards {
 
 /// What a user means by `path`: the shards of a run, those of one generation's folder, or one file, which may have
 /// been set aside.
+///
+/// # Errors
+/// There is nothing at `path`, or a file that is not named as a shard is.
 pub fn find(path: &Path) -> Result<Shards> {
     if storage::is_file(path)? {
         if !is_packed(path) && !is_set_aside(path) {
@@ -335,6 +365,9 @@ pub fn find(path: &Path) -> Result<Shards> {
 }
 
 /// The shards of a run with their generations, oldest first.
+///
+/// # Errors
+/// A folder cannot be read.
 pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
     let mut shards = Vec::new();
     for (generation, folder) in generation_folders(run)? {
@@ -366,6 +399,9 @@ pub fn is_set_aside(path: &Path) -> bool {
 }
 
 /// Renames a damaged shard so that nothing reads it again.
+///
+/// # Errors
+/// It cannot be renamed.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
     let bad = bad_path(path);
     fs::rename(path, &bad).map_err(Error::io(path))?;

@@ -25,6 +25,8 @@ pub struct Window {
     action_maps: Vec<(Symmetry, Vec<u16>)>,
 }
 
+debug_fields!(Window, capacity, shape, positions);
+
 struct Shard {
     samples: Vec<Sample>,
     /// Sums of the weights up to and with each sample; empty when all are 1.
@@ -114,6 +116,9 @@ impl Window {
     }
 
     /// Adds the samples of a shard's records and returns how many there are.
+    ///
+    /// # Errors
+    /// A record is not one of the game, see [`Record::replay`].
     pub fn push<G: Game>(&mut self, rules: &Rules<G>, records: &[Record]) -> Result<usize> {
         let mut shard = Vec::new();
         for record in records {
@@ -146,7 +151,11 @@ impl Window {
 
     /// `len` samples drawn with replacement, each under a random symmetry. `search_share` of the value
     /// target is the search's own value.
+    ///
+    /// # Panics
+    /// The window is empty.
     pub fn draw(&self, len: usize, search_share: f32, random: &mut Random) -> Batch {
+        assert!(!self.is_empty(), "nothing can be drawn from an empty window");
         let mut batch = Batch::empty(len, self.shape);
         let weight: f64 = self.shards.iter().map(Shard::weight).sum();
         let weighted = weight > 0.0 && self.shards.iter().any(|shard| !shard.sums.is_empty());
@@ -162,6 +171,9 @@ impl Window {
     }
 
     /// A batch of these samples as they are.
+    ///
+    /// # Panics
+    /// One of `picked` is not below [`Window::len`].
     pub fn rows(&self, picked: &[usize]) -> Batch {
         let mut batch = Batch::empty(picked.len(), self.shape);
         for (row, &index) in picked.iter().enumerate() {

@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};
-use crate::error::{Error, Result};
+use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
 use crate::replay::place::{Origin, Place, shards_of};
 use crate::replay::store::{self, ShardInfo};
@@ -296,10 +296,14 @@ fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Opt
     if let Err(error) = manifest.game.expect(game, "it") {
         return another(error.to_string());
     }
-    match checkpoint.config() {
+    if manifest.net != config.net {
+        return another("its network is of other sizes or settings".into());
+    }
+    match checkpoint.reading() {
         Err(error) => return another(error.to_string()),
         Ok(theirs) => {
             let differences: Vec<String> = theirs
+                .config
                 .differences(config)
                 .into_iter()
                 .map(|[key, there, here]| format!("{key} {there} instead of {here}"))
@@ -325,6 +329,7 @@ fn without_place(said: &str, path: &Path) -> String {
 fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
     let what = without_place(&error.to_string(), path);
     match error {
+        Error::About { error, .. } => failure(path, *error),
         Error::Mismatch(_) | Error::Foreign(_) => Ok((Fault::Foreign, what)),
         Error::Data(_) => Ok((Fault::Damaged, what)),
         error => Err(error),
@@ -357,7 +362,14 @@ fn below(run: &Path, path: &Path) -> String {
 /// Sets damaged shards aside, so that nothing stumbles over them again, and writes lost checksums of whole ones anew.
 /// Then refuses if anything is wrong, unless the user `accepts` to go without: all of it is set aside, and what is
 /// gone is returned by its path below the run's folder.
+///
+/// # Errors
+/// Something is wrong and not accepted, or the newest checkpoint has settings that this program does not know.
 pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> Result<Vec<String>> {
+    if let Some(newest) = &audit.newest {
+        // what would be passed over may have decided its games
+        newest.config()?;
+    }
     for (path, sha256) in &audit.without_checksum {
         store::write_checksum(path, sha256, Some(&Origin::of(config)))?;
     }
@@ -407,8 +419,9 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     let unchecked = audit.unchecked.as_ref().map_or(String::new(), |what| format!("\n{what}"));
     Error::Data(format!(
         "{} does not hold what it was trained on, so nothing is trained:{}{unchecked}\n\
-         put the files back from a copy of the run; or give --accept-missing to resume without them: {cost}",
+         put the files back from a copy of the run, or accept that it resumes without them: {cost}",
         run.display(),
         lines.concat()
     ))
+    .about(Input::AcceptMissing)
 }

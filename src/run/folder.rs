@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::SETTINGS;
 use crate::checkpoint;
 use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::error::{Error, Input, Result};
 use crate::storage;
 
 const LOCK: &str = "lock";
@@ -69,17 +69,19 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
         }
         return Err(Error::Config(format!(
             "{} exists with other settings (there / asked for):\n  {}\n\
-             give the same settings to resume it, or another folder with --run DIR",
+             give the same settings to resume it, or another folder",
             folder.display(),
             differences.join("\n  ")
-        )));
+        ))
+        .about(Input::RunFolder));
     }
     if !storage::exists(folder)? {
         return match folder.is_symlink() {
             true => Err(Error::Config(format!(
-                "{} is a link to a place that does not exist: remove it, or give another folder with --run DIR",
+                "{} is a link to a place that does not exist: remove it, or give another folder",
                 folder.display()
-            ))),
+            ))
+            .about(Input::RunFolder)),
             false => Ok(()),
         };
     }
@@ -89,8 +91,9 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
     match names.any(|name| name != LOCK && !storage::is_temporary(name)) {
         false => Ok(()),
         true => Err(Error::Config(format!(
-            "{} exists and is not a run folder (it has no config.toml): give another folder with --run DIR",
+            "{} exists and is not a run folder (it has no config.toml): give another folder",
             folder.display()
-        ))),
+        ))
+        .about(Input::RunFolder)),
     }
 }

@@ -6,6 +6,7 @@
 //! already, and lays the others out for the evaluator: the fused one gets a shard for each core ([`play_shard`]),
 //! burn's, which may compute on another device, gets large batches, one after the other ([`play_halves`]).
 
+#[allow(missing_debug_implementations)]
 pub mod episode;
 
 use std::ops::Range;
@@ -25,6 +26,7 @@ use crate::storage;
 use episode::{Episode, Step};
 
 /// One generation of self-play.
+#[derive(Debug)]
 pub struct Generation<'a> {
     /// The run's settings.
     pub config: &'a Config,
@@ -62,7 +64,7 @@ pub struct Progress {
 }
 
 /// Counters that all threads share, and the wish to stop.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Monitor {
     games: AtomicUsize,
     kept: AtomicUsize,

@@ -60,6 +60,7 @@ pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// A payload in a program's file, whose bytes were held against the seal.
+#[derive(Debug)]
 pub struct Attached {
     path: PathBuf,
     start: u64,

@@ -121,6 +121,7 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
 ///
 /// Closing the file is not enough: a child process that another thread is starting holds every open file for a moment, and
 /// with it the lock.
+#[derive(Debug)]
 pub struct Locked(File);
 
 impl Deref for Locked {

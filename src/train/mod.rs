@@ -25,6 +25,8 @@ pub struct Trainer {
     pub step: usize,
 }
 
+debug_fields!(Trainer, config, step);
+
 impl Trainer {
     /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {

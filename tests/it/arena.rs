@@ -158,7 +158,7 @@ fn files_that_are_not_this_match_are_refused() {
     };
     let other = Match { seed: 4, opening_plies: 2, ..plan(4) };
     let code =
-        refused(&other, UNEVEN, &["another match", "seed: 3 / 4", "opening_plies: 4 / 2", "--save FILE"]);
+        refused(&other, UNEVEN, &["another match", "seed: 3 / 4", "opening_plies: 4 / 2", "another file"]);
     assert_eq!(code, 2);
     refused(&plan(4), ["rollout:9", "random"], &["agents: [\"rollout:8\",\"random\"] / [\"rollout:9\""]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
@@ -172,7 +172,7 @@ fn files_that_are_not_this_match_are_refused() {
     refused(&plan(4), UNEVEN, &["line 2: pair 1 stands where pair 0 should"]);
     // somebody's own file is left alone
     fs::write(&file, "dear diary").unwrap();
-    assert_eq!(refused(&plan(4), UNEVEN, &["is no saved match"]), 2);
+    assert_eq!(refused(&plan(4), UNEVEN, &["is not a saved match"]), 2);
     assert_eq!(fs::read_to_string(&file).unwrap(), "dear diary");
 }
 

@@ -28,11 +28,9 @@ impl Job for Make<'_> {
 
     fn run<G: Game>(self, rules: Rules<G>) -> PathBuf {
         let game = &rules.game;
-        let settings: String =
-            rules.identity.options.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-        let text =
-            format!("[game]\nid = '{}'\n{settings}[net]\nfilters = 8\nblocks = 1\nvalue_hidden = 8", self.id);
-        let config = Config::parse("test", &text, &[]).unwrap();
+        let mut config = Config::new(self.id);
+        config.game.options = rules.identity.options.clone();
+        (config.net.filters, config.net.blocks, config.net.value_hidden) = (8, 1, 8);
         let network = Network::new(&config.net, game.shape(), 1, &training_device());
         let trainer = Trainer::new(&config.train, network);
         let run = self.folder.join(format!("run-{}", self.id));

@@ -90,8 +90,8 @@ fn equal_positions_of_a_batch_are_evaluated_once() {
 
 fn played(cache: usize, batch: usize) -> (Vec<Record>, Progress) {
     let rules = rules();
-    let config =
-        Config::parse("test", "game.id = 'connect-four'\nnet = { filters = 8, blocks = 1 }", &[]).unwrap();
+    let mut config = Config::new("connect-four");
+    (config.net.filters, config.net.blocks) = (8, 1);
     let network = Network::new(&config.net, rules.identity.shape, 1, &training_device());
     let net = SharedNet::new(&network.snapshot(), rules.identity.shape, &config.net);
     let evaluator = "test".to_string();

@@ -56,13 +56,12 @@ impl Evaluator<TreeGame> for Table {
 fn forced(forced_playouts: f32) -> Tree<TreeGame> {
     let child = format!("2({})", "1(=)".repeat(100));
     let game = TreeGame::parse(&format!("1({child}{child}{child})"));
-    let config = SearchConfig {
-        forced_playouts,
-        noise_fraction: 1e-6,
-        cpuct: 1.0,
-        fpu_reduction: 0.0,
-        ..SearchConfig::default()
-    };
+    let config = SearchConfig::with(|search| {
+        search.forced_playouts = forced_playouts;
+        search.noise_fraction = 1e-6;
+        search.cpuct = 1.0;
+        search.fpu_reduction = 0.0;
+    });
     let mut tree = Tree::new(game.clone(), config, 0);
     let (mut evaluator, mut out) = (Table(game), Evaluations::new());
     for done in 0..101 {

@@ -64,8 +64,8 @@ impl Job for MakeCase {
     fn run<G: Game>(self, rules: Rules<G>) -> Case {
         let game = &rules.game;
         let (identity, shape) = (rules.identity.clone(), game.shape());
-        let text = format!("game.id = '{}'\nnet = {{ filters = 16, blocks = 2 }}", identity.id);
-        let config = Config::parse("test", &text, &[]).unwrap();
+        let mut config = Config::new(&identity.id);
+        (config.net.filters, config.net.blocks) = (16, 2);
         let trainer = training::trained(&config.net, shape, 3);
         let folder = tempfile::tempdir().unwrap();
         let checkpoint =

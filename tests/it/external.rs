@@ -266,12 +266,12 @@ fn what_is_no_engine_is_refused_before_the_match() {
     refused("sh 'open", "each quotation mark closed");
     refused("", "write a program");
     for (go, timeout, part) in [
-        ("", 1.0, "--go is empty"),
-        ("infinite", 1.0, "`infinite` is no limit"),
-        ("movetime 0", 1.0, "`movetime 0` is no limit"),
-        ("depth 3 nodes", 1.0, "`nodes` is no limit"),
-        ("depth 3", 0.0, "--engine-timeout 0"),
-        ("depth 3", f64::NAN, "--engine-timeout NaN"),
+        ("", 1.0, "there is no limit"),
+        ("infinite", 1.0, "`infinite` is not a limit"),
+        ("movetime 0", 1.0, "`movetime 0` is not a limit"),
+        ("depth 3 nodes", 1.0, "`nodes` is not a limit"),
+        ("depth 3", 0.0, "0: give seconds, more than 0"),
+        ("depth 3", f64::NAN, "NaN: give seconds"),
     ] {
         let error = Terms::new(go, timeout, None).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains(part), "{error}");

@@ -41,7 +41,7 @@ impl Evaluator<TreeGame> for Table {
 }
 
 fn gumbel() -> SearchConfig {
-    SearchConfig { root: RootKind::Gumbel, ..SearchConfig::default() }
+    SearchConfig::with(|search| search.root = RootKind::Gumbel)
 }
 
 fn random() -> Random {

@@ -85,7 +85,7 @@ fn trained(rules: &Rules<TicTacToe>, config: TrainConfig, steps: usize) -> (Trai
         positions.iter().enumerate().map(|(i, state)| perfect_record(rules, &mut solver, state, i)).collect();
     let mut window = Window::new(100_000, rules.identity.shape);
     assert_eq!(window.push(rules, &records).unwrap(), positions.len());
-    let net = NetConfig { filters: 32, blocks: 2, value_hidden: 64, ..NetConfig::default() };
+    let net = NetConfig::with(|net| (net.filters, net.blocks, net.value_hidden) = (32, 2, 64));
     let network = Network::new(&net, rules.identity.shape, 1, &training_device());
     let mut trainer = Trainer::new(&config, network);
     for step in 0..steps {
@@ -99,13 +99,12 @@ fn trained(rules: &Rules<TicTacToe>, config: TrainConfig, steps: usize) -> (Trai
 #[test]
 fn a_net_trained_on_the_truth_knows_the_truth() {
     let rules = rules();
-    let config = TrainConfig {
-        learning_rate: 0.004,
-        learning_rate_final: 1e-5,
-        weight_decay: 1e-5,
-        batch: 256,
-        ..TrainConfig::default()
-    };
+    let config = TrainConfig::with(|train| {
+        train.learning_rate = 0.004;
+        train.learning_rate_final = 1e-5;
+        train.weight_decay = 1e-5;
+        train.batch = 256;
+    });
     let (trainer, window, positions) = trained(&rules, config, 1500);
     let all: Vec<usize> = (0..positions.len()).collect();
     let losses = trainer.evaluate(&window.rows(&all));
@@ -126,7 +125,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let net = SharedNet::new(
             &trainer.snapshot(),
             rules.identity.shape,
-            &NetConfig { evaluator, precision, ..NetConfig::default() },
+            &NetConfig::with(|net| (net.evaluator, net.precision) = kind),
         );
         let mut evaluator = net.evaluator(&rules.game);
         let legal: Vec<_> = positions.iter().map(|state| rules.game.legal(state)).collect();
@@ -154,12 +153,11 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
 #[test]
 fn sgd_learns_too() {
     let rules = rules();
-    let config = TrainConfig {
-        optimizer: OptimizerKind::Sgd,
-        learning_rate: 0.1,
-        learning_rate_final: 0.001,
-        ..TrainConfig::default()
-    };
+    let config = TrainConfig::with(|train| {
+        train.optimizer = OptimizerKind::Sgd;
+        train.learning_rate = 0.1;
+        train.learning_rate_final = 0.001;
+    });
     let (trainer, window, positions) = trained(&rules, config, 500);
     let all: Vec<usize> = (0..positions.len()).collect();
     let losses = trainer.evaluate(&window.rows(&all));

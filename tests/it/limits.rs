@@ -1,7 +1,6 @@
 //! The edges of what may be asked for: the least and the most of every setting, more threads and memory than there are,
 //! texts of any length, files of games that are not here.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -21,100 +20,8 @@ const GOOD: &str = "game.id = 'tic-tac-toe'";
 /// Bytes of standard error that are read.
 const READABLE: usize = 2_000;
 
-/// What the documentation says of a number.
-#[derive(Debug, PartialEq)]
-struct Documented {
-    kind: String,
-    least: String,
-    most: String,
-}
-
-/// The numbers of the config, by key, from the doc comments of its fields.
-fn documented() -> BTreeMap<String, Documented> {
-    let sources = [include_str!("../../src/config.rs"), include_str!("../../src/config/arena.rs")].join("\n");
-    let (mut section, mut doc, mut found) = (String::new(), String::new(), BTreeMap::new());
-    for line in sources.lines().map(str::trim) {
-        if let Some(text) = line.strip_prefix("/// ") {
-            doc = format!("{doc} {text}");
-        } else if let Some(name) = line.strip_prefix("pub struct ") {
-            section = name.split("Config").next().unwrap().to_lowercase();
-            doc.clear();
-        } else if let Some((name, kind)) = line.strip_prefix("pub ").and_then(|field| field.split_once(": "))
-        {
-            let kind = kind.trim_end_matches(',');
-            if ["usize", "f32", "f64"].contains(&kind) {
-                let word = doc
-                    .split_whitespace()
-                    .find(|word| word.contains("..="))
-                    .unwrap_or_else(|| panic!("{name}: {doc}"));
-                let (least, most) = word.trim_end_matches([',', ':', ';', '.']).split_once("..=").unwrap();
-                let (least, most) = (least.into(), most.into());
-                found.insert(format!("{section}.{name}"), Documented { kind: kind.into(), least, most });
-            }
-            doc.clear();
-        }
-    }
-    found
-}
-
 fn with(key: &str, value: &str) -> Result<Config> {
-    // what other settings must be for a key to reach its ends
-    let beside: &[&str] = match key {
-        "selfplay.fast_simulations" => &["search.simulations=1000000"],
-        "arena.gate_elo0" => &["arena.gate_elo1=1000"],
-        "arena.gate_elo1" => &["arena.gate_elo0=-1000"],
-        _ => &[],
-    };
-    let sets: Vec<String> =
-        beside.iter().map(|set| set.to_string()).chain([format!("{key}={value}")]).collect();
-    Config::parse("test", GOOD, &sets)
-}
-
-/// One step beyond an end of a range.
-fn beyond(kind: &str, end: &str, up: bool) -> String {
-    match (kind, up) {
-        ("usize", true) => (end.parse::<i64>().unwrap() + 1).to_string(),
-        ("usize", false) => (end.parse::<i64>().unwrap() - 1).to_string(),
-        ("f32", true) => format!("{:?}", end.parse::<f32>().unwrap().next_up()),
-        ("f32", false) => format!("{:?}", end.parse::<f32>().unwrap().next_down()),
-        (_, true) => format!("{:?}", end.parse::<f64>().unwrap().next_up()),
-        (_, false) => format!("{:?}", end.parse::<f64>().unwrap().next_down()),
-    }
-}
-
-#[test]
-fn the_least_and_the_most_of_every_setting_are_accepted() {
-    let documented = documented();
-    for (key, Documented { kind, least, most }) in &documented {
-        for (end, up) in [(least, false), (most, true)] {
-            let config = with(key, end).unwrap_or_else(|error| panic!("{key} = {end}: {error}"));
-            // it comes back as it was from the settings in the run folder
-            assert_eq!(Config::parse("test", &config.to_toml(), &[]).unwrap(), config, "{key} = {end}");
-            let outside = beyond(kind, end, up);
-            let error = with(key, &outside).expect_err(&format!("{key} = {outside}")).to_string();
-            assert!(error.contains(&format!("{key}={outside}")), "{error}");
-            if kind != "usize" {
-                // both in the digits that were written
-                assert!(error.contains(&format!("{key} = ")) && error.contains("is permitted"), "{error}");
-            }
-        }
-        if kind != "usize" {
-            for number in ["nan", "-nan", "inf", "-inf", "1e400"] {
-                assert!(with(key, number).is_err(), "{key} = {number}");
-            }
-        }
-    }
-    // no number was missed
-    let config: toml::Table = Config::parse("test", GOOD, &[]).unwrap().to_toml().parse().unwrap();
-    let mut numbers: Vec<String> = Vec::new();
-    for (section, table) in config.iter().filter_map(|(section, value)| Some((section, value.as_table()?))) {
-        let is_number = |value: &toml::Value| value.is_integer() || value.is_float();
-        numbers.extend(
-            table.iter().filter(|(_, value)| is_number(value)).map(|(key, _)| format!("{section}.{key}")),
-        );
-    }
-    numbers.sort();
-    assert_eq!(documented.keys().cloned().collect::<Vec<_>>(), numbers);
+    Config::parse("test", GOOD, &[format!("{key}={value}")])
 }
 
 #[test]
@@ -331,7 +238,7 @@ proptest! {
     /// No error of a config is long, wherever it is damaged.
     #[test]
     fn damaged_configs_are_refused_in_few_words(at in 0usize..2000, part in "[\\[\\]={}'\"x\u{e9}\n.#0]{1,8}", times in 1usize..20_000) {
-        let good = Config::parse("test", GOOD, &[]).unwrap().to_toml();
+        let good = Config::new("tic-tac-toe").to_toml();
         let at = good.floor_char_boundary(at.min(good.len()));
         let text = format!("{}{}{}", &good[..at], part.repeat(times), &good[at..]);
         if let Err(error) = Config::parse("test", &text, &[]) {
@@ -343,7 +250,8 @@ proptest! {
 /// A run of tic-tac-toe in `folder`, and its export with `change` made to the manifest in its header.
 fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> String {
     let Rules { game, identity } = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
-    let config = Config::parse("test", &format!("{GOOD}\n[net]\nfilters = 8\nblocks = 1"), &[]).unwrap();
+    let mut config = Config::new("tic-tac-toe");
+    (config.net.filters, config.net.blocks) = (8, 1);
     let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
     let run = folder.join("run");
     if !run.exists() {

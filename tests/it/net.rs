@@ -15,7 +15,7 @@ use petteia::train::Trainer;
 const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
 
 fn small() -> NetConfig {
-    NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 8, ..NetConfig::default() }
+    NetConfig::with(|net| (net.filters, net.blocks, net.value_planes, net.value_hidden) = (8, 2, 2, 8))
 }
 
 fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
@@ -32,9 +32,8 @@ fn trained(steps: u64) -> Trainer {
 }
 
 fn save(run: &std::path::Path, trainer: &Trainer) -> (Checkpoint, Config) {
-    let text =
-        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
-    let config = Config::parse("test", text, &[]).unwrap();
+    let mut config = Config::new("tic-tac-toe");
+    config.net = small();
     let identity =
         GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     (checkpoint::save(run, &config, &identity, 1, trainer, TrainingData::default()).unwrap(), config)
@@ -131,7 +130,7 @@ impl Job for FusedAgainstBurn {
     fn run<G: Game>(self, rules: Rules<G>) -> f32 {
         let game = &rules.game;
         let shape = game.shape();
-        let config = NetConfig { filters: 24, blocks: 2, ..NetConfig::default() };
+        let config = NetConfig::with(|net| (net.filters, net.blocks) = (24, 2));
         let snapshot = training::trained(&config, shape, 3).snapshot();
         let states = training::positions(game, 40);
         let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
@@ -139,7 +138,8 @@ impl Job for FusedAgainstBurn {
             states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
         let evaluate = |kind| {
             let mut out = Evaluations::new();
-            let config = NetConfig { evaluator: kind, ..config.clone() };
+            let mut config = config.clone();
+            config.evaluator = kind;
             SharedNet::new(&snapshot, shape, &config).evaluator(game).evaluate(&requests, &mut out).unwrap();
             out
         };
@@ -182,7 +182,7 @@ fn the_fused_forward_agrees_with_burn_on_logits() {
 /// In training the convolutions are an operation of our own, except with checkpointing, where they are burn's.
 #[test]
 fn training_agrees_with_burns_operations() {
-    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
+    let config = Config::new("tic-tac-toe");
     // one with logits of planes and of extra actions, one with extra actions only
     for shape in [SHAPE, Shape { planes: 3, height: 6, width: 7, actions: 7 }] {
         let trained = |device: &burn::tensor::Device| {
@@ -206,7 +206,8 @@ fn training_agrees_with_burns_operations() {
 #[test]
 fn a_network_of_another_shape_is_refused() {
     let bytes = trained(1).snapshot().to_safetensors("{}").unwrap();
-    let wider = NetConfig { filters: 16, ..small() };
+    let mut wider = small();
+    wider.filters = 16;
     assert!(Network::from_safetensors(bytes.clone(), "a.safetensors", &wider, SHAPE, &device()).is_err());
     assert!(
         Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device())

@@ -75,7 +75,7 @@ fn a_network_whose_output_is_no_number_ends_a_search() {
     ] {
         let config = config::<ConnectFour>(evaluator);
         let mut evaluator = broken_net(&config, game).evaluator(game);
-        let search = SearchConfig { root, ..SearchConfig::default() };
+        let search = SearchConfig::with(|search| search.root = root);
         let mut tree = Tree::new(game.clone(), search, game.initial());
         is_said(search::run(&mut tree, &mut evaluator, 10, &mut random()));
         assert!(!tree.has_root() && tree.best_action().is_none());

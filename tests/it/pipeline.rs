@@ -344,7 +344,7 @@ fn other_settings_are_refused_with_the_difference() {
         .unwrap_err();
     assert_eq!(error.exit_code(), 2);
     let text = error.to_string();
-    assert!(text.contains("search.cpuct: 1.5 / 2.0") && text.contains("--run DIR"), "{text}");
+    assert!(text.contains("search.cpuct: 1.5 / 2.0") && text.contains("or another folder"), "{text}");
     assert!(files(folder.path(), "") == before, "nothing is overwritten");
 }
 

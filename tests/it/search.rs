@@ -18,11 +18,10 @@ fn random() -> Random {
 
 /// The plain search, the Gumbel root, and forced playouts.
 fn configs() -> [SearchConfig; 3] {
-    let plain = SearchConfig::default();
     [
-        plain.clone(),
-        SearchConfig { root: RootKind::Gumbel, ..plain.clone() },
-        SearchConfig { forced_playouts: 2.0, ..plain },
+        SearchConfig::default(),
+        SearchConfig::with(|search| search.root = RootKind::Gumbel),
+        SearchConfig::with(|search| search.forced_playouts = 2.0),
     ]
 }
 
@@ -122,7 +121,7 @@ fn the_subtree_of_the_action_played_is_kept() {
     let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!(visits, kept - 1);
     // and without reuse nothing is kept
-    let config = SearchConfig { reuse_tree: false, ..SearchConfig::default() };
+    let config = SearchConfig::with(|search| search.reuse_tree = false);
     let mut tree = Tree::new(game.clone(), config, game.initial());
     search::run(&mut tree, &mut Uniform, 300, &mut random()).unwrap();
     tree.advance(Action(4));

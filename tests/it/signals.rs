@@ -274,7 +274,7 @@ fn devices_and_pipes_keep_no_match() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in ["/dev/full", "/dev/null", "/dev/zero", &pipe, "src"] {
         let arena = ["arena", "tic-tac-toe", "random", "random", "--games", "2", "--save", path];
-        fails(&arena, 2, &[&format!("--save {path}: "), "not a regular file"]);
+        fails(&arena, 2, &[&format!("{path} is not a regular file"), "another file with --save FILE"]);
     }
 }
 

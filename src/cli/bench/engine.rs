@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::measure::{Measurement, Measuring};
 use crate::checkpoint::Checkpoint;
-use crate::cli::{MAX_THREADS, print};
+use crate::cli::print;
+use crate::config::limits::{MAX_BATCH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::config::{EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
@@ -107,8 +108,8 @@ impl Engine {
             false => Err(Error::Config(format!("--{name} {value}: give 1 to {most}"))),
         };
         within("threads", self.threads, MAX_THREADS)?;
-        within("simulations", self.simulations, 1_000_000)?;
-        within("batch", self.batch.unwrap_or(1), 65536)?;
+        within("simulations", self.simulations, MAX_SIMULATIONS)?;
+        within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
         let settings = game_settings(&self.set)?;
         let game = self.game.clone().unwrap_or_else(default_game::<R>);
         R::with_game(&game, &settings, Prepare { engine: self, benchmark })?

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::clocked::Clocked;
 use super::engine::{Bench, Benchmark, Engine};
 use super::measure::Counters;
+use crate::config::limits::MAX_CACHE;
 use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -20,8 +21,6 @@ use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
 
 const BATCH: usize = 128;
-/// As `selfplay.cache`.
-const MAX_CACHE: usize = 65536;
 const COUNTED: [(&str, &str); 4] = [
     ("selfplay/evaluations", "evaluations/s"),
     ("selfplay/simulations", "simulations/s"),
@@ -64,7 +63,7 @@ struct Play {
 impl Benchmark for Play {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
         let batch = bench.engine.batch.unwrap_or(BATCH);
-        let mut config = Config::parse("bench", &format!("game.id = '{}'", bench.identity.id), &[])?;
+        let mut config = Config::new(&bench.identity.id);
         config.selfplay.batch = batch;
         config.net = bench.config.clone();
         let net = bench.shared()?;

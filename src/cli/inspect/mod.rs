@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use super::board::{ACCENT, hanging, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
+use crate::config::{Ignored, Reading};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules, Settings};
 use crate::registry::{Job, Registry};
@@ -93,6 +94,14 @@ impl Report {
 
     fn problem(&mut self, what: impl Display) {
         self.problems.push(what.to_string());
+    }
+
+    /// The settings that this program passes over, if there are any. Whoever resumes the run must know them all.
+    fn ignored(&mut self, settings: &Reading) {
+        if !settings.ignored.is_empty() {
+            let ignored: Vec<String> = settings.ignored.iter().map(Ignored::to_string).collect();
+            self.fact("settings of another version", ignored);
+        }
     }
 
     /// The value, or a problem.

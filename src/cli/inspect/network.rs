@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Report;
-use crate::checkpoint::{Checkpoint, MANIFEST, Manifest, OPTIMIZER, TrainingData};
+use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
 use crate::error::{Error, Result};
 use crate::export::onnx;
 use crate::net::model;
@@ -32,7 +32,7 @@ pub fn is_optimizer(path: &Path) -> bool {
 /// A checkpoint's folder: loads it as a resumed run would.
 pub fn checkpoint<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
-    about::<R>(&checkpoint.manifest, path, report);
+    about::<R>(&checkpoint, path, report);
     if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
         report.fact("promoted by the gate", decision.promoted);
     }
@@ -44,13 +44,13 @@ pub fn checkpoint<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
 
 /// Loads network and optimizer, which compares their hashes.
 pub fn load(checkpoint: &Checkpoint) -> Result<()> {
-    checkpoint.trainer(&checkpoint.config()?, &model::training_device()).map(|_| ())
+    checkpoint.trainer(&checkpoint.reading()?.config, &model::training_device()).map(|_| ())
 }
 
 /// An exported network, or the weights of a checkpoint, which carry the same manifest.
 pub fn file<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
-    about::<R>(&checkpoint.manifest, path, report);
+    about::<R>(&checkpoint, path, report);
     if report.checked(checkpoint.network(&model::device())).is_some() {
         report.fact("checked", "the SHA-256 of the weights; they were loaded");
     }
@@ -111,13 +111,17 @@ pub fn optimizer<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     checkpoint::<R>(folder, report)
 }
 
-fn about<R: Registry>(manifest: &Manifest, path: &Path, report: &mut Report) {
+fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Report) {
+    let manifest = &checkpoint.manifest;
     report.game::<R>(&manifest.game, path);
     report.fact("network", json!(manifest.net));
     report.fact("generation", manifest.generation);
     report.fact("step", manifest.step);
     report.fact("seed", manifest.seed);
     report.fact("written by", manifest.program.as_str());
+    if let Some(settings) = report.checked(checkpoint.reading()) {
+        report.ignored(&settings);
+    }
     report.fact("files", json!(manifest.files));
     if let Some(data) = &manifest.data {
         let TrainingData { window_shards, window_positions, new_positions, new_steps, .. } = data;

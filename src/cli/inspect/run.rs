@@ -21,11 +21,13 @@ pub fn is(path: &Path) -> bool {
 
 /// Checks everything in the folder.
 pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
-    let config = text::read_config(&path.join(SETTINGS))?;
+    let settings = text::read_settings(&path.join(SETTINGS))?;
+    let config = &settings.config;
     let game = identity_here::<R>(&config.game.id, &config.game.options)?;
     report.game::<R>(&game, path);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
+    report.ignored(&settings);
     let checkpoints = checkpoint::list(path)?;
     report.fact("generations", checkpoints.len());
     report.fact("generations planned", config.train.generations);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Report, identity_here};
 use crate::cli::progress::verdict;
-use crate::config::Config;
+use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
 use crate::registry::Registry;
 use crate::run::METRICS;
@@ -71,7 +71,14 @@ pub fn saved_match(path: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The settings in a file.
+/// The settings of a run, as far as this program knows them.
+pub fn read_settings(path: &Path) -> Result<Reading> {
+    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+    let read = Config::read(&path.display().to_string(), &text);
+    read.map_err(|error| Error::Data(format!("no config of ours: {error}")))
+}
+
+/// The settings in a file, all of which must be known.
 pub fn read_config(path: &Path) -> Result<Config> {
     let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
     let parsed = Config::parse(&path.display().to_string(), &text, &[]);
@@ -85,8 +92,7 @@ pub fn config<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     report.game::<R>(&game, path);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
-    let id = format!("game.id = '{}'", config.game.id);
-    let changed = config.differences(&Config::parse("defaults", &id, &[])?);
+    let changed = config.differences(&Config::new(&config.game.id));
     let words = |[key, here, default]: [String; 3]| format!("{key} {here} (default {default})");
     report.fact("changed settings", changed.into_iter().map(words).collect::<Vec<_>>());
     report.fact("checked", "every key and its range");

@@ -121,8 +121,8 @@ impl Source {
 
     fn game(&self) -> Result<(String, Settings)> {
         if self.path.join(run::SETTINGS).is_file() {
-            let config = config_of(&self.path)?;
-            return Ok((config.game.id, config.game.options));
+            let game = config_of(&self.path)?.game;
+            return Ok((game.id, game.options));
         }
         let mut problem = Error::Missing(format!("{} has no record", self.path.display()));
         for path in &self.shards.paths {
@@ -136,10 +136,11 @@ impl Source {
     }
 }
 
-/// The settings of the run in `folder`.
+/// The settings of the run in `folder`, as far as this program knows them.
 fn config_of(folder: &Path) -> Result<Config> {
     let path = folder.join(run::SETTINGS);
-    Config::parse(&path.display().to_string(), &storage::read_text(&path, "a config")?, &[])
+    let reading = Config::read(&path.display().to_string(), &storage::read_text(&path, "a config")?)?;
+    Ok(reading.config)
 }
 
 /// The generation of a shard, by the name of its folder.

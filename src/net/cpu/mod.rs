@@ -45,6 +45,8 @@ pub struct CpuNet {
     value_out: Dense,
 }
 
+debug_fields!(CpuNet, shape, group);
+
 /// The buffers of one thread, so that [`CpuNet::forward`] allocates nothing.
 pub struct Scratch {
     /// Padded boards, `[position, padded row, padded column, channel]`.
@@ -61,8 +63,10 @@ pub struct Scratch {
     out: Aligned,
 }
 
+debug_fields!(Scratch,);
+
 /// The policy logits that are wanted: the actions of all positions one after the other.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Actions.
     pub actions: &'a [u16],

@@ -1,6 +1,6 @@
 //! Networks whose batch norms have seen something, and positions to ask them.
 
-use petteia::config::{Config, NetConfig};
+use petteia::config::{NetConfig, TrainConfig};
 use petteia::game::{Game, Shape};
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, Random, choose, stream};
@@ -28,8 +28,7 @@ pub fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
 
 /// A network after some steps on random batches.
 pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
-    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
-    let mut trainer = Trainer::new(&config.train, Network::new(net, shape, 1, &training_device()));
+    let mut trainer = Trainer::new(&TrainConfig::default(), Network::new(net, shape, 1, &training_device()));
     for step in 0..steps {
         trainer.train(&batch(shape, 16, &mut random(step)), 0.01);
     }

@@ -1,0 +1,18 @@
+//! Limits that the settings share with command lines, protocols and files.
+
+/// The most simulations of an action, in settings, agents, protocols and records.
+pub const MAX_SIMULATIONS: usize = 1_000_000;
+/// The most simulations of a fast search: fewer than those of a full one.
+pub const MAX_FAST_SIMULATIONS: usize = MAX_SIMULATIONS - 1;
+/// The most games of a match.
+pub const MAX_MATCH_GAMES: usize = 1_000_000;
+/// The most games of a generation.
+pub const MAX_GAMES: usize = 10_000_000;
+/// The most positions or games that are computed together.
+pub const MAX_BATCH: usize = 65_536;
+/// The most mebibytes of an evaluation cache.
+pub const MAX_CACHE: usize = 65_536;
+/// The most random plies at the beginning of a game.
+pub const MAX_OPENING_PLIES: usize = 1_000;
+/// The most worker threads of a command.
+pub const MAX_THREADS: usize = 512;

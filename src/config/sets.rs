@@ -1,0 +1,64 @@
+//! Settings given one by one, `key=value`, on top of a file or without one.
+
+use super::{Config, TOO_DEEP, explained, too_deep};
+use crate::error::{Error, Input, Result, quoted, shown};
+use crate::game::Settings;
+
+/// The key and the value of `key=value` as a user writes it.
+pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {
+    let (key, text) = set
+        .split_once('=')
+        .map(|(key, text)| (key.trim(), text.trim()))
+        .filter(|(key, _)| !key.is_empty())
+        .ok_or_else(|| {
+            wrong(set, "write it as key=value, e.g. search.simulations=64 or game.start=blocks")
+        })?;
+    if too_deep(set).is_some() {
+        return Err(wrong(set, TOO_DEEP));
+    }
+    // what is no TOML value is a text, so that game.id=phage needs no quotes
+    let value = format!("x = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut table| table.remove("x"))
+        .unwrap_or_else(|| toml::Value::String(text.to_string()));
+    Ok((key, value))
+}
+
+/// What is wrong with a `key=value`.
+pub(super) fn wrong(set: &str, what: &str) -> Error {
+    Error::Config(format!("{}: {}", shown(set), what.trim_end())).about(Input::Setting)
+}
+
+/// The switches of a game in a list of `game.NAME=VALUE`, for whoever needs no whole config.
+///
+/// # Errors
+/// One of them is written otherwise, or is not about the game's options.
+pub fn game_settings(sets: &[String]) -> Result<Settings> {
+    let mut settings = Settings::new();
+    for set in sets {
+        let (key, value) = parse(set)?;
+        let name = key.strip_prefix("game.").filter(|name| !["", "id"].contains(name)).ok_or_else(|| {
+            wrong(set, "only the game's own options can be set here, e.g. game.start=blocks")
+        })?;
+        settings.insert(name.to_string(), value);
+    }
+    Ok(settings)
+}
+
+/// Puts one `key=value` into `table` and returns the config that it then describes.
+pub(super) fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
+    let wrong = |what: &str| wrong(set, what);
+    let (key, value) = parse(set)?;
+    let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut target = &mut *table;
+    for section in sections.split('.').filter(|section| !section.is_empty()) {
+        target = target
+            .entry(section)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()))
+            .as_table_mut()
+            .ok_or_else(|| wrong(&format!("{} is no section", quoted(section))))?;
+    }
+    target.insert(name.to_string(), value);
+    table.clone().try_into().map_err(|e: toml::de::Error| wrong(&explained(&e)))
+}

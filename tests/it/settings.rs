@@ -1,0 +1,206 @@
+//! The tables of settings: what they say of a key is what a config accepts, and what a config of another version says is
+//! read as far as it is known.
+
+use std::collections::BTreeSet;
+
+use petteia::config::{Bootstrap, Config, GateKind, Kind, NetConfig, RootKind, Setting, limits, settings};
+use petteia::error::Result;
+
+const GOOD: &str = "game.id = 'tic-tac-toe'";
+
+fn set(sets: &[&str]) -> Result<Config> {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    Config::parse("test", GOOD, &sets)
+}
+
+fn with(key: &str, value: &str) -> Result<Config> {
+    let set_it = format!("{key}={value}");
+    match key {
+        // what other settings must be for a key to reach its ends
+        "selfplay.fast_simulations" => set(&["search.simulations=1000000", &set_it]),
+        "arena.gate_elo0" => set(&["arena.gate_elo1=1000", &set_it]),
+        "arena.gate_elo1" => set(&["arena.gate_elo0=-1000", &set_it]),
+        _ => set(&[&set_it]),
+    }
+}
+
+/// One step beyond an end of a range, in the coarsest type that a number has.
+fn beyond(kind: Kind, end: &str, up: bool) -> String {
+    let step = if up { 1 } else { -1 };
+    match kind {
+        Kind::Integer => (end.parse::<i64>().unwrap() + step).to_string(),
+        _ if up => format!("{:?}", end.parse::<f32>().unwrap().next_up()),
+        _ => format!("{:?}", end.parse::<f32>().unwrap().next_down()),
+    }
+}
+
+/// The keys of the resolved settings.
+fn written_keys(config: &Config) -> BTreeSet<String> {
+    let table: toml::Table = config.to_toml().parse().unwrap();
+    let mut keys = BTreeSet::new();
+    for (section, value) in &table {
+        match value.as_table() {
+            Some(inside) => keys.extend(inside.keys().map(|name| format!("{section}.{name}"))),
+            None => drop(keys.insert(section.clone())),
+        }
+    }
+    keys
+}
+
+#[test]
+fn every_setting_is_listed_and_documented_once() {
+    let listed: Vec<Setting> = settings().collect();
+    let keys: BTreeSet<String> = listed.iter().map(|setting| setting.key.to_string()).collect();
+    assert_eq!(keys.len(), listed.len(), "a key stands twice");
+    assert_eq!(keys, written_keys(&Config::new("tic-tac-toe")));
+    for Setting { key, doc, kind, default, range, .. } in &listed {
+        assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");
+        assert_eq!(default.is_none(), *key == "game.id", "{key}");
+        let is_number = matches!(kind, Kind::Integer | Kind::Number);
+        assert_eq!(range.is_some(), is_number && *key != "seed", "{key}");
+    }
+    // in the order of the file
+    let file = Config::new("tic-tac-toe").to_toml();
+    let names = listed.iter().map(|setting| setting.key.rsplit('.').next().unwrap());
+    let mut rest = file.as_str();
+    for name in names {
+        let at = rest.find(&format!("\n{name} = ")).or_else(|| rest.find(&format!("{name} = ")));
+        rest = &rest[at.unwrap_or_else(|| panic!("{name} is not in its place")) + 1..];
+    }
+}
+
+#[test]
+fn the_listed_defaults_are_those_of_a_config() {
+    let defaults = Config::new("tic-tac-toe");
+    assert_eq!(Config::parse("test", GOOD, &[]).unwrap(), defaults);
+    assert_eq!(Config::parse("test", &defaults.to_toml(), &[]).unwrap(), defaults);
+    defaults.check().unwrap();
+    for setting in settings() {
+        let Some(default) = setting.default else { continue };
+        assert_eq!(
+            with(setting.key, &default).unwrap().differences(&defaults).len(),
+            beside(setting.key),
+            "{}",
+            setting.key
+        );
+    }
+    assert_eq!(with("search.fpu_reduction", "0.2").unwrap(), defaults);
+}
+
+/// How many other settings [`with`] changes.
+fn beside(key: &str) -> usize {
+    ["selfplay.fast_simulations", "arena.gate_elo0", "arena.gate_elo1"].contains(&key) as usize
+}
+
+#[test]
+fn ranges_and_choices_end_where_the_list_says() {
+    for Setting { key, kind, range, even, .. } in settings() {
+        if let Kind::Choice(names) = kind {
+            for name in names {
+                assert!(
+                    with(key, name).unwrap().to_toml().contains(&format!("= \"{name}\"")),
+                    "{key} = {name}"
+                );
+            }
+            let error = with(key, "other").unwrap_err().to_string();
+            assert!(names.iter().all(|name| error.contains(&format!("`{name}`"))), "{key}: {error}");
+        }
+        let Some([least, most]) = range else { continue };
+        for (end, up) in [(&least, false), (&most, true)] {
+            let config = with(key, end).unwrap_or_else(|error| panic!("{key} = {end}: {error}"));
+            // it comes back as it was from the settings in the run folder
+            assert_eq!(Config::parse("test", &config.to_toml(), &[]).unwrap(), config, "{key} = {end}");
+            let outside = beyond(kind, end, up);
+            let error = with(key, &outside).expect_err(&format!("{key} = {outside}")).to_string();
+            assert!(error.starts_with(&format!("{key}={outside}: ")), "{error}");
+            if outside.starts_with('-') && kind == Kind::Integer {
+                assert!(error.contains("invalid value"), "{error}");
+                continue;
+            }
+            assert!(error.contains(&format!("is out of range: {least} to {most} is permitted")), "{error}");
+        }
+        if even {
+            assert!(with(key, "7").unwrap_err().to_string().contains(&format!("{key} = 7 is odd")), "{key}");
+        }
+        if kind == Kind::Number {
+            for number in ["nan", "-nan", "inf", "-inf", "1e400"] {
+                assert!(with(key, number).is_err(), "{key} = {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shared_limits_are_the_ends_of_ranges() {
+    let most = |key: &str| {
+        settings().find(|setting| setting.key == key).unwrap().range.unwrap()[1].parse::<usize>().unwrap()
+    };
+    for key in ["search.simulations", "selfplay.bootstrap_simulations", "arena.simulations"] {
+        assert_eq!(limits::MAX_SIMULATIONS, most(key), "{key}");
+    }
+    assert_eq!(limits::MAX_CACHE, most("selfplay.cache"));
+}
+
+#[test]
+fn a_config_is_made_and_checked_in_code() {
+    let mut config = Config::new("phage");
+    config.game.options.insert("start".into(), "blocks".into());
+    config.search.root = RootKind::Gumbel;
+    config.selfplay.bootstrap = Bootstrap::Uniform;
+    config.arena.gate = GateKind::Sprt;
+    config.check().unwrap();
+    assert_eq!(Config::parse("made", &config.to_toml(), &[]).unwrap(), config);
+    config.net = NetConfig::with(|net| net.filters = 0);
+    let said = config.check().unwrap_err().to_string();
+    assert_eq!(said, "net.filters = 0 is out of range: 1 to 512 is permitted");
+    config.net.filters = 8;
+    config.selfplay.fast_simulations = 64;
+    assert!(config.check().unwrap_err().to_string().contains("is not below search.simulations = 64"));
+}
+
+#[test]
+fn a_newer_config_is_refused_by_its_format() {
+    Config::parse("test", "config_format = 1\ngame.id = 'x'", &[]).unwrap();
+    assert!(!Config::new("x").to_toml().contains("config_format"), "version 1 is the one without a key");
+    let newer = "config_format = 2\ngame.id = 'x'\n[arena]\nfuture_key = 1\n";
+    let said = Config::parse("a.toml", newer, &[]).unwrap_err().to_string();
+    for part in ["a.toml: line 1", "newer version of petteia", "reads format 1"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let read = Config::read("a.toml", newer).unwrap();
+    assert_eq!(
+        read.ignored.iter().map(|ignored| &*ignored.key).collect::<Vec<_>>(),
+        ["arena.future_key", "config_format"]
+    );
+    assert!(Config::parse("test", "config_format = 0\ngame.id = 'x'", &[]).is_err());
+}
+
+#[test]
+fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
+    let other = "seed = 3\nfuture = 1\n[game]\nid = 'x'\nstart = 'blocks'\n[net]\nfilters = 16\n[search]\ncpuct = 200\nroot = 'beam'\n\
+                 [arena]\ngames = 7\nfinal_games = -2\n[later.section]\nkey = 1";
+    let read = Config::read("test", other).unwrap();
+    let config = &read.config;
+    assert_eq!((config.seed, config.net.filters, config.search.cpuct), (3, 16, 100.0));
+    assert_eq!((config.search.root, config.arena.games, config.arena.final_games), (RootKind::Puct, 20, 100));
+    assert_eq!(config.game.options["start"].as_str(), Some("blocks"));
+    config.check().unwrap();
+    let ignored: Vec<String> = read.ignored.iter().map(|ignored| ignored.to_string()).collect();
+    assert_eq!(
+        ignored,
+        [
+            "search.root = \"beam\": not a value that this version knows: the default is used",
+            "search.cpuct = 200: out of the range of this version: the nearest value in it is used",
+            "arena.games = 7: not permitted by this version: the default is used",
+            "arena.final_games = -2: not a value that this version knows: the default is used",
+            "future = 1: unknown to this version",
+            "later = { section = { key = 1 } }: unknown to this version",
+        ]
+    );
+    // all of what is known is read as the strict reader reads it
+    let known = Config::new("x").to_toml();
+    assert_eq!(Config::read("test", &known).unwrap().config, Config::parse("test", &known, &[]).unwrap());
+    for hopeless in ["", "[game]\nstart = 1", "game = 1", "oops", "seed = 1\nseed = 2"] {
+        assert!(Config::read("test", hopeless).is_err(), "{hopeless}");
+    }
+}
