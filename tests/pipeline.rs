@@ -431,8 +431,11 @@ fn an_export_plays_like_its_checkpoint() {
     let analyze = |path: &Path| {
         let spec = AgentSpec::parse(format!("{}:30", path.display())).unwrap();
         let contestant = Contestant::new(&game, &identity, &spec).unwrap();
-        let analysis =
-            contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap().analyze(&game.initial()).unwrap();
+        let analysis = contestant
+            .search_agent(stream(1, Purpose::Agent, &[]))
+            .unwrap()
+            .analyze(&game.initial())
+            .unwrap();
         (analysis.action, analysis.value, analysis.visits)
     };
     assert_eq!(analyze(&file), analyze(&checkpoint.path));

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, GameOptions, identity};
 use crate::games::Job;
 use crate::protocol::codecup::Codecup;
-use crate::protocol::engine::Engine;
 use crate::protocol::gtp::Gtp;
+use crate::protocol::thinker::Thinker;
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
 
@@ -99,14 +99,14 @@ pub fn speak<G: Game>(
         ));
     }
     let rules = game.clone();
-    let engine = || {
+    let thinker = || {
         let contestant = Contestant::new(&rules, identity, spec)?;
-        let agent = contestant.searcher(stream(1, Purpose::Agent, &[]));
-        Ok(Engine::new(rules, agent.expect("agents that do not search are refused")))
+        let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
+        Ok(Thinker::new(rules, agent.expect("agents that do not search are refused")))
     };
     match language {
-        Language::Ugi => converse(Ugi::new(game, name), engine),
-        Language::Codecup => converse(Codecup::new(game, time), engine),
-        Language::Gtp => converse(Gtp::new(game, name), engine),
+        Language::Ugi => converse(Ugi::new(game, name), thinker),
+        Language::Codecup => converse(Codecup::new(game, time), thinker),
+        Language::Gtp => converse(Gtp::new(game, name), thinker),
     }
 }

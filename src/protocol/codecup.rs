@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::engine::{Limits, Report};
+use super::thinker::{Limits, Report};
 use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
 use crate::error::quoted;
 use crate::game::{Game, Player};

@@ -1,20 +1,20 @@
 //! How other programs talk to an agent: a line in, lines and at most one order out.
 //!
 //! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread and knows no clock but the one that it
-//! is told of. It orders searches as a [`engine::Task`]; whoever drives it gives the task to an [`engine::Engine`] and
+//! is told of. It orders searches as a [`thinker::Task`]; whoever drives it gives the task to an [`thinker::Thinker`] and
 //! what that found back to the protocol. [`ugi`] for match runners, [`codecup`] for that contest's jury,
 //! [`gtp`] for programs from the world of Go.
 
 pub mod clock;
 pub mod codecup;
-pub mod engine;
+pub mod thinker;
 pub mod gtp;
 pub mod ugi;
 
 use std::time::Duration;
 
 use crate::game::{Action, Game};
-use engine::{Report, Task};
+use thinker::{Report, Task};
 
 /// What a protocol answers.
 pub struct Reply<G: Game> {
@@ -32,7 +32,7 @@ pub enum Order<G: Game> {
     Nothing,
     /// A search; its report goes to [`Protocol::found`].
     Search(Task<G>),
-    /// The position of a task, for a search to come; all lines wait until the engine is there.
+    /// The position of a task, for a search to come; all lines wait until the search is there.
     Follow(Task<G>),
     /// The search under way shall end now.
     Stop,
@@ -151,8 +151,8 @@ impl<G: Game> Course<G> {
     }
 
     /// The search of the position now.
-    pub fn task(&self, limits: engine::Limits) -> Task<G> {
+    pub fn task(&self, limits: thinker::Limits) -> Task<G> {
         let (start, actions) = (self.start.clone(), self.actions.clone());
-        Task { start, actions, limits, memory: engine::DEFAULT_MEMORY, ponder: false, fresh: false }
+        Task { start, actions, limits, memory: thinker::DEFAULT_MEMORY, ponder: false, fresh: false }
     }
 }

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::engine::{DEFAULT_MEMORY, Limits, Report, Task};
+use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{Course, Hearing, Order, Protocol, Reply};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};

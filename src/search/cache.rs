@@ -8,7 +8,7 @@
 //! A table with one place for each remainder of a key points into a ring of priors; a place whose priors were
 //! overwritten is empty.
 
-use super::evaluator::{Evaluations, Evaluator, Request, Wdl, recycle};
+use super::evaluator::{Evaluations, Evaluator, Request, Wdl, evaluate, recycle};
 use crate::error::Result;
 use crate::game::Game;
 
@@ -145,7 +145,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
         self.answers.clear();
         if !passed_on.is_empty() {
             // when it fails, the places that were taken stay empty
-            self.inner.evaluate(&passed_on, &mut self.answers)?;
+            evaluate(&mut self.inner, &passed_on, &mut self.answers)?;
         }
         self.hits += requests.len() - passed_on.len();
         self.spare = recycle(passed_on);

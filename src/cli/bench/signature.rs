@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::game::{Game, GameOptions};
 use crate::games::{Job, ids, with_game};
 use crate::random::{Purpose, choose, stream};
+use crate::search::Search;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::search::{self, tree::Tree};
 
 const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
@@ -40,9 +40,9 @@ impl Job for Sign {
             let evaluators: [Box<dyn Evaluator<G>>; 2] =
                 [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
             for mut evaluator in evaluators {
-                let mut tree = Tree::new(game.clone(), SearchConfig::default(), state.clone());
-                search::run(&mut tree, evaluator.as_mut(), SIMULATIONS, &mut random)?;
-                for edge in tree.root_edges() {
+                let mut search = Search::new(game.clone(), SearchConfig::default(), state.clone());
+                search.run(evaluator.as_mut(), SIMULATIONS, &mut random)?;
+                for edge in search.tree().root_edges() {
                     signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
                         .wrapping_mul(0x0100_0000_01b3);
                 }
