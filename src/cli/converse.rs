@@ -15,7 +15,7 @@ use super::signals::tell_of_interrupts;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::protocol::thinker::{Report, Task, Thinker};
-use crate::protocol::{Hearing, Order, Protocol, Reply};
+use crate::protocol::{Order, Protocol, Reply, Urgency};
 
 /// A longer line is refused; every legal game of ours fits many times.
 const LONGEST_LINE: usize = 1 << 20;
@@ -235,17 +235,17 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
     }
 
     fn may_be_heard(&self, place: usize) -> bool {
-        let hearing = || match &self.waiting[place] {
-            Heard::Line(line) => self.protocol.hearing(line),
-            Heard::TooLong => Hearing::InTurn,
+        let urgency = || match &self.waiting[place] {
+            Heard::Line(line) => self.protocol.urgency(line),
+            Heard::TooLong => Urgency::InTurn,
         };
         match self.busy {
             None => true,
             Some(Busy::Moving) => false,
-            Some(Busy::Searching { .. }) => match hearing() {
-                Hearing::Now => true,
-                Hearing::InTurn => place == 0,
-                Hearing::AfterSearch => false,
+            Some(Busy::Searching { .. }) => match urgency() {
+                Urgency::Now => true,
+                Urgency::InTurn => place == 0,
+                Urgency::AfterSearch => false,
             },
         }
     }

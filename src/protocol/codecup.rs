@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::thinker::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use super::{Course, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Player};
 
@@ -61,8 +61,8 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         Reply::order(self.next())
     }
 
-    fn hearing(&self, line: &str) -> Hearing {
-        if line.trim() == "end" { Hearing::Now } else { Hearing::AfterSearch }
+    fn urgency(&self, line: &str) -> Urgency {
+        if line.trim() == "end" { Urgency::Now } else { Urgency::AfterSearch }
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {

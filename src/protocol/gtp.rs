@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::thinker::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use super::{Course, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 
@@ -257,8 +257,8 @@ impl<G: Game> Protocol<G> for Gtp<G> {
         }
     }
 
-    fn hearing(&self, _line: &str) -> Hearing {
-        Hearing::AfterSearch
+    fn urgency(&self, _line: &str) -> Urgency {
+        Urgency::AfterSearch
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {

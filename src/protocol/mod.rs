@@ -40,33 +40,33 @@ pub enum Order<G: Game> {
     Quit(Duration),
 }
 
-/// When a line may be heard that arrives during a search.
+/// When a line is handled that arrives during a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hearing {
+pub enum Urgency {
     /// At once, before lines that wait.
     Now,
     /// At once unless other lines wait.
     InTurn,
-    /// After the search, which ends for it if it would go on for ever.
+    /// After the search, which ends for it if it is infinite.
     AfterSearch,
 }
 
 /// A conversation about one game.
 pub trait Protocol<G: Game> {
-    /// Hears a line, without its end; it may hold anything.
+    /// Handles a line, without its end; it may hold anything.
     fn line(&mut self, line: &str) -> Reply<G>;
-    /// When a line may be heard that arrives during a search.
-    fn hearing(&self, line: &str) -> Hearing;
+    /// When a line is handled that arrives during a search.
+    fn urgency(&self, line: &str) -> Urgency;
     /// A line about a search under way.
     fn progress(&self, _report: &Report) -> Option<String> {
         None
     }
-    /// Hears what an ordered search found.
+    /// Takes the result of an ordered search.
     fn found(&mut self, report: &Report) -> Reply<G>;
-    /// Hears that the search failed, which ends the conversation: the last lines, which name the problem where the
-    /// protocol can.
+    /// The search failed, which ends the conversation: its last lines, which name the problem where the protocol
+    /// can.
     fn failed(&mut self, problem: &str) -> Vec<String>;
-    /// The answer to a line that could not be heard.
+    /// The answer to a line that could not be read.
     fn refuse(&self, problem: &str) -> Vec<String>;
 }
 

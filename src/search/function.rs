@@ -1,10 +1,47 @@
-//! A plain function as an [`Evaluator`]: planes in, logits out. For a network of one's own.
+//! Plain functions as an [`Evaluator`]: of a position to its value ([`Heuristic`]), for knowledge that is written by hand,
+//! and of planes to logits ([`FnEvaluator`]), for a network of one's own.
 
 use super::evaluator::{Evaluations, Evaluator, Request, Wdl};
 use super::policy::{legal_softmax, not_finite, softmax};
 use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::Game;
+
+/// Equal priors; the value of a position, -1..1 for the player to move, is what the function says. Numbers beyond that
+/// count as -1 or 1, and draws are none.
+///
+/// ```
+/// use petteia::config::SearchConfig;
+/// use petteia::game::{Game, GameOptions};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::random::{Purpose, stream};
+/// use petteia::search::{Search, function::Heuristic};
+///
+/// let game = TicTacToe::new(&GameOptions::default())?;
+/// let rules = game.clone();
+/// // who has few replies is in trouble
+/// let value = move |state: &<TicTacToe as Game>::State| rules.legal(state).len() as f32 / 9.0;
+/// let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
+/// search.run(&mut Heuristic(value), 100, &mut stream(1, Purpose::Agent, &[]))?;
+/// println!("{:?}", search.tree().best_action());
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
+pub struct Heuristic<F>(pub F);
+
+/// # Panics
+///
+/// When the function returns NaN.
+impl<G: Game, F: FnMut(&G::State) -> f32 + Send> Evaluator<G> for Heuristic<F> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+        out.clear();
+        for request in requests {
+            let value = (self.0)(request.state);
+            assert!(!value.is_nan(), "the value of a position must be a number");
+            out.push_uniform(request.legal.len(), Wdl::from_value(value.clamp(-1.0, 1.0), 0.0));
+        }
+        Ok(())
+    }
+}
 
 /// What a function says of a batch of `n` positions.
 #[derive(Clone, Debug, Default, PartialEq)]
