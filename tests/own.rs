@@ -70,6 +70,25 @@ fn a_contestant_of_ones_own_plays_as_the_same_one_of_ours() {
     assert_eq!((own.identity(), first.identity()), ("mine", "first"));
 }
 
+#[test]
+fn an_agent_makes_as_many_simulations_as_it_is_called() {
+    let (game, identity) = game();
+    let contestant = Contestant::new(&game, &identity, &AgentSpec::Uniform(30)).unwrap();
+    let mut agent = contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap();
+    let mut state = game.initial();
+    // the first evaluates the root
+    let first = agent.analyze(&state).unwrap();
+    let visits: u32 = first.visits.iter().map(|(_, visits)| visits).sum();
+    assert_eq!((first.simulations, visits), (30, 29));
+    // those of the next action come on top of what is kept
+    let kept = first.visits.iter().find(|(action, _)| *action == first.action).unwrap().1;
+    agent.played(&state, first.action);
+    game.play(&mut state, first.action);
+    let second = agent.analyze(&state).unwrap();
+    let visits: u32 = second.visits.iter().map(|(_, visits)| visits).sum();
+    assert_eq!((second.simulations, visits), (30, 30 + kept - 1));
+}
+
 /// Writes as many rows as it is asked for and this many more, with as many priors and this many more.
 struct Careless {
     rows: isize,

@@ -170,7 +170,7 @@ impl<G: Game> Search<G> {
                 self.done -= 1;
                 return Err(error);
             }
-            self.tree.apply(&self.walk, self.evaluations.row(0));
+            self.tree.add(&self.walk, self.evaluations.row(0));
         }
         Ok(())
     }

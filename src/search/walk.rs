@@ -101,12 +101,17 @@ impl<G: Game> Tree<G> {
             "an evaluation must have one prior for each legal action of its position"
         );
         assert_eq!(walk.root, self.roots, "a walk must be applied before the root of its tree changes");
-        let edge = walk.path.last().map(|&(_, edge)| edge as usize);
-        let added = match edge {
-            Some(edge) => self.nodes.edges[edge].link.child().is_some(),
+        let added = match walk.path.last() {
+            Some(&(_, edge)) => self.nodes.edges[edge as usize].link.child().is_some(),
             None => !self.nodes.is_empty(),
         };
         assert!(!added, "a leaf must be applied once: another walk has added it to the tree");
+        self.add(walk, evaluation);
+    }
+
+    /// [`Tree::apply`] for who walked just now, and has checked the evaluation.
+    pub(super) fn add(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
+        let edge = walk.path.last().map(|&(_, edge)| edge as usize);
         let to_move = self.game.to_move(&walk.leaf);
         let node = self.nodes.push(edge, to_move, &walk.legal, &evaluation);
         let leaf = *self.nodes.get(node);
