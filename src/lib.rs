@@ -37,7 +37,6 @@ pub mod registry;
 pub mod any;
 pub mod games;
 
-#[allow(missing_debug_implementations)]
 pub mod search;
 pub mod net;
 pub mod replay;

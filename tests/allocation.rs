@@ -9,9 +9,8 @@ use petteia::error::Result;
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, Random, choose, stream};
-use petteia::search;
+use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform};
-use petteia::search::tree::Tree;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
 struct Counting;
@@ -48,16 +47,16 @@ fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Searches and plays a game in `tree`, which keeps its memory for the next; returns the allocations of the searches
+/// Searches and plays a game by `search`, which keeps its memory for the next; returns the allocations of the searches
 /// and of moving to the next position.
-fn play(game: &ConnectFour, tree: &mut Tree<ConnectFour>, random: &mut Random) -> usize {
+fn play(game: &ConnectFour, search: &mut Search<ConnectFour>, random: &mut Random) -> usize {
     let mut count = 0;
-    tree.restart(game.initial());
-    while game.outcome(tree.root()).is_none() {
-        let action = choose(random, &game.legal(tree.root()));
+    search.restart(game.initial());
+    while game.outcome(search.tree().root()).is_none() {
+        let action = choose(random, &game.legal(search.tree().root()));
         count += allocations(|| {
-            search::run(tree, &mut Uniform, 400, random).unwrap();
-            tree.advance(action);
+            search.run(&mut Uniform, 400, random).unwrap();
+            search.advance(action);
         });
     }
     count
@@ -68,10 +67,10 @@ fn a_search_whose_memory_has_grown_allocates_nothing() {
     let game = rules().game;
     for reuse_tree in [false, true] {
         let config = SearchConfig::with(|search| search.reuse_tree = reuse_tree);
-        let mut tree = Tree::new(game.clone(), config, game.initial());
+        let mut search = Search::new(game.clone(), config, game.initial());
         let random = || stream(1, Purpose::Opening, &[]);
-        assert!(play(&game, &mut tree, &mut random()) > 0, "the counter counts");
-        assert_eq!(play(&game, &mut tree, &mut random()), 0);
+        assert!(play(&game, &mut search, &mut random()) > 0, "the counter counts");
+        assert_eq!(play(&game, &mut search, &mut random()), 0);
     }
 }
 

@@ -1,12 +1,15 @@
 //! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
 //! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`, or another program, `ugi:COMMAND`.
 //!
-//! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game.
+//! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game. Those of
+//! one's own enter a match as [`Contestant::searching`], by an evaluator, or [`Contestant::own`].
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use rand::RngExt;
 
 use super::external::{self, External, Program};
 use super::perfect::{Perfect, Solver};
@@ -19,12 +22,11 @@ use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::random::{Random, choose};
-use crate::search;
+use crate::search::Search;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::search::tree::Tree;
 
-/// Simulations of a trained agent when the user names none.
+/// Simulations of a trained agent when the user names none; see [`Search`] for what counts as one.
 pub const DEFAULT_SIMULATIONS: usize = 100;
 /// Mebibytes of a trained agent's memory of what its network said: positions come back within a search and from
 /// one to the next, and are not computed again.
@@ -198,47 +200,53 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
 
 /// An agent that is loaded and can enter many games at once.
 pub struct Contestant<G: Game> {
-    game: G,
-    search: SearchConfig,
-    kind: Kind,
     identity: String,
+    kind: Kind<G>,
 }
 
-enum Kind {
-    Random,
-    Perfect,
-    Rollout(usize),
-    Uniform(usize),
-    Trained(SharedNet, usize),
-    External(Arc<Program>),
+type MakeEvaluator<G> = Box<dyn Fn() -> Box<dyn Evaluator<G>> + Send + Sync>;
+type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
+
+enum Kind<G: Game> {
+    Perfect(G),
+    Searching { game: G, search: SearchConfig, simulations: usize, evaluator: MakeEvaluator<G> },
+    Other(MakeAgent<G>),
 }
+
+debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
     /// Loads what the agent needs; a checkpoint must be of the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
-        let mut search = SearchConfig::default();
-        let mut about = spec.to_string();
-        let kind = match spec {
-            AgentSpec::External(_) => {
-                return Err(Error::Config(format!(
-                    "agent `{spec}`: other programs play in `petteia arena` only; the settings of a run decide its \
-                     result, so it cannot depend on one"
-                )));
+        let (name, search) = (spec.to_string(), SearchConfig::default());
+        match spec {
+            AgentSpec::External(_) => Err(Error::Config(format!(
+                "agent `{spec}`: other programs play in `petteia arena` only; the settings of a run decide its \
+                 result, so it cannot depend on one"
+            ))),
+            AgentSpec::Random => {
+                let game = game.clone();
+                let agent = move |random| Box::new(RandomAgent { game: game.clone(), random }) as Box<_>;
+                Ok(Contestant { identity: name, kind: Kind::Other(Box::new(agent)) })
             }
-            AgentSpec::Random => Kind::Random,
             AgentSpec::Perfect => {
                 Solver::new(game.clone()).solve(&game.initial())?;
-                Kind::Perfect
+                Ok(Contestant { identity: name, kind: Kind::Perfect(game.clone()) })
             }
-            AgentSpec::Rollout(simulations) => Kind::Rollout(*simulations),
-            AgentSpec::Uniform(simulations) => Kind::Uniform(*simulations),
+            AgentSpec::Rollout(simulations) => {
+                let rules = game.clone();
+                Ok(Contestant::searching(game, name, &search, *simulations, move || {
+                    Rollout::new(rules.clone())
+                }))
+            }
+            AgentSpec::Uniform(simulations) => {
+                Ok(Contestant::searching(game, name, &search, *simulations, || Uniform))
+            }
             AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
-                search = checkpoint.reading()?.config.search;
-                // a run that goes on is another agent
-                about = format!("{about}, SHA-256 {}", checkpoint.tensors_sha256());
+                let search = checkpoint.reading()?.config.search;
                 let network = checkpoint.network(&model::device())?;
                 let mut config = checkpoint.manifest.net.clone();
                 if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
@@ -249,10 +257,12 @@ impl<G: Game> Contestant<G> {
                 }
                 config.precision = precision.unwrap_or(config.precision);
                 let net = SharedNet::new(&network, identity.shape, &config);
-                Kind::Trained(net, *simulations)
+                let mut contestant = Contestant::trained(game, &search, net, *simulations);
+                // a run that was trained further is another agent
+                contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());
+                Ok(contestant)
             }
-        };
-        Ok(Contestant { game: game.clone(), search, kind, identity: about })
+        }
     }
 
     /// What the user wrote, and of a trained agent the SHA-256 of its weights.
@@ -262,44 +272,68 @@ impl<G: Game> Contestant<G> {
 
     /// A contestant with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
-        let (kind, identity) = (Kind::Trained(net, simulations), "a network in memory".into());
-        Contestant { game: game.clone(), search: search.clone(), kind, identity }
+        let rules = game.clone();
+        let evaluator = move || Cached::new(rules.clone(), net.evaluator(&rules), CACHE);
+        Contestant::searching(game, "a network in memory", search, simulations, evaluator)
+    }
+
+    /// A contestant that searches so many [simulations](Search) an action by an evaluator of one's own, which is made for
+    /// each game. A journal knows it by its name.
+    pub fn searching<E: Evaluator<G> + 'static>(
+        game: &G,
+        name: impl Into<String>,
+        search: &SearchConfig,
+        simulations: usize,
+        evaluator: impl Fn() -> E + Send + Sync + 'static,
+    ) -> Contestant<G> {
+        let evaluator: MakeEvaluator<G> = Box::new(move || Box::new(evaluator()));
+        let kind = Kind::Searching { game: game.clone(), search: search.clone(), simulations, evaluator };
+        Contestant { identity: name.into(), kind }
+    }
+
+    /// A contestant of one's own: `agent` makes it for each game, from a seed. A journal knows it by its name.
+    pub fn own(
+        name: impl Into<String>,
+        agent: impl Fn(u64) -> Box<dyn Agent<G>> + Send + Sync + 'static,
+    ) -> Contestant<G> {
+        let agent = move |mut random: Random| agent(random.random());
+        Contestant { identity: name.into(), kind: Kind::Other(Box::new(agent)) }
     }
 
     /// A contestant that is another program.
     pub fn external(game: &G, program: Program) -> Contestant<G> {
-        let (identity, search) = (program.identity(), SearchConfig::default());
-        Contestant { game: game.clone(), search, kind: Kind::External(Arc::new(program)), identity }
+        let (identity, game, program) = (program.identity(), game.clone(), Arc::new(program));
+        let agent = move |_: Random| Box::new(External::new(&game, &program)) as Box<_>;
+        Contestant { identity, kind: Kind::Other(Box::new(agent)) }
     }
 
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
-            Kind::Random => Box::new(RandomAgent { game: self.game.clone(), random }),
-            Kind::Perfect => Box::new(Perfect { solver: Solver::new(self.game.clone()), random }),
-            Kind::External(program) => Box::new(External::new(&self.game, program)),
-            _ => Box::new(self.searcher(random).expect("every other kind searches")),
+            Kind::Perfect(game) => Box::new(Perfect { solver: Solver::new(game.clone()), random }),
+            Kind::Searching { game, search, simulations, evaluator } => {
+                Box::new(SearchAgent::new(game.clone(), search.clone(), *simulations, evaluator(), random))
+            }
+            Kind::Other(agent) => agent(random),
         }
     }
 
     /// What knows the truth of a position; `None` for agents that do not.
     pub fn solver(&self) -> Option<Solver<G>> {
-        matches!(self.kind, Kind::Perfect).then(|| Solver::new(self.game.clone()))
+        match &self.kind {
+            Kind::Perfect(game) => Some(Solver::new(game.clone())),
+            _ => None,
+        }
     }
 
-    /// The searching agent for one game; `None` for agents that do not search.
-    pub fn searcher(&self, random: Random) -> Option<SearchAgent<G>> {
-        let (evaluator, simulations): (Box<dyn Evaluator<G>>, usize) = match &self.kind {
-            Kind::Random | Kind::Perfect | Kind::External(_) => return None,
-            Kind::Rollout(simulations) => (Box::new(Rollout::new(self.game.clone())), *simulations),
-            Kind::Uniform(simulations) => (Box::new(Uniform), *simulations),
-            Kind::Trained(net, simulations) => {
-                let evaluator = net.evaluator(&self.game);
-                (Box::new(Cached::new(self.game.clone(), evaluator, CACHE)), *simulations)
+    /// The agent for one game, if it is one that searches.
+    pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
+        match &self.kind {
+            Kind::Searching { game, search, simulations, evaluator } => {
+                Some(SearchAgent::new(game.clone(), search.clone(), *simulations, evaluator(), random))
             }
-        };
-        let (game, search) = (self.game.clone(), self.search.clone());
-        Some(SearchAgent { game, search, evaluator, simulations, random, tree: None })
+            _ => None,
+        }
     }
 }
 
@@ -317,12 +351,14 @@ impl<G: Game> Agent<G> for RandomAgent<G> {
 /// Chooses by tree search, and keeps its tree between actions.
 pub struct SearchAgent<G: Game> {
     game: G,
-    search: SearchConfig,
-    evaluator: Box<dyn Evaluator<G>>,
+    config: SearchConfig,
     simulations: usize,
+    evaluator: Box<dyn Evaluator<G>>,
     random: Random,
-    tree: Option<Tree<G>>,
+    search: Option<Search<G>>,
 }
+
+debug_fields!(SearchAgent<G: Game>, simulations, config, search);
 
 /// What a search says of a position.
 #[derive(Clone, Debug)]
@@ -337,41 +373,43 @@ pub struct Analysis {
     pub priors: Vec<(Action, f32)>,
     /// The expected continuation, `action` first.
     pub principal_variation: Vec<Action>,
+    /// [Simulations](Search) that it took.
+    pub simulations: usize,
 }
 
 impl<G: Game> SearchAgent<G> {
-    /// Searches `state` with the agent's simulations, on top of what it kept from the position before. Fails when its
-    /// evaluator does.
-    pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
-        self.search(state, Some(self.simulations), |_, _| true)
+    /// An agent that searches so many [simulations](Search) an action. `random` is where rollouts get their seeds.
+    pub fn new(
+        game: G,
+        config: SearchConfig,
+        simulations: usize,
+        evaluator: impl Evaluator<G> + 'static,
+        random: Random,
+    ) -> SearchAgent<G> {
+        SearchAgent { game, config, simulations, evaluator: Box::new(evaluator), random, search: None }
     }
 
-    /// Searches `state` on top of what was kept: `planned` simulations, or without end, as long as `more` says so of the
-    /// tree and the simulations done. Ends when the root is solved. A search without a plan has a PUCT root.
+    /// Searches `state`, which is not the end of the game, with the agent's simulations, on top of what it kept from the
+    /// position before. Fails when its evaluator does.
+    pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
+        self.search(state, Some(self.simulations), |_| true)
+    }
+
+    /// Searches `state` on top of what was kept: `planned` simulations, or without end, as long as `more` says so. The
+    /// root is evaluated in any case. A search without a plan has a PUCT root.
     pub fn search(
         &mut self,
         state: &G::State,
         planned: Option<usize>,
-        mut more: impl FnMut(&Tree<G>, usize) -> bool,
+        more: impl FnMut(&Search<G>) -> bool,
     ) -> Result<Analysis> {
-        let kept = self.tree.take().filter(|tree| tree.root() == state);
-        let mut tree =
-            kept.unwrap_or_else(|| Tree::new(self.game.clone(), self.search.clone(), state.clone()));
-        // the first simulation of a new tree evaluates its root and is not counted
-        if !tree.has_root() {
-            search::run(&mut tree, self.evaluator.as_mut(), 1, &mut self.random)?;
-        }
-        match planned {
-            Some(simulations) => tree.begin(simulations, None),
-            None => tree.begin_open(),
-        }
-        let mut done = 0;
-        while planned.is_none_or(|planned| done < planned) && !tree.is_solved() && more(&tree, done) {
-            search::simulate(&mut tree, self.evaluator.as_mut(), &mut self.random)?;
-            done += 1;
-        }
-        let analysis = Analysis::of(&tree);
-        self.tree = Some(tree);
+        let kept = self.search.take().filter(|search| search.tree().root() == state);
+        let anew = || Search::new(self.game.clone(), self.config.clone(), state.clone());
+        let mut search = kept.unwrap_or_else(anew);
+        search.begin(planned, false);
+        search.run_while(self.evaluator.as_mut(), &mut self.random, more)?;
+        let analysis = Analysis::of(&search);
+        self.search = Some(search);
         Ok(analysis)
     }
 
@@ -380,21 +418,27 @@ impl<G: Game> SearchAgent<G> {
         self.simulations
     }
 
-    /// Forgets the positions of the game; the tree that it had of them.
-    pub fn forget(&mut self) -> Option<Tree<G>> {
-        self.tree.take()
+    /// Forgets the positions of the game; the search that it had of them.
+    pub fn forget(&mut self) -> Option<Search<G>> {
+        self.search.take()
     }
 }
 
 impl Analysis {
-    /// What the tree says so far; its root was evaluated.
-    pub fn of<G: Game>(tree: &Tree<G>) -> Analysis {
+    /// What the search says so far.
+    ///
+    /// # Panics
+    ///
+    /// When its root was not evaluated.
+    pub fn of<G: Game>(search: &Search<G>) -> Analysis {
+        let tree = search.tree();
         Analysis {
             action: tree.best_action().expect("the root was evaluated"),
             value: tree.root_wdl().value(),
             visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
             priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),
             principal_variation: tree.principal_variation(),
+            simulations: search.simulations(),
         }
     }
 }
@@ -405,9 +449,9 @@ impl<G: Game> Agent<G> for SearchAgent<G> {
     }
 
     fn played(&mut self, before: &G::State, action: Action) {
-        match &mut self.tree {
-            Some(tree) if tree.root() == before => tree.advance(action),
-            _ => self.tree = None,
+        match &mut self.search {
+            Some(search) if search.tree().root() == before => search.advance(action),
+            _ => self.search = None,
         }
     }
 }

@@ -7,7 +7,6 @@
 //! Pairs are counted in the order of their numbers, and none beyond the one that decides a test: which threads
 //! finished first changes nothing.
 
-#[allow(missing_debug_implementations)]
 pub mod agent;
 pub mod elo;
 pub mod external;

@@ -59,15 +59,15 @@ impl Job for Analyze {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
         let contestant = Contestant::new(&rules, &AgentSpec::parse(&self.agent)?)?;
-        let searcher = |number: usize| {
-            contestant.searcher(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
+        let search_agent = |number: usize| {
+            contestant.search_agent(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
                 Error::Config(format!(
                     "agent `{}` does not search, so there is nothing to show",
                     self.agent.display()
                 ))
             })
         };
-        searcher(0)?;
+        search_agent(0)?;
         for (number, line) in std::io::stdin().lock().split(b'\n').enumerate() {
             let line = line.map_err(Error::io("standard input"))?;
             let line = String::from_utf8_lossy(&line);
@@ -88,7 +88,7 @@ impl Job for Analyze {
                     "value": outcome.value_for(game.to_move(&state)), "visits": {}, "priors": {},
                     "principal_variation": [],
                 }),
-                None => shown(game, text, &state, &searcher(number)?.analyze(&state)?),
+                None => shown(game, text, &state, &search_agent(number)?.analyze(&state)?),
             };
             if self.planes {
                 add_planes(game, &state, &mut shown);

@@ -14,8 +14,8 @@ use std::time::Instant;
 use super::signals::tell_of_interrupts;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
-use crate::protocol::engine::{Engine, Report, Task};
-use crate::protocol::{Hearing, Order, Protocol, Reply};
+use crate::protocol::thinker::{Report, Task, Thinker};
+use crate::protocol::{Order, Protocol, Reply, Urgency};
 
 /// A longer line is refused; every legal game of ours fits many times.
 const LONGEST_LINE: usize = 1 << 20;
@@ -27,7 +27,7 @@ const EVENTS: usize = 8;
 enum Event {
     Heard(Heard),
     End,
-    /// The searching thread has its engine, or has gone where it was told to.
+    /// The searching thread has its thinker, or has gone where it was told to.
     Ready,
     Progress(Report),
     Found(Result<Report>),
@@ -69,10 +69,10 @@ enum Busy {
     },
 }
 
-/// Talks on the standard streams until the other side has enough. `engine` is made first, on the searching thread.
+/// Talks on the standard streams until the other side has enough. `thinker` is made first, on the searching thread.
 pub fn converse<G: Game, P: Protocol<G>>(
     protocol: P,
-    engine: impl FnOnce() -> Result<Engine<G>> + Send,
+    thinker: impl FnOnce() -> Result<Thinker<G>> + Send,
 ) -> Result<()> {
     let (events, heard) = sync_channel(EVENTS);
     let (work, ordered) = channel();
@@ -88,7 +88,7 @@ pub fn converse<G: Game, P: Protocol<G>>(
         // not of the scope: it may wait for a line that never comes
         thread::spawn(move || read(&to_reader, &room));
         let flag = stop.clone();
-        let searching = scope.spawn(move || search(engine, &ordered, &events, &flag));
+        let searching = scope.spawn(move || search(thinker, &ordered, &events, &flag));
         let mut desk = Desk {
             protocol,
             work: Some(work),
@@ -235,17 +235,17 @@ impl<G: Game, P: Protocol<G>> Desk<G, P> {
     }
 
     fn may_be_heard(&self, place: usize) -> bool {
-        let hearing = || match &self.waiting[place] {
-            Heard::Line(line) => self.protocol.hearing(line),
-            Heard::TooLong => Hearing::InTurn,
+        let urgency = || match &self.waiting[place] {
+            Heard::Line(line) => self.protocol.urgency(line),
+            Heard::TooLong => Urgency::InTurn,
         };
         match self.busy {
             None => true,
             Some(Busy::Moving) => false,
-            Some(Busy::Searching { .. }) => match hearing() {
-                Hearing::Now => true,
-                Hearing::InTurn => place == 0,
-                Hearing::AfterSearch => false,
+            Some(Busy::Searching { .. }) => match urgency() {
+                Urgency::Now => true,
+                Urgency::InTurn => place == 0,
+                Urgency::AfterSearch => false,
             },
         }
     }
@@ -389,7 +389,7 @@ impl Drop for Farewell<'_> {
 
 /// Searches what is ordered until no more orders can come.
 fn search<G: Game>(
-    engine: impl FnOnce() -> Result<Engine<G>>,
+    thinker: impl FnOnce() -> Result<Thinker<G>>,
     ordered: &Receiver<Work<G>>,
     events: &SyncSender<Event>,
     stop: &AtomicBool,
@@ -399,8 +399,8 @@ fn search<G: Game>(
     let tell = |event| {
         let _ = events.send(event);
     };
-    let mut engine = match engine() {
-        Ok(engine) => engine,
+    let mut thinker = match thinker() {
+        Ok(thinker) => thinker,
         Err(error) => return tell(Event::Found(Err(error))),
     };
     tell(Event::Ready);
@@ -408,16 +408,16 @@ fn search<G: Game>(
     while let Some(work) = next.take() {
         match work {
             Work::Follow(task) => {
-                engine.follow(&task);
+                thinker.follow(&task);
                 tell(Event::Ready);
             }
             Work::Search(task, begun) => {
                 let found =
-                    engine.search(&task, begun, stop, &mut |report| tell(Event::Progress(report.clone())));
+                    thinker.search(&task, begun, stop, &mut |report| tell(Event::Progress(report.clone())));
                 let action = found.as_ref().ok().map(|report| report.action);
                 tell(Event::Found(found));
                 if let Some(action) = action.filter(|_| task.ponder) {
-                    next = match ponder(&mut engine, action, task.memory, ordered, stop) {
+                    next = match ponder(&mut thinker, action, task.memory, ordered, stop) {
                         Ok(next) => next,
                         Err(error) => return tell(Event::Found(Err(error))),
                     };
@@ -430,14 +430,14 @@ fn search<G: Game>(
 
 /// Thinks on until there is something else to do, which it returns, or it is stopped.
 fn ponder<G: Game>(
-    engine: &mut Engine<G>,
+    thinker: &mut Thinker<G>,
     action: Action,
     memory: usize,
     ordered: &Receiver<Work<G>>,
     stop: &AtomicBool,
 ) -> Result<Option<Work<G>>> {
     let mut next = None;
-    engine.ponder(action, memory, || match ordered.try_recv() {
+    thinker.ponder(action, memory, || match ordered.try_recv() {
         Ok(work) => {
             next = Some(work);
             false

@@ -11,8 +11,8 @@ use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::protocol::codecup::Codecup;
-use crate::protocol::engine::Engine;
 use crate::protocol::gtp::Gtp;
+use crate::protocol::thinker::Thinker;
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
 use crate::registry::Job;
@@ -97,14 +97,14 @@ pub fn speak<G: Game>(
         ));
     }
     let game = rules.game.clone();
-    let engine = || {
+    let thinker = || {
         let contestant = Contestant::new(&rules, spec)?;
-        let agent = contestant.searcher(stream(1, Purpose::Agent, &[]));
-        Ok(Engine::new(rules.game, agent.expect("agents that do not search are refused")))
+        let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
+        Ok(Thinker::new(rules.game, agent.expect("agents that do not search are refused")))
     };
     match language {
-        Language::Ugi => converse(Ugi::new(game, name), engine),
-        Language::Codecup => converse(Codecup::new(game, time), engine),
-        Language::Gtp => converse(Gtp::new(game, name), engine),
+        Language::Ugi => converse(Ugi::new(game, name), thinker),
+        Language::Codecup => converse(Codecup::new(game, time), thinker),
+        Language::Gtp => converse(Gtp::new(game, name), thinker),
     }
 }

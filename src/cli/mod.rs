@@ -126,7 +126,9 @@ Agents:
                  what a run trained: a run folder (its newest checkpoint, with
                  a gate its champion), a checkpoint, an exported file or bot;
                  searches 100 simulations an action unless SIMS says otherwise,
-                 in the run's own precision unless f32 or bf16 is named";
+                 in the run's own precision unless f32 or bf16 is named
+SIMS is the number of simulations an action: each evaluates one position (the
+first the one to act in) or meets a known result.";
 
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]

@@ -200,7 +200,7 @@ impl<G: Game> Sitting<'_, G> {
         if self.game().outcome(state).is_some() {
             return say("the game is over");
         }
-        let (action, why) = match (self.contestant.searcher(self.stream()), self.contestant.solver()) {
+        let (action, why) = match (self.contestant.search_agent(self.stream()), self.contestant.solver()) {
             (Some(mut agent), _) => {
                 let analysis = agent.analyze(state)?;
                 let mut visits = analysis.visits;

@@ -12,9 +12,10 @@ use super::model::{self, Network};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::Planes;
 use crate::encode::Shape;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
+use crate::search::policy::{not_finite, softmax};
 
 /// Read-only weights, shared by all threads.
 #[derive(Clone)]
@@ -142,7 +143,7 @@ impl<G: Game> NetEvaluator<G> {
             let priors = out.push(logits.len(), Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] });
             priors.copy_from_slice(logits);
             if !(softmax(priors) && known) {
-                return Err(not_a_number(&self.game.state_text(requests[row].state)));
+                return Err(not_finite(&self.game, requests[row].state));
             }
         }
         Ok(())
@@ -160,27 +161,4 @@ impl<G: Game> Evaluator<G> for NetEvaluator<G> {
         self.forward();
         self.answer(requests, out)
     }
-}
-
-fn not_a_number(position: &str) -> Error {
-    Error::Data(format!(
-        "the network's output is not a number in the position `{position}`: its weights are damaged or its training \
-         diverged; use another checkpoint"
-    ))
-}
-
-/// Makes probabilities of logits; false when one of them is not finite, and what stands there then means nothing.
-fn softmax(values: &mut [f32]) -> bool {
-    let (mut top, mut finite) = (f32::NEG_INFINITY, true);
-    for &value in values.iter() {
-        top = top.max(value);
-        finite &= value.is_finite();
-    }
-    let mut sum = 0.0;
-    for value in values.iter_mut() {
-        *value = (*value - top).exp();
-        sum += *value;
-    }
-    values.iter_mut().for_each(|value| *value /= sum);
-    finite
 }

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::engine::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use super::thinker::{Limits, Report};
+use super::{Course, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Player};
 
@@ -62,8 +62,8 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         Reply::order(self.next())
     }
 
-    fn hearing(&self, line: &str) -> Hearing {
-        if line.trim() == "end" { Hearing::Now } else { Hearing::AfterSearch }
+    fn urgency(&self, line: &str) -> Urgency {
+        if line.trim() == "end" { Urgency::Now } else { Urgency::AfterSearch }
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {

@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::engine::{Limits, Report};
-use super::{Course, Hearing, OVERHEAD, Order, Protocol, Reply};
+use super::thinker::{Limits, Report};
+use super::{Course, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
@@ -259,8 +259,8 @@ impl<G: Game> Protocol<G> for Gtp<G> {
         }
     }
 
-    fn hearing(&self, _line: &str) -> Hearing {
-        Hearing::AfterSearch
+    fn urgency(&self, _line: &str) -> Urgency {
+        Urgency::AfterSearch
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {

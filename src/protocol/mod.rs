@@ -1,20 +1,20 @@
 //! How other programs talk to an agent: a line in, lines and at most one order out.
 //!
 //! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread and knows no clock but the one that it
-//! is told of. It orders searches as a [`engine::Task`]; whoever drives it gives the task to an [`engine::Engine`] and
+//! is told of. It orders searches as a [`thinker::Task`]; whoever drives it gives the task to an [`thinker::Thinker`] and
 //! what that found back to the protocol. [`ugi`] for match runners, [`codecup`] for that contest's jury,
 //! [`gtp`] for programs from the world of Go.
 
 pub mod clock;
 pub mod codecup;
-pub mod engine;
+pub mod thinker;
 pub mod gtp;
 pub mod ugi;
 
 use std::time::Duration;
 
 use crate::game::{Action, Game};
-use engine::{Report, Task};
+use thinker::{Report, Task};
 
 /// What a protocol answers.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum Order<G: Game> {
     Nothing,
     /// A search; its report goes to [`Protocol::found`].
     Search(Task<G>),
-    /// The position of a task, for a search to come; all lines wait until the engine is there.
+    /// The position of a task, for a search to come; all lines wait until the search is there.
     Follow(Task<G>),
     /// The search under way shall end now.
     Stop,
@@ -42,33 +42,33 @@ pub enum Order<G: Game> {
     Quit(Duration),
 }
 
-/// When a line may be heard that arrives during a search.
+/// When a line is handled that arrives during a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hearing {
+pub enum Urgency {
     /// At once, before lines that wait.
     Now,
     /// At once unless other lines wait.
     InTurn,
-    /// After the search, which ends for it if it would go on for ever.
+    /// After the search, which ends for it if it is infinite.
     AfterSearch,
 }
 
 /// A conversation about one game.
 pub trait Protocol<G: Game> {
-    /// Hears a line, without its end; it may hold anything.
+    /// Handles a line, without its end; it may hold anything.
     fn line(&mut self, line: &str) -> Reply<G>;
-    /// When a line may be heard that arrives during a search.
-    fn hearing(&self, line: &str) -> Hearing;
+    /// When a line is handled that arrives during a search.
+    fn urgency(&self, line: &str) -> Urgency;
     /// A line about a search under way.
     fn progress(&self, _report: &Report) -> Option<String> {
         None
     }
-    /// Hears what an ordered search found.
+    /// Takes the result of an ordered search.
     fn found(&mut self, report: &Report) -> Reply<G>;
-    /// Hears that the search failed, which ends the conversation: the last lines, which name the problem where the
-    /// protocol can.
+    /// The search failed, which ends the conversation: its last lines, which name the problem where the protocol
+    /// can.
     fn failed(&mut self, problem: &str) -> Vec<String>;
-    /// The answer to a line that could not be heard.
+    /// The answer to a line that could not be read.
     fn refuse(&self, problem: &str) -> Vec<String>;
 }
 
@@ -154,8 +154,8 @@ impl<G: Game> Course<G> {
     }
 
     /// The search of the position now.
-    pub fn task(&self, limits: engine::Limits) -> Task<G> {
+    pub fn task(&self, limits: thinker::Limits) -> Task<G> {
         let (start, actions) = (self.start.clone(), self.actions.clone());
-        Task { start, actions, limits, memory: engine::DEFAULT_MEMORY, ponder: false, fresh: false }
+        Task { start, actions, limits, memory: thinker::DEFAULT_MEMORY, ponder: false, fresh: false }
     }
 }

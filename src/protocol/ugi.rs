@@ -10,8 +10,8 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::engine::{DEFAULT_MEMORY, Limits, Report, Task};
-use super::{Course, Hearing, Order, Protocol, Reply};
+use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
+use super::{Course, Order, Protocol, Reply, Urgency};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
@@ -72,7 +72,7 @@ impl<G: Game> Ugi<G> {
         };
         let name = match name {
             ["name", rest @ ..] if !rest.is_empty() => rest.join(" "),
-            _ => return told("say: setoption name NAME value VALUE"),
+            _ => return info("say: setoption name NAME value VALUE"),
         };
         if name.eq_ignore_ascii_case(PONDER) {
             match value.to_ascii_lowercase().as_str() {
@@ -81,17 +81,17 @@ impl<G: Game> Ugi<G> {
                     self.ponder = false;
                     return Reply::order(Order::Stop);
                 }
-                _ => return told(&format!("option {PONDER}: {} is neither true nor false", quoted(&value))),
+                _ => return info(&format!("option {PONDER}: {} is neither true nor false", quoted(&value))),
             }
             return Reply::nothing();
         }
         let Some(at) = SPINS.iter().position(|(known, ..)| name.eq_ignore_ascii_case(known)) else {
-            return told(&format!("unknown option {}: see the list after ugi", quoted(&name)));
+            return info(&format!("unknown option {}: see the list after ugi", quoted(&name)));
         };
         let (known, _, least, most) = SPINS[at];
         match value.parse() {
             Ok(number) if (least..=most).contains(&number) => self.spins[at] = number,
-            _ => return told(&format!("option {known}: {} is not in {least} to {most}", quoted(&value))),
+            _ => return info(&format!("option {known}: {} is not in {least} to {most}", quoted(&value))),
         }
         Reply::nothing()
     }
@@ -107,13 +107,13 @@ impl<G: Game> Ugi<G> {
             ["startpos"] => {}
             ["fen", text @ ..] => match course.game().parse_state(&text.join(" ")) {
                 Ok(state) => course.restart(state),
-                Err(error) => return told(&format!("no position: {error}; the position stays as it was")),
+                Err(error) => return info(&format!("no position: {error}; the position stays as it was")),
             },
-            _ => return told("say: position startpos [moves ...] or position fen TEXT [moves ...]"),
+            _ => return info("say: position startpos [moves ...] or position fen TEXT [moves ...]"),
         }
         for (ply, text) in moves.iter().enumerate() {
             if !course.play_text(text) {
-                return told(&format!(
+                return info(&format!(
                     "move {} ({}) is not legal; the position stays as it was",
                     ply + 1,
                     quoted(text)
@@ -151,7 +151,7 @@ impl<G: Game> Ugi<G> {
             }
             .into(),
             _ => {
-                return told(&format!(
+                return info(&format!(
                     "unknown query {}: p1turn, gameover, result, moves",
                     quoted(&what.join(" "))
                 ));
@@ -255,15 +255,15 @@ impl<G: Game> Protocol<G> for Ugi<G> {
             ["go", rest @ ..] => self.go(rest),
             ["stop"] => Reply::order(Order::Stop),
             ["quit"] => Reply::order(Order::Quit(FAREWELL)),
-            [unknown, ..] => told(&format!("unknown command {}", quoted(unknown))),
+            [unknown, ..] => info(&format!("unknown command {}", quoted(unknown))),
         }
     }
 
-    fn hearing(&self, line: &str) -> Hearing {
+    fn urgency(&self, line: &str) -> Urgency {
         match line.split_whitespace().next() {
-            Some("isready" | "stop" | "quit") => Hearing::Now,
-            Some("go" | "position" | "uginewgame" | "setoption") => Hearing::AfterSearch,
-            _ => Hearing::InTurn,
+            Some("isready" | "stop" | "quit") => Urgency::Now,
+            Some("go" | "position" | "uginewgame" | "setoption") => Urgency::AfterSearch,
+            _ => Urgency::InTurn,
         }
     }
 
@@ -307,7 +307,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-fn told<G: Game>(what: &str) -> Reply<G> {
+fn info<G: Game>(what: &str) -> Reply<G> {
     Reply::line(message(what))
 }
 

@@ -8,7 +8,9 @@
 //! A table with one place for each remainder of a key points into a ring of priors; a place whose priors were
 //! overwritten is empty.
 
-use super::evaluator::{Evaluations, Evaluator, Request, Wdl, recycle};
+use std::fmt::{self, Debug};
+
+use super::evaluator::{Evaluations, Evaluator, Request, Wdl, evaluate, recycle};
 use crate::error::Result;
 use crate::game::Game;
 
@@ -56,6 +58,12 @@ const NOWHERE: u64 = u64::MAX;
 enum Source {
     Ring(u64, Wdl),
     Row(u32),
+}
+
+impl<G: Game, E> Debug for Cached<G, E> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Cached").field("places", &self.places.len()).field("hits", &self.hits).finish_non_exhaustive()
+    }
 }
 
 impl<G: Game, E> Cached<G, E> {
@@ -145,7 +153,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
         self.answers.clear();
         if !passed_on.is_empty() {
             // when it fails, the places that were taken stay empty
-            self.inner.evaluate(&passed_on, &mut self.answers)?;
+            evaluate(&mut self.inner, &passed_on, &mut self.answers)?;
         }
         self.hits += requests.len() - passed_on.len();
         self.spare = recycle(passed_on);

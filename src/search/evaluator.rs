@@ -1,7 +1,30 @@
 //! What a leaf is worth: priors of its legal actions and win, draw, loss for the player to move.
 //!
 //! One virtual call a batch. The uniform and the rollout evaluator need nothing but the rules; the
-//! network's is in `net`.
+//! network's is in `net`, and `function` makes one of a plain function. An evaluator of one's own is a type with
+//! [`Evaluator::evaluate`]:
+//!
+//! ```
+//! use std::fmt::{self, Debug};
+
+use petteia::error::Result;
+//! use petteia::game::Game;
+//! use petteia::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
+//!
+//! /// Knows nothing, but likes to have many actions.
+//! struct Mobility;
+//!
+//! impl<G: Game> Evaluator<G> for Mobility {
+//!     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+//!         out.clear();
+//!         for request in requests {
+//!             let value = 1.0 - 2.0 / (1 + request.legal.len()) as f32;
+//!             out.push_uniform(request.legal.len(), Wdl::from_value(value, 0.0));
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//! ```
 
 use rand::SeedableRng;
 
@@ -17,6 +40,12 @@ pub struct Request<'a, G: Game> {
     pub legal: &'a [Action],
     /// For evaluators that need chance; drawn from the game's own stream.
     pub seed: u64,
+}
+
+impl<G: Game> Debug for Request<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Request").field("state", self.state).field("legal", &self.legal).finish_non_exhaustive()
+    }
 }
 
 impl<G: Game> Clone for Request<'_, G> {
@@ -134,8 +163,9 @@ impl Evaluations {
 
 /// Evaluates positions.
 pub trait Evaluator<G: Game>: Send {
-    /// Replaces the content of `out`: one evaluation for each request, in order, of finite numbers. Whoever cannot
-    /// give them fails, which ends the search or the games that asked; `out` then means nothing.
+    /// Replaces the content of `out`: one row for each request, in order, with one prior for each of its legal actions,
+    /// of finite numbers. Whoever cannot give them fails, which ends the search or the games that asked; `out` then means
+    /// nothing.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
     /// Requests so far that were answered from memory.
@@ -144,14 +174,52 @@ pub trait Evaluator<G: Game>: Send {
     }
 }
 
-/// The memory of a list of requests for others, which borrow from elsewhere: collecting a list into one of the same
-/// layout allocates nothing.
-pub fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
+impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+        (**self).evaluate(requests, out)
+    }
+
+    fn hits(&self) -> usize {
+        (**self).hits()
+    }
+}
+
+/// Asks the evaluator, and holds it to its word: every search and every batch of self-play gets its numbers here.
+///
+/// # Panics
+///
+/// When the evaluator does not write one row for each request, or not one prior for each legal action of a request.
+pub fn evaluate<G: Game>(
+    evaluator: &mut (impl Evaluator<G> + ?Sized),
+    requests: &[Request<G>],
+    out: &mut Evaluations,
+) -> Result<()> {
+    evaluator.evaluate(requests, out)?;
+    assert_eq!(
+        out.len(),
+        requests.len(),
+        "an evaluator must write one row for each request: `out.clear()`, then one `out.push` a request"
+    );
+    for (row, request) in requests.iter().enumerate() {
+        assert_eq!(
+            out.row(row).priors.len(),
+            request.legal.len(),
+            "an evaluator must write one prior for each legal action of a request: \
+             `out.push(request.legal.len(), wdl)`; row {row} has another number"
+        );
+    }
+    Ok(())
+}
+
+/// The memory of a list of requests for others, which borrow from elsewhere. That collecting a list into one of the same
+/// layout allocates nothing is how std does it today, and `tests/allocation.rs` would notice if it did not.
+pub(crate) fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
     requests.clear();
     requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }
 
 /// Equal priors, value 0.
+#[derive(Debug)]
 pub struct Uniform;
 
 impl<G: Game> Evaluator<G> for Uniform {
@@ -165,6 +233,7 @@ impl<G: Game> Evaluator<G> for Uniform {
 }
 
 /// Equal priors; the value is the result of one uniformly random game (UCT, Kocsis and Szepesvari 2006).
+#[derive(Debug)]
 pub struct Rollout<G> {
     game: G,
     legal: Vec<Action>,

@@ -1,65 +1,206 @@
 //! Monte Carlo tree search: positions in, visits and values out.
 //!
-//! [`tree`] is cut into select and apply, so that no network, thread or random
-//! number sits inside; [`evaluator`] says what a leaf is worth; [`run`] joins the two for one tree.
+//! [`tree`] holds what is known, [`walk`] is one simulation of it, cut into select and apply, so that no network, thread
+//! or random number sits inside; [`evaluator`] says what a leaf is worth. [`Search`] drives one tree from its first
+//! evaluation to its last: self-play, agents, protocols and tools all search by it.
 
 pub mod cache;
 pub mod evaluator;
 mod forced;
+pub mod function;
 mod gumbel;
 mod nodes;
+pub mod policy;
 mod root;
 mod select;
 mod solver;
 pub mod tree;
+pub mod walk;
 
 use rand::RngExt;
 
+use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::Game;
+use crate::game::{Action, Game};
 use crate::random::Random;
-use evaluator::{Evaluator, Request};
-use tree::{Leaf, Tree};
+use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate};
+use tree::Tree;
+use walk::{Leaf, Walk};
 
-/// Adds `simulations` to the tree, fewer when its root is solved; without noise. An evaluator that fails ends it.
-pub fn run<G: Game>(
-    tree: &mut Tree<G>,
-    evaluator: &mut dyn Evaluator<G>,
-    simulations: usize,
-    random: &mut Random,
-) -> Result<()> {
-    let mut begun = false;
-    for done in 0..simulations {
-        if tree.is_solved() {
-            break;
-        }
-        if !begun && tree.has_root() {
-            tree.begin(simulations - done, None);
-            begun = true;
-        }
-        simulate(tree, evaluator, random)?;
-    }
-    Ok(())
+/// The search of one position after another.
+///
+/// # Simulations
+///
+/// A simulation goes from the root to a position that is evaluated, or whose result is known. A search of N simulations
+/// makes N of them, on top of what is kept from the position before, **and the first evaluation of a new root is one of
+/// them**: so `rollout:100`, `search.simulations = 100` and UGI's `nodes 100` evaluate at most 100 positions. It makes
+/// fewer when the root is solved, and never less than the evaluation of a new root, so that there is an action to play.
+///
+/// # Driving it
+///
+/// [`Search::begin`] says how many, [`Search::run`] does both with an evaluator. Who evaluates the leaves of many
+/// searches together asks each for its [next](Search::next) leaf and gives it the evaluation:
+///
+/// ```
+/// use petteia::config::SearchConfig;
+/// use petteia::game::{Game, GameOptions};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::random::{Purpose, stream};
+/// use petteia::search::Search;
+/// use petteia::search::evaluator::{Evaluations, Evaluator, Uniform};
+///
+/// let game = TicTacToe::new(&GameOptions::default())?;
+/// let mut random = stream(1, Purpose::Agent, &[]);
+/// let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
+/// search.run(&mut Uniform, 200, &mut random)?;
+///
+/// let mut again = Search::new(game.clone(), SearchConfig::default(), game.initial());
+/// let mut out = Evaluations::new();
+/// again.begin(Some(200), false);
+/// while again.next(&mut random) {
+///     Uniform.evaluate(&[again.request()], &mut out)?;
+///     again.apply(out.row(0));
+/// }
+/// assert_eq!(again.tree().best_action(), search.tree().best_action());
+/// assert_eq!(again.tree().visits(), 200);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
+pub struct Search<G: Game> {
+    tree: Tree<G>,
+    walk: Walk<G>,
+    /// Of the leaf that waits, for evaluators that need chance.
+    seed: u64,
+    /// Memory of [`Search::run_while`].
+    evaluations: Evaluations,
+    /// Simulations of this search; none when nobody knows how many.
+    planned: Option<usize>,
+    noise: bool,
+    done: usize,
+    /// The root's plan is made: noise and sequential halving begin behind its first evaluation.
+    begun: bool,
 }
 
-/// Adds one simulation to a tree whose root is not solved; the tree stays as it was when the evaluator fails.
-pub fn simulate<G: Game>(
-    tree: &mut Tree<G>,
-    evaluator: &mut dyn Evaluator<G>,
-    random: &mut Random,
-) -> Result<()> {
-    if let Leaf::Terminal = tree.select() {
-        return Ok(());
+debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
+
+impl<G: Game> Search<G> {
+    /// A search of nothing but its root, which has not begun.
+    pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
+        let walk = Walk::new(root.clone());
+        let tree = Tree::new(game, config, root);
+        let (planned, noise, done, begun) = (Some(0), false, 0, false);
+        Search { tree, walk, seed: 0, evaluations: Evaluations::new(), planned, noise, done, begun }
     }
-    // the tree keeps the buffer, so that a search allocates nothing
-    let mut evaluations = std::mem::take(&mut tree.evaluations);
-    let (state, legal) = tree.pending();
-    let request = Request { state, legal, seed: random.random() };
-    if let Err(error) = evaluator.evaluate(&[request], &mut evaluations) {
-        tree.evaluations = evaluations;
-        return Err(error);
+
+    /// What is known.
+    pub fn tree(&self) -> &Tree<G> {
+        &self.tree
     }
-    tree.apply(evaluations.row(0));
-    tree.evaluations = evaluations;
-    Ok(())
+
+    /// Begins another search of the root: with so many simulations, or until its caller has enough (its root is then
+    /// PUCT's, since sequential halving must know); with the root's noise or without.
+    pub fn begin(&mut self, simulations: Option<usize>, noise: bool) {
+        (self.planned, self.noise) = (simulations, noise);
+        (self.done, self.begun) = (0, false);
+    }
+
+    /// Simulations since the search began.
+    pub fn simulations(&self) -> usize {
+        self.done
+    }
+
+    /// Whether it came beyond the root's first evaluation, so that noise and sequential halving had their say.
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whether there is nothing left to do: the simulations are done, or the root is solved.
+    pub fn is_over(&self) -> bool {
+        let enough = self.tree.has_root() && self.planned.is_some_and(|planned| self.done >= planned);
+        enough || self.tree.is_solved()
+    }
+
+    /// Goes on to the next leaf that needs an evaluation; false when the search is over.
+    pub fn next(&mut self, random: &mut Random) -> bool {
+        while !self.is_over() {
+            if self.simulate(random) == Leaf::Needs {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The leaf that waits.
+    pub fn request(&self) -> Request<'_, G> {
+        self.walk.request(self.seed)
+    }
+
+    /// Gives the leaf that waits its evaluation.
+    ///
+    /// # Panics
+    ///
+    /// When no leaf waits, or the evaluation has not one prior for each of its legal actions.
+    pub fn apply(&mut self, evaluation: Evaluation) {
+        self.tree.apply(&self.walk, evaluation);
+    }
+
+    /// Begins a search of so many simulations without noise, and finishes it. When the evaluator fails, the tree stays as it
+    /// was before that leaf.
+    pub fn run(
+        &mut self,
+        evaluator: &mut dyn Evaluator<G>,
+        simulations: usize,
+        random: &mut Random,
+    ) -> Result<()> {
+        self.begin(Some(simulations), false);
+        self.run_while(evaluator, random, |_| true)
+    }
+
+    /// Finishes a search that was begun, unless `more` ends it, which is asked before each simulation but the evaluation of
+    /// a new root.
+    pub fn run_while(
+        &mut self,
+        evaluator: &mut dyn Evaluator<G>,
+        random: &mut Random,
+        mut more: impl FnMut(&Search<G>) -> bool,
+    ) -> Result<()> {
+        while !self.is_over() && (!self.tree.has_root() || more(self)) {
+            if self.simulate(random) == Leaf::Terminal {
+                continue;
+            }
+            let request = self.walk.request(self.seed);
+            if let Err(error) = evaluate(evaluator, &[request], &mut self.evaluations) {
+                self.done -= 1;
+                return Err(error);
+            }
+            self.tree.add(&self.walk, self.evaluations.row(0));
+        }
+        Ok(())
+    }
+
+    /// Makes the position after `action` the root, and keeps what is known of it when the config says so. Its search has not
+    /// begun.
+    pub fn advance(&mut self, action: Action) {
+        self.tree.advance(action);
+        self.begin(Some(0), false);
+    }
+
+    /// Goes to another position, of which nothing is known, and keeps the memory. Its search has not begun.
+    pub fn restart(&mut self, root: G::State) {
+        self.tree.restart(root);
+        self.begin(Some(0), false);
+    }
+
+    fn simulate(&mut self, random: &mut Random) -> Leaf {
+        if !self.begun && self.tree.has_root() {
+            let left = self.planned.map(|planned| planned - self.done);
+            self.tree.begin(left, self.noise.then_some(&mut *random));
+            self.begun = true;
+        }
+        self.done += 1;
+        let leaf = self.tree.select(&mut self.walk);
+        if leaf == Leaf::Needs {
+            self.seed = random.random();
+        }
+        leaf
+    }
 }

@@ -35,22 +35,19 @@ impl Plan {
 }
 
 impl<G: Game> Tree<G> {
-    /// Begins the search of a root that was evaluated, with `simulations` to come. PUCT mixes noise into the priors,
-    /// once a root, and Gumbel draws it for its actions, both only when `noise` is given.
-    pub fn begin(&mut self, simulations: usize, noise: Option<&mut Random>) {
+    /// Begins the search of a root that was evaluated, with so many simulations to come, or nobody knows how many. PUCT
+    /// mixes noise into the priors, once a root, and Gumbel draws it for its actions, both only when `noise` is given.
+    /// Sequential halving needs to know the simulations: without them the root is PUCT's.
+    pub fn begin(&mut self, simulations: Option<usize>, noise: Option<&mut Random>) {
         debug_assert!(self.has_root());
         match (self.config.root, noise) {
             (RootKind::Puct, Some(random)) => self.add_noise(random),
             (RootKind::Puct, None) => {}
-            (RootKind::Gumbel, noise) => {
-                self.plan.halving.begin(&self.config, &self.nodes, simulations, noise)
-            }
+            (RootKind::Gumbel, noise) => match simulations {
+                Some(simulations) => self.plan.halving.begin(&self.config, &self.nodes, simulations, noise),
+                None => self.plan.halving.clear(),
+            },
         }
-    }
-
-    /// Begins a search of nobody knows how many simulations: the root is PUCT's, since sequential halving needs to know.
-    pub fn begin_open(&mut self) {
-        self.plan.halving.clear();
     }
 
     /// Mixes Dirichlet noise into the root's priors (Silver et al. 2017), once a root.

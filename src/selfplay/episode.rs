@@ -9,13 +9,15 @@ use crate::config::{Config, RootKind, SelfplayConfig};
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::replay::record::{FORMAT, PLAIN_FORMAT, Record};
+use crate::search::Search;
 use crate::search::evaluator::{Evaluation, Request};
-use crate::search::tree::{Leaf, Tree};
+use crate::search::policy::draw;
 
 /// What an episode needs next.
+#[derive(Debug)]
 pub enum Step {
-    /// An evaluation of [`Episode::request`], with this seed.
-    Evaluate(u64),
+    /// An evaluation of [`Episode::request`].
+    Evaluate,
     /// Nothing: the game is over.
     Finished,
 }
@@ -30,13 +32,9 @@ pub struct Episode<G: Game> {
     full: bool,
     index: usize,
     random: Random,
-    tree: Tree<G>,
-    /// Simulations since the last action.
-    done: usize,
-    /// Simulations before it.
+    search: Search<G>,
+    /// Simulations before the last action.
     earlier: usize,
-    /// The root's search has begun: its first evaluation is no part of it.
-    begun: bool,
     start: String,
     /// Random actions that began the game.
     random_plies: usize,
@@ -47,6 +45,8 @@ pub struct Episode<G: Game> {
     surprise: Vec<Option<f64>>,
     wdl: Vec<[f32; 3]>,
 }
+
+debug_fields!(Episode<G: Game>, index, simulations, search);
 
 impl<G: Game> Episode<G> {
     /// The game `index` of a generation, at its start position.
@@ -63,10 +63,8 @@ impl<G: Game> Episode<G> {
             full: true,
             index,
             random,
-            tree: Tree::new(game.clone(), search.clone(), state),
-            done: 0,
+            search: Search::new(game.clone(), search.clone(), state),
             earlier: 0,
-            begun: false,
             start,
             random_plies: 0,
             actions: Vec::new(),
@@ -76,7 +74,7 @@ impl<G: Game> Episode<G> {
             wdl: Vec::new(),
         };
         episode.play_random_plies();
-        episode.draw_kind();
+        episode.begin();
         episode
     }
 
@@ -87,46 +85,40 @@ impl<G: Game> Episode<G> {
 
     /// Simulations so far.
     pub fn simulations(&self) -> usize {
-        self.earlier + self.done
+        self.earlier + self.search.simulations()
     }
 
     /// Searches and acts until a leaf needs an evaluation or the game is over.
     pub fn advance(&mut self) -> Step {
         loop {
-            if self.game.outcome(self.tree.root()).is_some() {
+            if self.search.next(&mut self.random) {
+                return Step::Evaluate;
+            }
+            if self.game.outcome(self.root()).is_some() {
                 return Step::Finished;
             }
-            let simulations = if self.full { self.simulations } else { self.settings.fast_simulations };
-            if self.done >= simulations || (self.tree.has_root() && self.tree.is_solved()) {
-                self.act();
-                continue;
-            }
-            if !self.begun && self.tree.has_root() {
-                let noise = self.full.then_some(&mut self.random);
-                self.tree.begin(simulations - self.done, noise);
-                self.begun = true;
-            }
-            self.done += 1;
-            if self.tree.select() == Leaf::Needs {
-                return Step::Evaluate(self.random.random());
-            }
+            self.act();
         }
     }
 
     /// The leaf that waits.
-    pub fn request(&self, seed: u64) -> Request<'_, G> {
-        let (state, legal) = self.tree.pending();
-        Request { state, legal, seed }
+    pub fn request(&self) -> Request<'_, G> {
+        self.search.request()
     }
 
     /// Gives the leaf its evaluation.
     pub fn apply(&mut self, evaluation: Evaluation) {
-        self.tree.apply(evaluation);
+        self.search.apply(evaluation);
+    }
+
+    /// The position now.
+    fn root(&self) -> &G::State {
+        self.search.tree().root()
     }
 
     /// The record of the finished game.
     pub fn into_record(self, generation: &Generation) -> Record {
-        let outcome = self.game.outcome(self.tree.root()).expect("an episode ends with its game");
+        let outcome = self.game.outcome(self.root()).expect("an episode ends with its game");
         let mut policy = self.policy;
         if policy.iter().all(|weights| weights.is_empty()) {
             policy.clear();
@@ -154,61 +146,63 @@ impl<G: Game> Episode<G> {
     fn play_random_plies(&mut self) {
         let plies = self.random.random_range(0..=self.settings.random_plies);
         for _ in 0..plies {
-            let legal = self.game.legal(self.tree.root());
+            let legal = self.game.legal(self.root());
             if legal.is_empty() {
                 return;
             }
             let action = choose(&mut self.random, &legal);
-            self.actions.push(self.game.action_text(self.tree.root(), action));
+            self.actions.push(self.game.action_text(self.root(), action));
             self.visits.push(BTreeMap::new());
             self.policy.push(BTreeMap::new());
             self.surprise.push(None);
             self.wdl.push([0.0, 1.0, 0.0]);
-            self.tree.advance(action);
+            self.search.advance(action);
             self.random_plies += 1;
         }
     }
 
-    /// Whether the next search is full or fast (playout cap randomization).
-    fn draw_kind(&mut self) {
+    /// Begins the search of the position, a full or a fast one (playout cap randomization).
+    fn begin(&mut self) {
         if self.settings.fast_simulations > 0 {
             self.full = self.random.random::<f32>() < self.settings.full_share;
         }
+        let simulations = if self.full { self.simulations } else { self.settings.fast_simulations };
+        self.search.begin(Some(simulations), self.full);
     }
 
     /// Writes down what the search found and plays an action of what it teaches by the temperature of this ply;
     /// the Gumbel root has its own winner.
     fn act(&mut self) {
+        let tree = self.search.tree();
         let targets: Vec<(Action, u32)> =
-            self.tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
-        let policy = self.tree.policy_target();
+            tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
+        let policy = tree.policy_target();
         let taught = policy.as_ref().unwrap_or(&targets);
-        self.surprise.push(self.full.then(|| self.tree.surprise(taught)));
+        self.surprise.push(self.full.then(|| tree.surprise(taught)));
         // a ply without visits is not trained on
         let texts = |weights: &[(Action, u32)]| if self.full { self.texts(weights) } else { BTreeMap::new() };
         let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
         self.visits.push(recorded.0);
         self.policy.push(recorded.1);
-        let wdl = self.tree.root_wdl();
+        let wdl = tree.root_wdl();
         self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
         let temperature = match self.actions.len() < self.settings.temperature_plies {
             // the halving drew already; without a simulation for it the policy is drawn from as ever
-            _ if self.root == RootKind::Gumbel && self.begun => 0.0,
+            _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
             true => self.settings.temperature,
             false => self.settings.temperature_final,
         };
-        let best = self.tree.best_action().expect("the root was evaluated");
+        let best = tree.best_action().expect("the root was evaluated");
         let action = if temperature == 0.0 { best } else { draw(taught, temperature, &mut self.random) };
-        self.actions.push(self.game.action_text(self.tree.root(), action));
-        self.tree.advance(action);
-        self.earlier += self.done;
-        (self.done, self.begun) = (0, false);
-        self.draw_kind();
+        self.actions.push(self.game.action_text(self.root(), action));
+        self.earlier += self.search.simulations();
+        self.search.advance(action);
+        self.begin();
     }
 
     /// Weights of the root's actions as a record has them.
     fn texts(&self, weights: &[(Action, u32)]) -> BTreeMap<String, u32> {
-        let text = |action: Action| self.game.action_text(self.tree.root(), action);
+        let text = |action: Action| self.game.action_text(self.root(), action);
         weights.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect()
     }
 }
@@ -226,22 +220,6 @@ fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
     let weights: Vec<f32> =
         surprise.iter().map(|surprise| surprise.map_or(1.0, |surprise| rounded(weight(surprise)))).collect();
     if weights.iter().all(|weight| *weight == 1.0) { Vec::new() } else { weights }
-}
-
-/// An action with probability proportional to `visits ^ (1 / temperature)`.
-fn draw(targets: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
-    let top = targets.iter().map(|(_, visits)| *visits).max().unwrap_or(1) as f64;
-    let weight = |visits: u32| (visits as f64 / top).powf(1.0 / temperature as f64);
-    let sum: f64 = targets.iter().map(|&(_, visits)| weight(visits)).sum();
-    let mut rest = random.random::<f64>() * sum;
-    for &(action, visits) in targets {
-        rest -= weight(visits);
-        if rest < 0.0 {
-            return action;
-        }
-    }
-    // rounding left a sliver: the most visited
-    targets.iter().max_by_key(|(_, visits)| *visits).expect("an evaluated root has actions").0
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! already, and lays the others out for the evaluator: the fused one gets a shard for each core ([`play_shard`]),
 //! burn's, which may compute on another device, gets large batches, one after the other ([`play_halves`]).
 
-#[allow(missing_debug_implementations)]
 pub mod episode;
 
 use std::ops::Range;
@@ -21,7 +20,7 @@ use crate::game::{Game, GameIdentity};
 use crate::replay::place::Origin;
 use crate::replay::record::Record;
 use crate::replay::store;
-use crate::search::evaluator::{Evaluations, Evaluator, Request, recycle};
+use crate::search::evaluator::{Evaluations, Evaluator, Request, evaluate, recycle};
 use crate::storage;
 use episode::{Episode, Step};
 
@@ -219,7 +218,7 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
 /// Games in flight together, one leaf of each in a batch.
 struct Flight<G: Game> {
     active: Vec<Episode<G>>,
-    /// What each of them did last.
+    /// What each of them did last, those that left since included.
     steps: Vec<Step>,
     records: Vec<Record>,
     /// Memory for the requests of a batch.
@@ -267,7 +266,6 @@ impl<G: Game> Flight<G> {
             monitor.in_flight.fetch_sub(finished, Ordering::Relaxed);
             monitor.unfinished.fetch_sub(positions, Ordering::Relaxed);
             monitor.games.fetch_add(finished, Ordering::Relaxed);
-            self.steps.retain(|step| !is_over(step));
         }
     }
 
@@ -282,15 +280,12 @@ impl<G: Game> Flight<G> {
     /// Evaluates the leaf of every game as one batch.
     fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) -> Result<()> {
         let mut batch: Vec<Request<G>> = recycle(std::mem::take(&mut self.requests));
-        batch.extend(self.active.iter().zip(&self.steps).map(|(episode, step)| match step {
-            Step::Evaluate(seed) => episode.request(*seed),
-            Step::Finished => unreachable!("games that are over have left"),
-        }));
+        batch.extend(self.active.iter().map(Episode::request));
         if batch.is_empty() {
             return Ok(());
         }
         let before = evaluator.hits();
-        evaluator.evaluate(&batch, &mut self.evaluations)?;
+        evaluate(evaluator, &batch, &mut self.evaluations)?;
         monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
         monitor.evaluations.fetch_add(batch.len(), Ordering::Relaxed);
         self.requests = recycle(batch);

@@ -12,8 +12,9 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use petteia::replay::sample::{Sample, samples};
 use petteia::replay::window::Window;
+use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Wdl};
-use petteia::search::tree::{Leaf, Tree, for_first};
+use petteia::search::tree::{Tree, for_first};
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
 fn rules() -> Rules<TicTacToe> {
@@ -53,7 +54,7 @@ impl Evaluator<TreeGame> for Table {
 }
 
 /// Replies are many and valued alike, so that none is looked at twice and none is proven. A search of 101 simulations at a root whose noise is nearly none, so that the numbers are those above.
-fn forced(forced_playouts: f32) -> Tree<TreeGame> {
+fn forced(forced_playouts: f32) -> Search<TreeGame> {
     let child = format!("2({})", "1(=)".repeat(100));
     let game = TreeGame::parse(&format!("1({child}{child}{child})"));
     let config = SearchConfig::with(|search| {
@@ -62,18 +63,10 @@ fn forced(forced_playouts: f32) -> Tree<TreeGame> {
         search.cpuct = 1.0;
         search.fpu_reduction = 0.0;
     });
-    let mut tree = Tree::new(game.clone(), config, 0);
-    let (mut evaluator, mut out) = (Table(game), Evaluations::new());
-    for done in 0..101 {
-        if done == 1 {
-            tree.begin(100, Some(&mut stream(1, Purpose::Selfplay, &[])));
-        }
-        assert_eq!(tree.select(), Leaf::Needs);
-        let (state, legal) = tree.pending();
-        evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out).unwrap();
-        tree.apply(out.row(0));
-    }
-    tree
+    let mut search = Search::new(game.clone(), config, 0);
+    search.begin(Some(101), true);
+    search.run_while(&mut Table(game), &mut stream(1, Purpose::Selfplay, &[]), |_| true).unwrap();
+    search
 }
 
 fn visits(tree: &Tree<TreeGame>) -> [u32; 3] {
@@ -84,12 +77,13 @@ fn visits(tree: &Tree<TreeGame>) -> [u32; 3] {
 #[test]
 fn noise_forces_visits_and_the_target_forgets_them() {
     // without force action 1 is followed while 10 * 0.4 / (1 + N) is above about 1.05: N reaches 3
-    let [_, bad, rare] = visits(&forced(0.0));
+    let [_, bad, rare] = visits(forced(0.0).tree());
     assert!(bad <= 4 && rare <= 2, "{bad} {rare}");
-    assert_eq!(forced(0.0).policy_target(), None);
+    assert_eq!(forced(0.0).tree().policy_target(), None);
     // with k = 2: sqrt(2 * 0.4 * 100) = 8.9 and sqrt(2 * 0.1 * 100) = 4.5
-    let tree = forced(2.0);
-    assert_eq!(visits(&tree), [86, 9, 5]);
+    let search = forced(2.0);
+    let tree = search.tree();
+    assert_eq!(visits(tree), [86, 9, 5]);
     // score of action 0: 0.5 + 10.05 * 0.5 / (1 + 86) = 0.558; action 1 with n visits, -0.5 + 4.02 / (1 + n), is less
     // from n = 3 on (0.505): 9 is pruned to 3. Action 2, -0.5 + 1.005 / (1 + n), is less even with none: 4 of 5 are
     // taken back, and a single one is not taught
@@ -100,7 +94,8 @@ fn noise_forces_visits_and_the_target_forgets_them() {
 
 #[test]
 fn surprise_is_the_divergence_of_the_target_from_the_prior() {
-    let tree = forced(0.0);
+    let search = forced(0.0);
+    let tree = search.tree();
     // 0.75 ln(0.75 / 0.5) + 0.25 ln(0.25 / 0.4) = 0.3041 - 0.1175
     let surprise = tree.surprise(&[(Action(0), 3), (Action(1), 1)]);
     assert!((surprise - 0.1866).abs() < 1e-3, "{surprise}");

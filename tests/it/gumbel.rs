@@ -8,7 +8,7 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
 use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use petteia::replay::sample::samples;
-use petteia::search;
+use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
 use petteia::search::tree::{Tree, for_first};
 use petteia::selfplay::{Generation, Monitor, play_shard};
@@ -49,24 +49,12 @@ fn random() -> Random {
 }
 
 /// The evaluation of the root and `simulations` more.
-fn searched(game: TreeGame, simulations: usize, noise: Option<&mut Random>) -> Tree<TreeGame> {
+fn searched(game: TreeGame, simulations: usize, noise: Option<&mut Random>) -> Search<TreeGame> {
     let mut evaluator = Table(game.clone());
-    let mut tree = Tree::new(game, gumbel(), 0);
-    search::run(&mut tree, &mut evaluator, 1, &mut random()).unwrap();
-    match noise {
-        None => search::run(&mut tree, &mut evaluator, simulations, &mut random()).unwrap(),
-        Some(random) => {
-            tree.begin(simulations, Some(random));
-            let mut out = Evaluations::new();
-            for _ in 0..simulations {
-                assert_eq!(tree.select(), search::tree::Leaf::Needs);
-                let (state, legal) = tree.pending();
-                evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out).unwrap();
-                tree.apply(out.row(0));
-            }
-        }
-    }
-    tree
+    let mut search = Search::new(game, gumbel(), 0);
+    search.begin(Some(simulations + 1), noise.is_some());
+    search.run_while(&mut evaluator, noise.unwrap_or(&mut random()), |_| true).unwrap();
+    search
 }
 
 fn visits(tree: &Tree<TreeGame>) -> Vec<u32> {
@@ -90,28 +78,30 @@ fn eight_simulations_halve_four_actions_to_two() {
     for child in [ALTERNATING, TWICE] {
         // one each; then ln prior + (50 + 1) (1 + q) / 2 less 51 / 2 is 1.63, -1.20, 1.45, -1.03: actions 0 and 2
         // have two more; then it is 1.73 and 1.57 with (50 + 3): action 0 wins
-        let tree = searched(four(child), 8, None);
-        assert_eq!(visits(&tree), [3, 1, 3, 1]);
+        let search = searched(four(child), 8, None);
+        let tree = search.tree();
+        assert_eq!(visits(tree), [3, 1, 3, 1]);
         assert_eq!(tree.best_action(), Some(Action(0)));
         // e^1.734, e^-1.204, e^1.571, e^-0.978 over their sum 11.15
-        close(&weights(&tree), [5079, 270, 4314, 337]);
+        close(&weights(tree), [5079, 270, 4314, 337]);
     }
 }
 
 #[test]
 fn actions_without_visits_have_the_mixed_value() {
-    let tree = searched(four(ALTERNATING), 2, None);
-    assert_eq!(visits(&tree), [1, 1, 0, 0]);
+    let search = searched(four(ALTERNATING), 2, None);
+    let tree = search.tree();
+    assert_eq!(visits(tree), [1, 1, 0, 0]);
     // (0.1 + 2 (0.4 * 0.1 + 0.3 * 0) / 0.7) / 3 = 0.0714; e^1.6337, e^-1.2040, e^0.2120, e^-0.4812 over 7.277
-    close(&weights(&tree), [7040, 412, 1699, 849]);
+    close(&weights(tree), [7040, 412, 1699, 849]);
 }
 
 #[test]
 fn noise_decides_what_is_considered_and_little_what_is_taught() {
     let mut first = Vec::new();
     for seed in 0..200 {
-        let tree = searched(four(ALTERNATING), 1, Some(&mut stream(seed, Purpose::Selfplay, &[])));
-        first.push(visits(&tree).iter().position(|visits| *visits == 1).unwrap());
+        let search = searched(four(ALTERNATING), 1, Some(&mut stream(seed, Purpose::Selfplay, &[])));
+        first.push(visits(search.tree()).iter().position(|visits| *visits == 1).unwrap());
     }
     // the highest Gumbel + logit is a draw from the priors: 80, 60, 40, 20 of 200
     let counts = [0, 1, 2, 3].map(|action| first.iter().filter(|first| **first == action).count());
@@ -123,20 +113,21 @@ fn noise_decides_what_is_considered_and_little_what_is_taught() {
 #[test]
 fn visits_kept_from_an_earlier_tree_do_not_disturb_the_halving() {
     let game = four(TWICE);
-    let mut tree = searched(game.clone(), 8, None);
-    search::run(&mut tree, &mut Table(game), 8, &mut random()).unwrap();
-    assert_eq!(visits(&tree), [6, 2, 6, 2]);
+    let mut search = searched(game.clone(), 8, None);
+    search.run(&mut Table(game), 8, &mut random()).unwrap();
+    assert_eq!(visits(search.tree()), [6, 2, 6, 2]);
 }
 
 #[test]
 fn a_proven_loss_is_neither_played_nor_taught() {
     let game = TreeGame::parse(&format!("1(-{ALTERNATING}-{ALTERNATING})"));
-    let mut tree = Tree::new(game, gumbel(), 0);
-    search::run(&mut tree, &mut Uniform, 9, &mut random()).unwrap();
+    let mut search = Search::new(game, gumbel(), 0);
+    search.run(&mut Uniform, 9, &mut random()).unwrap();
+    let tree = search.tree();
     assert_eq!(tree.best_action(), Some(Action(1)));
     let taught: Vec<Action> = tree.policy_target().unwrap().into_iter().map(|(action, _)| action).collect();
     assert_eq!(taught, [Action(1), Action(3)]);
-    assert!(visits_of(&tree, 0) == 1 && visits_of(&tree, 2) == 1, "a proven loss is not looked at again");
+    assert!(visits_of(tree, 0) == 1 && visits_of(tree, 2) == 1, "a proven loss is not looked at again");
 }
 
 fn visits_of(tree: &Tree<TreeGame>, action: usize) -> u32 {
@@ -146,8 +137,9 @@ fn visits_of(tree: &Tree<TreeGame>, action: usize) -> u32 {
 #[test]
 fn a_proven_root_teaches_only_what_reaches_its_result() {
     let game = TreeGame::parse("1(2(-=) 2(==) - 2(=))");
-    let mut tree = Tree::new(game, gumbel(), 0);
-    search::run(&mut tree, &mut Uniform, 200, &mut random()).unwrap();
+    let mut search = Search::new(game, gumbel(), 0);
+    search.run(&mut Uniform, 200, &mut random()).unwrap();
+    let tree = search.tree();
     assert_eq!(tree.proven(), Some(Outcome::Draw));
     let taught = tree.policy_target().unwrap();
     assert_eq!(taught, [(Action(1), 5000), (Action(3), 5000)]);

@@ -17,10 +17,9 @@ use petteia::net::model::{Network, device, training_device};
 use petteia::random::{Purpose, Random, stream};
 use petteia::replay::place::Origin;
 use petteia::replay::store;
-use petteia::search;
+use petteia::search::Search;
 use petteia::search::cache::Cached;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
-use petteia::search::tree::Tree;
 use petteia::selfplay::{Generation, Monitor, play_generation, play_halves, play_shard};
 use petteia::train::Trainer;
 use proptest::prelude::*;
@@ -76,14 +75,14 @@ fn a_network_whose_output_is_no_number_ends_a_search() {
         let config = config::<ConnectFour>(evaluator);
         let mut evaluator = broken_net(&config, game).evaluator(game);
         let search = SearchConfig::with(|search| search.root = root);
-        let mut tree = Tree::new(game.clone(), search, game.initial());
-        is_said(search::run(&mut tree, &mut evaluator, 10, &mut random()));
-        assert!(!tree.has_root() && tree.best_action().is_none());
+        let mut search = Search::new(game.clone(), search, game.initial());
+        is_said(search.run(&mut evaluator, 10, &mut random()));
+        assert!(!search.tree().has_root() && search.tree().best_action().is_none());
         // the tree is as it was, so another evaluator can go on with it
-        search::run(&mut tree, &mut Uniform, 10, &mut random()).unwrap();
-        assert_eq!(tree.visits(), 10);
-        is_said(search::run(&mut tree, &mut evaluator, 10, &mut random()));
-        assert_eq!(tree.visits(), 10);
+        search.run(&mut Uniform, 10, &mut random()).unwrap();
+        assert_eq!(search.tree().visits(), 10);
+        is_said(search.run(&mut evaluator, 10, &mut random()));
+        assert_eq!((search.tree().visits(), search.simulations()), (10, 0));
     }
 }
 
@@ -186,9 +185,10 @@ fn no_number_of_an_evaluator_breaks_the_search() {
     for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, -0.5] {
         for more in ["", "[search]\nroot = 'gumbel'", "[search]\nforced_playouts = 2"] {
             let config = config::<TicTacToe>(&format!("{more}\n[selfplay]\nsurprise_weight = 0.5"));
-            let mut tree = Tree::new(game.clone(), config.search.clone(), game.initial());
+            let mut search = Search::new(game.clone(), config.search.clone(), game.initial());
             for simulations in [1, 2, 50] {
-                search::run(&mut tree, &mut Always(number), simulations, &mut random()).unwrap();
+                search.run(&mut Always(number), simulations, &mut random()).unwrap();
+                let tree = search.tree();
                 assert!(game.legal(tree.root()).contains(&tree.best_action().unwrap()));
                 let target = tree.policy_target().unwrap_or_default();
                 assert!(tree.root_wdl().win.is_nan() || tree.surprise(&target).is_finite());
@@ -227,8 +227,9 @@ proptest! {
 #[test]
 fn visits_of_a_target_may_be_as_many_as_they_like() {
     let game = &rules_of::<TicTacToe>().game;
-    let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
-    search::run(&mut tree, &mut Uniform, 1, &mut random()).unwrap();
+    let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
+    search.run(&mut Uniform, 1, &mut random()).unwrap();
+    let tree = search.tree();
     let surprise = |visits: [u32; 2]| tree.surprise(&[(Action(0), visits[0]), (Action(1), visits[1])]);
     // all on one of nine equal priors is ln 9 away from them, equal halves are ln 9/2
     assert!((surprise([u32::MAX, 1]) - 9f64.ln()).abs() < 1e-6);

@@ -428,7 +428,7 @@ fn an_export_plays_like_its_checkpoint() {
         let spec = AgentSpec::parse(format!("{}:30", path.display())).unwrap();
         let contestant = Contestant::new(&rules, &spec).unwrap();
         let analysis = contestant
-            .searcher(stream(1, Purpose::Agent, &[]))
+            .search_agent(stream(1, Purpose::Agent, &[]))
             .unwrap()
             .analyze(&rules.game.initial())
             .unwrap();

@@ -10,8 +10,8 @@ use petteia::games::cage::Cage;
 use petteia::games::caissa::Caissa;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::protocol::codecup::Codecup;
-use petteia::protocol::engine::{Engine, Limits, Report, Task};
 use petteia::protocol::gtp::Gtp;
+use petteia::protocol::thinker::{Limits, Report, Task, Thinker};
 use petteia::protocol::ugi::Ugi;
 use petteia::protocol::{Order, Protocol};
 use petteia::random::{Purpose, stream};
@@ -22,22 +22,22 @@ fn game<G: Game>(variant: &str) -> G {
     G::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap()
 }
 
-fn engine<G: Game>(game: &G) -> Engine<G> {
+fn thinker<G: Game>(game: &G) -> Thinker<G> {
     let rules = Rules::of(game.clone(), &GameOptions::default());
     let contestant = Contestant::new(&rules, &AgentSpec::Rollout(50)).unwrap();
-    Engine::new(rules.game, contestant.searcher(stream(1, Purpose::Agent, &[])).unwrap())
+    Thinker::new(rules.game, contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap())
 }
 
-/// A protocol with an engine that answers at once.
+/// A protocol with a thinker that answers at once.
 struct Talk<G: Game, P> {
     protocol: P,
-    engine: Engine<G>,
+    thinker: Thinker<G>,
     searches: Vec<Task<G>>,
 }
 
 impl<G: Game, P: Protocol<G>> Talk<G, P> {
     fn new(game: &G, protocol: P) -> Talk<G, P> {
-        Talk { protocol, engine: engine(game), searches: Vec::new() }
+        Talk { protocol, thinker: thinker(game), searches: Vec::new() }
     }
 
     /// Everything that is said until the next line is awaited.
@@ -49,7 +49,7 @@ impl<G: Game, P: Protocol<G>> Talk<G, P> {
             // nobody is there to stop it
             task.limits.infinite = false;
             let report =
-                self.engine.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap();
+                self.thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap();
             reply = self.protocol.found(&report);
             said.append(&mut reply.lines);
         }
@@ -212,7 +212,7 @@ fn ugi_plays_whole_games_of_every_id() {
 #[test]
 fn the_tree_is_kept_within_a_game() {
     let game: Caissa = game("");
-    let mut engine = engine(&game);
+    let mut thinker = thinker(&game);
     let mut task = |actions: &[petteia::game::Action], fresh: bool| {
         let limits = Limits { simulations: Some(400), ..Limits::default() };
         let task = Task {
@@ -223,7 +223,7 @@ fn the_tree_is_kept_within_a_game() {
             ponder: false,
             fresh,
         };
-        engine.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
+        thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     let line = |report: &Report| -> Vec<petteia::game::Action> {
         let mut state = game.initial();
@@ -244,7 +244,7 @@ fn the_tree_is_kept_within_a_game() {
 #[test]
 fn a_stopped_search_and_one_without_time_have_an_action() {
     let game: Cage = game("");
-    let mut engine = engine(&game);
+    let mut thinker = thinker(&game);
     let clock = petteia::protocol::clock::Clock {
         left: Duration::ZERO,
         increment: Duration::ZERO,
@@ -262,20 +262,21 @@ fn a_stopped_search_and_one_without_time_have_an_action() {
             ponder: false,
             fresh: true,
         };
-        let report = engine.search(&task, Instant::now(), &AtomicBool::new(stopped), &mut |_| {}).unwrap();
+        let report = thinker.search(&task, Instant::now(), &AtomicBool::new(stopped), &mut |_| {}).unwrap();
         assert!(game.legal(&game.initial()).contains(&report.action));
-        assert_eq!(report.simulations, 0);
+        // that of the root
+        assert_eq!(report.simulations, 1);
     }
 }
 
 #[test]
 fn depth_and_memory_end_a_search() {
     let game: Caissa = game("");
-    let mut engine = engine(&game);
+    let mut thinker = thinker(&game);
     let mut search = |limits: Limits, memory: usize| {
         let task =
             Task { start: game.initial(), actions: Vec::new(), limits, memory, ponder: false, fresh: true };
-        engine.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
+        thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     let deep = search(Limits { depth: Some(3), ..Limits::default() }, 1 << 30);
     assert!(deep.line.len() >= 3 || deep.simulations == 3_000, "{deep:?}");

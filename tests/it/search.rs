@@ -5,11 +5,13 @@ use petteia::arena::perfect::Solver;
 use petteia::config::{RootKind, SearchConfig};
 use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, Player};
+use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
-use petteia::search;
-use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Uniform, Wdl};
+use petteia::search::Search;
+use petteia::search::evaluator::{Evaluation, Evaluations, Evaluator, Request, Rollout, Uniform, Wdl};
 use petteia::search::tree::Tree;
+use petteia::search::walk::{Leaf, Walk};
 use proptest::prelude::*;
 
 fn random() -> Random {
@@ -25,35 +27,37 @@ fn configs() -> [SearchConfig; 3] {
     ]
 }
 
-fn searched(text: &str, simulations: usize) -> Tree<TreeGame> {
+fn searched(text: &str, simulations: usize) -> Search<TreeGame> {
     searched_by(SearchConfig::default(), text, simulations)
 }
 
-fn searched_by(config: SearchConfig, text: &str, simulations: usize) -> Tree<TreeGame> {
-    let game = TreeGame::parse(text);
+fn searched_by(config: SearchConfig, text: &str, simulations: usize) -> Search<TreeGame> {
     let noise = config.forced_playouts > 0.0;
-    let mut tree = Tree::new(game, config, 0);
-    search_all(&mut tree, &mut Uniform, simulations, noise);
-    tree
+    let mut search = Search::new(TreeGame::parse(text), config, 0);
+    search_all(&mut search, &mut Uniform, simulations, noise);
+    search
 }
 
 /// With noise where the config wants it for its forced playouts.
 fn search_all<G: Game>(
-    tree: &mut Tree<G>,
+    search: &mut Search<G>,
     evaluator: &mut dyn Evaluator<G>,
     simulations: usize,
     noise: bool,
 ) {
-    search::run(tree, evaluator, 1, &mut random()).unwrap();
-    if noise && tree.has_root() {
-        tree.begin(0, Some(&mut random()));
-    }
-    search::run(tree, evaluator, simulations - 1, &mut random()).unwrap();
+    search.begin(Some(simulations), noise);
+    search.run_while(evaluator, &mut random(), |_| true).unwrap();
+}
+
+fn tic_tac_toe(config: SearchConfig) -> (TicTacToe, Search<TicTacToe>) {
+    let game = TicTacToe::new(&GameOptions::default()).unwrap();
+    (game.clone(), Search::new(game.clone(), config, game.initial()))
 }
 
 #[test]
 fn finds_a_win_at_once_and_stops() {
-    let tree = searched("1(- = + 2(+ +))", 1000);
+    let search = searched("1(- = + 2(+ +))", 1000);
+    let tree = search.tree();
     assert_eq!(tree.proven(), Some(Outcome::Win(Player::First)));
     assert_eq!(tree.best_action(), Some(Action(2)));
     assert!(tree.visits() < 10, "a solved root ends the search, {} visits", tree.visits());
@@ -61,7 +65,8 @@ fn finds_a_win_at_once_and_stops() {
 
 #[test]
 fn finds_the_second_players_win() {
-    let tree = searched("2(+ 1(+ =) 1(- -))", 1000);
+    let search = searched("2(+ 1(+ =) 1(- -))", 1000);
+    let tree = search.tree();
     assert_eq!(tree.proven(), Some(Outcome::Win(Player::Second)));
     assert_eq!(tree.best_action(), Some(Action(2)));
     assert_eq!(tree.root_wdl(), Wdl { win: 1.0, draw: 0.0, loss: 0.0 });
@@ -70,31 +75,35 @@ fn finds_the_second_players_win() {
 #[test]
 fn avoids_a_proven_loss_however_good_it_looks() {
     // action 0 wins against three of four replies and loses against the fourth
-    let tree = searched("1(2(+ + + -) 2(= 1(= =)))", 1000);
+    let search = searched("1(2(+ + + -) 2(= 1(= =)))", 1000);
+    let tree = search.tree();
     assert_eq!(tree.best_action(), Some(Action(1)));
     assert_eq!(tree.proven(), Some(Outcome::Draw));
 }
 
 #[test]
 fn a_draw_is_better_than_a_loss_and_worse_than_a_win() {
-    assert_eq!(searched("1(2(-) 2(=) 2(-))", 100).best_action(), Some(Action(1)));
-    assert_eq!(searched("2(1(+) 1(=) 1(-))", 100).best_action(), Some(Action(2)));
+    assert_eq!(searched("1(2(-) 2(=) 2(-))", 100).tree().best_action(), Some(Action(1)));
+    assert_eq!(searched("2(1(+) 1(=) 1(-))", 100).tree().best_action(), Some(Action(2)));
 }
 
 #[test]
 fn a_player_may_act_twice_in_a_row() {
     // the first player acts twice: 1 then 1 wins; alternating signs would see a loss there
-    let tree = searched("1(2(- =) 1(- +))", 1000);
+    let search = searched("1(2(- =) 1(- +))", 1000);
+    let tree = search.tree();
     assert_eq!(tree.best_action(), Some(Action(1)));
     assert_eq!(tree.proven(), Some(Outcome::Win(Player::First)));
-    let tree = searched("1(2(2(+ -)) 1(1(- - =)))", 1000);
+    let search = searched("1(2(2(+ -)) 1(1(- - =)))", 1000);
+    let tree = search.tree();
     assert_eq!(tree.proven(), Some(Outcome::Draw));
     assert_eq!(tree.best_action(), Some(Action(1)));
 }
 
 #[test]
 fn a_finished_root_is_solved_and_has_no_action() {
-    let tree = searched("-", 10);
+    let search = searched("-", 10);
+    let tree = search.tree();
     assert_eq!(tree.proven(), Some(Outcome::Win(Player::Second)));
     assert_eq!(tree.best_action(), None);
     assert_eq!(tree.visits(), 0);
@@ -102,9 +111,9 @@ fn a_finished_root_is_solved_and_has_no_action() {
 
 #[test]
 fn visits_add_up_and_follow_the_value() {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
-    search::run(&mut tree, &mut Rollout::new(game), 400, &mut random()).unwrap();
+    let (game, mut search) = tic_tac_toe(SearchConfig::default());
+    search.run(&mut Rollout::new(game), 400, &mut random()).unwrap();
+    let tree = search.tree();
     let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!((tree.visits(), visits), (400, 399));
     assert_eq!(tree.best_action(), Some(Action(4)), "random playouts like the centre");
@@ -112,33 +121,149 @@ fn visits_add_up_and_follow_the_value() {
 
 #[test]
 fn the_subtree_of_the_action_played_is_kept() {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
-    search::run(&mut tree, &mut Uniform, 300, &mut random()).unwrap();
-    let kept = tree.root_edges().nth(4).unwrap().visits;
-    tree.advance(Action(4));
-    assert_eq!(tree.visits(), kept);
-    let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
+    let (_, mut search) = tic_tac_toe(SearchConfig::default());
+    search.run(&mut Uniform, 300, &mut random()).unwrap();
+    let kept = search.tree().root_edges().nth(4).unwrap().visits;
+    search.advance(Action(4));
+    assert_eq!(search.tree().visits(), kept);
+    let visits: u32 = search.tree().root_edges().map(|edge| edge.visits).sum();
     assert_eq!(visits, kept - 1);
+    // simulations of the next search come on top
+    search.run(&mut Uniform, 10, &mut random()).unwrap();
+    assert_eq!((search.tree().visits(), search.simulations()), (kept + 10, 10));
     // and without reuse nothing is kept
-    let config = SearchConfig::with(|search| search.reuse_tree = false);
-    let mut tree = Tree::new(game.clone(), config, game.initial());
-    search::run(&mut tree, &mut Uniform, 300, &mut random()).unwrap();
-    tree.advance(Action(4));
-    assert_eq!(tree.visits(), 0);
+    let (_, mut search) = tic_tac_toe(SearchConfig::with(|search| search.reuse_tree = false));
+    search.run(&mut Uniform, 300, &mut random()).unwrap();
+    search.advance(Action(4));
+    assert_eq!(search.tree().visits(), 0);
+}
+
+/// Counts the positions that it is asked about.
+struct Counting(usize);
+
+impl<G: Game> Evaluator<G> for Counting {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+        self.0 += requests.len();
+        Uniform.evaluate(requests, out)
+    }
+}
+
+#[test]
+fn the_evaluation_of_a_new_root_is_one_of_the_simulations() {
+    for config in configs() {
+        let game = ConnectFour::new(&GameOptions::default()).unwrap();
+        for simulations in [1, 2, 100] {
+            let mut search = Search::new(game.clone(), config.clone(), game.initial());
+            let mut counting = Counting(0);
+            search.run(&mut counting, simulations, &mut random()).unwrap();
+            assert_eq!((counting.0, search.simulations()), (simulations, simulations));
+            assert_eq!(search.tree().visits() as usize, simulations);
+            assert_eq!(search.has_begun(), simulations > 1);
+        }
+        // without any there is an action all the same
+        let mut search = Search::new(game.clone(), config, game.initial());
+        search.run(&mut Uniform, 0, &mut random()).unwrap();
+        assert!(search.simulations() == 1 && search.tree().best_action().is_some());
+        search.run(&mut Uniform, 0, &mut random()).unwrap();
+        assert_eq!((search.simulations(), search.tree().visits()), (0, 1));
+    }
+}
+
+#[test]
+fn a_search_ends_when_its_caller_has_enough() {
+    let game = ConnectFour::new(&GameOptions::default()).unwrap();
+    let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
+    search.begin(None, false);
+    let mut asked = Vec::new();
+    let more = |search: &Search<ConnectFour>| {
+        asked.push(search.simulations());
+        search.simulations() < 5
+    };
+    search.run_while(&mut Uniform, &mut random(), more).unwrap();
+    // the evaluation of the new root is made without asking
+    assert_eq!((asked, search.tree().visits()), (vec![1, 2, 3, 4, 5], 5));
+}
+
+/// Two walks in one tree: the noise that comes between them sends the second elsewhere.
+#[test]
+fn several_walks_are_under_way_in_one_tree() {
+    let (game, _) = tic_tac_toe(SearchConfig::default());
+    let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
+    let mut walks = [0, 1, 2].map(|_| Walk::new(game.initial()));
+    let answer = |walk: &Walk<TicTacToe>, tree: &mut Tree<TicTacToe>| {
+        let priors = vec![1.0 / walk.leaf().1.len() as f32; walk.leaf().1.len()];
+        tree.apply(walk, Evaluation { priors: &priors, wdl: Wdl::from_value(0.5, 0.0) });
+    };
+    assert_eq!(tree.select(&mut walks[0]), Leaf::Needs);
+    answer(&walks[0], &mut tree);
+    assert_eq!(tree.select(&mut walks[0]), Leaf::Needs);
+    tree.begin(None, Some(&mut random()));
+    assert_eq!(tree.select(&mut walks[1]), Leaf::Needs);
+    assert_ne!(walks[0].leaf().0, walks[1].leaf().0);
+    assert_eq!(tree.visits(), 1, "walks that are under way leave nothing in the tree");
+    // in another order than they began
+    answer(&walks[1], &mut tree);
+    assert_eq!(tree.select(&mut walks[2]), Leaf::Needs);
+    answer(&walks[0], &mut tree);
+    answer(&walks[2], &mut tree);
+    let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
+    assert_eq!((tree.visits(), visits, tree.size().0), (4, 3, 4));
+}
+
+/// What a search makes of an evaluation that fits nothing: a panic that says why, for the message `part`.
+fn refused(part: &str, work: impl FnOnce() + std::panic::UnwindSafe) {
+    let panic = std::panic::catch_unwind(work).expect_err("nobody noticed");
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap();
+    assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn a_walk_that_does_not_fit_the_tree_is_refused() {
+    let begin = || {
+        let (game, _) = tic_tac_toe(SearchConfig::default());
+        let tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
+        let (mut first, second) = (Walk::new(game.initial()), Walk::new(game.initial()));
+        let mut tree = tree;
+        assert_eq!(tree.select(&mut first), Leaf::Needs);
+        (tree, first, second)
+    };
+    let wdl = Wdl::from_value(0.0, 1.0);
+    let evaluation = Evaluation { priors: &[1.0 / 9.0; 9], wdl };
+    refused("one prior for each legal action", || {
+        let (mut tree, walk, _) = begin();
+        tree.apply(&walk, Evaluation { priors: &[0.1; 8], wdl });
+    });
+    refused("before the root of its tree changes", || {
+        let (mut tree, walk, _) = begin();
+        tree.advance(Action(4));
+        tree.apply(&walk, evaluation);
+    });
+    refused("a leaf must be applied once", || {
+        let (mut tree, first, mut second) = begin();
+        tree.select(&mut second);
+        tree.apply(&first, evaluation);
+        tree.apply(&second, evaluation);
+    });
+    refused("a leaf must be applied once", || {
+        let (mut tree, walk, _) = begin();
+        tree.apply(&walk, evaluation);
+        tree.apply(&walk, evaluation);
+    });
 }
 
 #[test]
 fn noise_changes_the_priors_once_and_keeps_their_sum() {
-    let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let mut tree = Tree::new(game.clone(), SearchConfig::default(), game.initial());
-    let mut random = random();
-    search::run(&mut tree, &mut Uniform, 1, &mut random).unwrap();
-    let priors = |tree: &Tree<TicTacToe>| tree.root_edges().map(|edge| edge.prior).collect::<Vec<_>>();
-    tree.begin(1, Some(&mut random));
-    let noisy = priors(&tree);
-    tree.begin(1, Some(&mut random));
-    assert_eq!(noisy, priors(&tree), "noise is added once a root");
+    let (_, mut search) = tic_tac_toe(SearchConfig::default());
+    search.run(&mut Uniform, 1, &mut random()).unwrap();
+    let priors = |search: &Search<TicTacToe>| -> Vec<f32> {
+        search.tree().root_edges().map(|edge| edge.prior).collect()
+    };
+    let plain = priors(&search);
+    search_all(&mut search, &mut Uniform, 1, true);
+    let noisy = priors(&search);
+    search_all(&mut search, &mut Uniform, 1, true);
+    assert!(plain != noisy && noisy == priors(&search), "noise is added once a root");
     assert!(noisy.iter().any(|prior| (prior - 1.0 / 9.0).abs() > 0.01));
     assert!((noisy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
     assert!(noisy.iter().all(|prior| *prior >= 0.75 / 9.0 - 1e-6));
@@ -181,12 +306,12 @@ fn never_errs(
         return;
     }
     let truth = exact.0.solve(state).unwrap();
-    let mut tree = Tree::new(game.clone(), config.clone(), *state);
+    let mut search = Search::new(game.clone(), config.clone(), *state);
     // forced playouts are few only beside many others
     let noise = config.forced_playouts > 0.0;
-    search_all(&mut tree, exact, if noise { 200 } else { 30 }, noise);
+    search_all(&mut search, exact, if noise { 200 } else { 30 }, noise);
     let mut next = *state;
-    game.play(&mut next, tree.best_action().unwrap());
+    game.play(&mut next, search.tree().best_action().unwrap());
     assert_eq!(exact.0.solve(&next).unwrap(), truth, "at {}", game.state_text(state));
     never_errs(game, exact, config, &next, side, seen);
 }
@@ -219,7 +344,8 @@ proptest! {
     fn proofs_are_minimax(text in tree_text()) {
         let game = TreeGame::parse(&text);
         for config in configs() {
-            let tree = searched_by(config, &text, 5000);
+            let search = searched_by(config, &text, 5000);
+            let tree = search.tree();
             prop_assert_eq!(tree.proven(), Some(game.minimax(0)));
             if let Some(action) = tree.best_action() {
                 prop_assert_eq!(game.minimax(game.child(0, action)), game.minimax(0));
@@ -231,7 +357,8 @@ proptest! {
     #[test]
     fn unfinished_proofs_are_true(text in tree_text(), simulations in 1usize..30) {
         let game = TreeGame::parse(&text);
-        let tree = searched(&text, simulations);
+        let search = searched(&text, simulations);
+        let tree = search.tree();
         if let Some(outcome) = tree.proven() {
             prop_assert_eq!(outcome, game.minimax(0));
         }

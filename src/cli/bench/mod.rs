@@ -1,7 +1,7 @@
 //! `petteia bench`: how fast the parts are, and what a change did to the search.
 
 mod clocked;
-mod engine;
+mod setup;
 mod measure;
 mod net;
 mod rules;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::engine::{Bench, Benchmark, Engine};
+use super::setup::{Bench, Benchmark, Setup};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::net::evaluator::NetEvaluator;
@@ -29,7 +29,7 @@ over legal actions. Each thread has an evaluator of its own.")]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
     #[command(flatten)]
-    engine: Engine,
+    setup: Setup,
     /// Also write the weights, and outputs.json with planes, logits and values of some
     /// positions, to this folder, which is made
     #[arg(long, value_name = "FOLDER")]
@@ -39,7 +39,7 @@ pub struct Net {
 impl Net {
     /// Measures and prints each line as soon as it is known.
     pub fn run<R: Registry>(self) -> Result<()> {
-        self.engine.run::<R>(Forward { save: self.save })
+        self.setup.run::<R>(Forward { save: self.save })
     }
 }
 
@@ -53,14 +53,14 @@ impl Benchmark for Forward {
         if let Some(folder) = &self.save {
             save(&bench, &mut net.evaluator(&bench.game), folder)?;
         }
-        for batch in bench.engine.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]) {
+        for batch in bench.setup.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]) {
             let states = bench.positions(batch.max(256).next_multiple_of(batch));
             let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
             let requests = requests::<G>(&states, &legal);
             let about = json!({"net": bench.net_text(), "precision": bench.precision(), "batch": batch});
-            let (threads, game) = (bench.engine.threads, &bench.identity.id);
+            let (threads, game) = (bench.setup.threads, &bench.identity.id);
             let named = [("net/forward", "evaluations/s")];
-            let measured = bench.engine.measuring.watch(threads, game, named, |_, counters| {
+            let measured = bench.setup.measuring.watch(threads, game, named, |_, counters| {
                 let mut evaluator = net.evaluator(&bench.game);
                 evaluator.encode(&requests[..batch]);
                 while !counters.stopped() {
@@ -71,7 +71,7 @@ impl Benchmark for Forward {
             })?;
             bench.print(measured, about.clone())?;
             let named = [("net/evaluate", "evaluations/s")];
-            let measured = bench.engine.measuring.watch(threads, game, named, |_, counters| {
+            let measured = bench.setup.measuring.watch(threads, game, named, |_, counters| {
                 let (mut evaluator, mut out) = (net.evaluator(&bench.game), Evaluations::new());
                 for requests in requests.chunks_exact(batch).cycle() {
                     if counters.stopped() {

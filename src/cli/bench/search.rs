@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::json;
 
-use super::engine::{Bench, Benchmark, Engine};
 use super::measure::Counters;
+use super::setup::{Bench, Benchmark, Setup};
 use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::Game;
@@ -12,7 +12,6 @@ use crate::random::{Purpose, choose, stream};
 use crate::registry::Registry;
 use crate::search;
 use crate::search::evaluator::{Evaluator, Uniform};
-use crate::search::tree::Tree;
 
 /// Measure the tree search of random games.
 #[derive(Args)]
@@ -23,13 +22,13 @@ what a search of as many simulations from the start position leaves.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
 pub struct Search {
     #[command(flatten)]
-    engine: Engine,
+    setup: Setup,
 }
 
 impl Search {
     /// Measures and prints each line as soon as it is known.
     pub fn run<R: Registry>(self) -> Result<()> {
-        self.engine.run::<R>(Grow)
+        self.setup.run::<R>(Grow)
     }
 }
 
@@ -37,15 +36,14 @@ struct Grow;
 
 impl Benchmark for Grow {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        let (threads, game, simulations) =
-            (bench.engine.threads, &bench.identity.id, bench.engine.simulations);
-        let mut tree = Tree::new(bench.game.clone(), SearchConfig::default(), bench.game.initial());
-        search::run(&mut tree, &mut Uniform, simulations, &mut stream(1, Purpose::Agent, &[]))?;
-        let (nodes, bytes) = tree.size();
+        let (threads, game, simulations) = (bench.setup.threads, &bench.identity.id, bench.setup.simulations);
+        let mut search = begin(&bench.game);
+        search.run(&mut Uniform, simulations, &mut stream(1, Purpose::Agent, &[]))?;
+        let (nodes, bytes) = search.tree().size();
         let about = json!({"simulations": simulations, "nodes": nodes, "bytes": bytes});
         let named = [("search/uniform", "simulations/s")];
         let watch = |named, evaluator: &(dyn Fn() -> Box<dyn Evaluator<G>> + Sync)| {
-            bench.engine.measuring.watch(threads, game, named, |thread, counters| {
+            bench.setup.measuring.watch(threads, game, named, |thread, counters| {
                 play(&bench, evaluator().as_mut(), thread, counters)
             })
         };
@@ -58,6 +56,10 @@ impl Benchmark for Grow {
     }
 }
 
+fn begin<G: Game>(game: &G) -> search::Search<G> {
+    search::Search::new(game.clone(), SearchConfig::default(), game.initial())
+}
+
 /// Searches every position of random games; the tree keeps what lies behind each action.
 fn play<G: Game>(
     bench: &Bench<G>,
@@ -66,17 +68,16 @@ fn play<G: Game>(
     counters: &Counters<1>,
 ) -> Result<()> {
     let mut random = stream(1, Purpose::Agent, &[thread as u64]);
-    let mut tree = Tree::new(bench.game.clone(), SearchConfig::default(), bench.game.initial());
+    let mut search = begin(&bench.game);
     while !counters.stopped() {
-        let legal = bench.game.legal(tree.root());
+        let legal = bench.game.legal(search.tree().root());
         if legal.is_empty() {
-            tree.restart(bench.game.initial());
+            search.restart(bench.game.initial());
             continue;
         }
-        let before = tree.visits();
-        search::run(&mut tree, evaluator, bench.engine.simulations, &mut random)?;
-        counters.add(0, (tree.visits() - before) as usize);
-        tree.advance(choose(&mut random, &legal));
+        search.run(evaluator, bench.setup.simulations, &mut random)?;
+        counters.add(0, search.simulations());
+        search.advance(choose(&mut random, &legal));
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::clocked::Clocked;
-use super::engine::{Bench, Benchmark, Engine};
 use super::measure::Counters;
+use super::setup::{Bench, Benchmark, Setup};
 use crate::config::limits::MAX_CACHE;
 use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ That run takes as long as a repetition, and so does a first one that is not coun
 seven times --seconds with the usual five.")]
 pub struct Selfplay {
     #[command(flatten)]
-    engine: Engine,
+    setup: Setup,
     /// Mebibytes of each thread's evaluation cache; 0 for none
     #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "What is measured")]
     cache: usize,
@@ -51,8 +51,8 @@ impl Selfplay {
         if self.cache > MAX_CACHE {
             return Err(Error::Config(format!("--cache {}: give 0 to {MAX_CACHE}", self.cache)));
         }
-        memory::check_cache("--cache", self.cache, self.engine.threads)?;
-        self.engine.run::<R>(Play { cache: self.cache })
+        memory::check_cache("--cache", self.cache, self.setup.threads)?;
+        self.setup.run::<R>(Play { cache: self.cache })
     }
 }
 
@@ -62,15 +62,15 @@ struct Play {
 
 impl Benchmark for Play {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        let batch = bench.engine.batch.unwrap_or(BATCH);
+        let batch = bench.setup.batch.unwrap_or(BATCH);
         let mut config = Config::new(&bench.identity.id);
         config.selfplay.batch = batch;
         config.net = bench.config.clone();
         let net = bench.shared()?;
         let shares = shares(&bench, &config, &net)?;
-        let threads = bench.engine.threads;
+        let threads = bench.setup.threads;
         let mut measured = bench
-            .engine
+            .setup
             .measuring
             .watch(threads, &bench.identity.id, COUNTED, |thread, counters| {
                 let evaluator = net.evaluator(&bench.game);
@@ -88,7 +88,7 @@ impl Benchmark for Play {
             })?
             .into_iter();
         let about = json!({
-            "net": bench.net_text(), "precision": bench.precision(), "simulations": bench.engine.simulations,
+            "net": bench.net_text(), "precision": bench.precision(), "simulations": bench.setup.simulations,
             "batch": batch, "cache": self.cache, "shares": shares,
         });
         let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
@@ -113,7 +113,7 @@ fn play<G: Game, H: Game>(
     evaluator: &mut dyn Evaluator<H>,
     tick: &(impl Fn([usize; 4]) -> bool + Sync),
 ) -> Result<()> {
-    let simulations = bench.engine.simulations;
+    let simulations = bench.setup.simulations;
     let batch = config.selfplay.batch;
     let generation = Generation {
         config,
@@ -167,8 +167,8 @@ impl<G: Game> Evaluator<G> for Timed<G> {
 fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
     let game = Clocked::new(bench.game.clone());
     let mut evaluator = Timed { inner: net.evaluator(&game), spent: [Duration::ZERO; 3] };
-    let seconds = bench.engine.measuring.seconds();
-    bench.engine.measuring.announce("selfplay/shares", 1);
+    let seconds = bench.setup.measuring.seconds();
+    bench.setup.measuring.announce("selfplay/shares", 1);
     let (start, before) = (Instant::now(), Clocked::<G>::read());
     play(bench, &game, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds)?;
     let (total, clock) = (start.elapsed(), Clocked::<G>::read().since(before));

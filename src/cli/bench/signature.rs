@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::game::{Game, Rules, Settings};
 use crate::random::{Purpose, choose, stream};
 use crate::registry::{Job, Registry};
+use crate::search::Search;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::search::{self, tree::Tree};
 
 /// The games that are searched. The list stays as it is: another game must not change the number.
 const GAMES: [&str; 11] = [
@@ -59,9 +59,9 @@ impl Job for Sign {
             let evaluators: [Box<dyn Evaluator<G>>; 2] =
                 [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
             for mut evaluator in evaluators {
-                let mut tree = Tree::new(game.clone(), SearchConfig::default(), state.clone());
-                search::run(&mut tree, evaluator.as_mut(), SIMULATIONS, &mut random)?;
-                for edge in tree.root_edges() {
+                let mut search = Search::new(game.clone(), SearchConfig::default(), state.clone());
+                search.run(evaluator.as_mut(), SIMULATIONS, &mut random)?;
+                for edge in search.tree().root_edges() {
                     signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
                         .wrapping_mul(0x0100_0000_01b3);
                 }

@@ -4,7 +4,7 @@ use clap::Args;
 use rand::RngExt;
 use serde_json::json;
 
-use super::engine::{Bench, Benchmark, Engine};
+use super::setup::{Bench, Benchmark, Setup};
 use crate::config::TrainConfig;
 use crate::encode::Planes;
 use crate::error::Result;
@@ -30,13 +30,13 @@ positions are of random games, with random targets. They are computed in f32.")]
 #[command(mut_arg("batch", |arg| arg.help("Samples a step [default: 256]")))]
 pub struct Train {
     #[command(flatten)]
-    engine: Engine,
+    setup: Setup,
 }
 
 impl Train {
     /// Measures and prints.
     pub fn run<R: Registry>(self) -> Result<()> {
-        self.engine.run::<R>(Step)
+        self.setup.run::<R>(Step)
     }
 }
 
@@ -45,7 +45,7 @@ struct Step;
 impl Benchmark for Step {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
         crate::cli::allocator::keep_freed();
-        let batch = bench.engine.batch.unwrap_or(BATCH);
+        let batch = bench.setup.batch.unwrap_or(BATCH);
         let config = TrainConfig { batch, ..TrainConfig::default() };
         let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));
         let mut random = stream(1, Purpose::Sampling, &[]);
@@ -53,10 +53,10 @@ impl Benchmark for Step {
         let samples =
             bench.positions(POSITIONS).iter().map(|state| sample(&bench, state, &mut random)).collect();
         window.push_samples(&bench.game, samples);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(bench.engine.threads).build();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(bench.setup.threads).build();
         let pool = pool.expect("a pool of threads");
         let named = [("train/positions", "positions/s"), ("train/steps", "steps/s")];
-        let measured = bench.engine.measuring.watch(1, &bench.identity.id, named, |_, counters| {
+        let measured = bench.setup.measuring.watch(1, &bench.identity.id, named, |_, counters| {
             let network = network.lock().expect("nobody panicked").take().expect("one thread");
             pool.install(|| {
                 let mut trainer = Trainer::new(&config, network);

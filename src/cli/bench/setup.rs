@@ -24,7 +24,7 @@ const SEED: u64 = 1;
 /// What to measure with.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "What is measured")]
-pub struct Engine {
+pub struct Setup {
     /// Game id [default: connect-four]
     #[arg(long, value_name = "ID")]
     game: Option<String>,
@@ -96,10 +96,10 @@ pub struct Bench<G> {
     /// The network; for training on [`model::training_device`], from [`Bench::network`].
     checkpoint: Option<Checkpoint>,
     /// What the user asked for.
-    pub engine: Engine,
+    pub setup: Setup,
 }
 
-impl Engine {
+impl Setup {
     /// Runs `benchmark` on the game.
     pub fn run<R: Registry>(self, benchmark: impl Benchmark) -> Result<()> {
         self.measuring.check()?;
@@ -112,7 +112,7 @@ impl Engine {
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
         let settings = game_settings(&self.set)?;
         let game = self.game.clone().unwrap_or_else(default_game::<R>);
-        R::with_game(&game, &settings, Prepare { engine: self, benchmark })?
+        R::with_game(&game, &settings, Prepare { setup: self, benchmark })?
     }
 }
 
@@ -122,7 +122,7 @@ fn default_game<R: Registry>() -> String {
 }
 
 struct Prepare<B> {
-    engine: Engine,
+    setup: Setup,
     benchmark: B,
 }
 
@@ -130,19 +130,19 @@ impl<B: Benchmark> Job for Prepare<B> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let Prepare { engine, benchmark } = self;
+        let Prepare { setup, benchmark } = self;
         let Rules { game, identity } = rules;
-        let precision = match engine.precision {
+        let precision = match setup.precision {
             PrecisionArg::F32 => Precision::F32,
             PrecisionArg::Bf16 => Precision::Bf16,
         };
         if !CpuNet::has(precision) {
             return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
         }
-        let NetSize { filters, blocks } = engine.net;
+        let NetSize { filters, blocks } = setup.net;
         let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
-        let checkpoint = engine.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
-        if let (Some(checkpoint), Some(path)) = (&checkpoint, &engine.checkpoint) {
+        let checkpoint = setup.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
+        if let (Some(checkpoint), Some(path)) = (&checkpoint, &setup.checkpoint) {
             checkpoint.manifest.game.expect(&identity, &path.display().to_string())?;
             config = checkpoint.manifest.net.clone();
         }
@@ -151,7 +151,7 @@ impl<B: Benchmark> Job for Prepare<B> {
             return Err(Error::Config(what.into()));
         }
         config.precision = precision;
-        benchmark.run(Bench { game, identity, config, checkpoint, engine })
+        benchmark.run(Bench { game, identity, config, checkpoint, setup })
     }
 }
 
@@ -198,8 +198,8 @@ impl<G: Game> Bench<G> {
             for (name, value) in parts.into_iter().flatten().filter(|(_, value)| !value.is_null()) {
                 measurement.about.insert(name.clone(), value.clone());
             }
-            measurement.about.insert("threads".into(), json!(self.engine.threads));
-            print(self.engine.measuring.line(&measurement))?;
+            measurement.about.insert("threads".into(), json!(self.setup.threads));
+            print(self.setup.measuring.line(&measurement))?;
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! One search after another: a task in, a report out, the tree kept from one position of a game to the next.
 //!
 //! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped; it
-//! has an action in every case but one: when the agent's evaluator fails, so does the search. On a clock it also ends when more thought could not change the action, and goes on
-//! beyond its share while the most visited action is not the one with the best value.
+//! has an action in every case but one: when the agent's evaluator fails, so does the search. On a clock it also ends when
+//! more thought could not change the action, and continues beyond its share while the most visited action is not the one
+//! with the best value.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, line_text};
 use crate::random::{Purpose, Random, choose, stream};
+use crate::search::Search;
 use crate::search::tree::{Edge, Tree};
 
 /// Bytes that the tree may take when nobody says how many.
@@ -34,7 +36,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// When a search ends; the first of what is given. Nothing given: the agent's own simulations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// New simulations.
+    /// New [simulations](Search).
     pub simulations: Option<usize>,
     /// Actions of the expected line.
     pub depth: Option<usize>,
@@ -72,14 +74,14 @@ pub struct Report {
     pub value: f32,
     /// The expected line, `action` first, in words.
     pub line: Vec<String>,
-    /// New simulations.
+    /// New [simulations](Search).
     pub simulations: usize,
     /// Time since the search began.
     pub elapsed: Duration,
 }
 
-/// An agent that searches for a protocol.
-pub struct Engine<G: Game> {
+/// An agent that thinks for a protocol.
+pub struct Thinker<G: Game> {
     game: G,
     agent: SearchAgent<G>,
     /// The game that the agent has followed.
@@ -89,14 +91,14 @@ pub struct Engine<G: Game> {
     random: Random,
 }
 
-debug_fields!(Engine<G: Game>, start, actions, state);
+debug_fields!(Thinker<G: Game>, start, actions, state);
 
-impl<G: Game> Engine<G> {
-    /// An engine that has seen nothing yet.
-    pub fn new(game: G, agent: SearchAgent<G>) -> Engine<G> {
+impl<G: Game> Thinker<G> {
+    /// A thinker that has seen nothing yet.
+    pub fn new(game: G, agent: SearchAgent<G>) -> Thinker<G> {
         let start = game.initial();
         let random = stream(0, Purpose::Agent, &[]);
-        Engine { game, agent, state: start.clone(), start, actions: Vec::new(), random }
+        Thinker { game, agent, state: start.clone(), start, actions: Vec::new(), random }
     }
 
     /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` hears of it now and then.
@@ -116,34 +118,28 @@ impl<G: Game> Engine<G> {
         let (game, state) = (&self.game, &self.state);
         let mut pause = FIRST_REPORT;
         let mut next_report = begun + pause;
-        let mut simulations = 0;
-        let analysis = self.agent.search(state, ends.planned, |tree, done| {
-            simulations = done;
+        let analysis = self.agent.search(state, ends.planned, |search| {
             let now = Instant::now();
             if now >= next_report {
                 pause = (2 * pause).min(LONGEST_PAUSE);
                 next_report = now + pause;
-                report(&told(game, state, &Analysis::of(tree), done, begun));
+                report(&report_of(game, state, &Analysis::of(search), begun));
             }
-            // the simulation that this permits
-            simulations += 1;
-            let more = !stop.load(Ordering::Relaxed) && ends.permit(game, tree, done, now - begun);
-            simulations -= !more as usize;
-            more
+            !stop.load(Ordering::Relaxed) && ends.permit(game, search, now - begun)
         })?;
         if task.limits.infinite {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(IDLE);
             }
         }
-        Ok(told(game, state, &analysis, simulations, begun))
+        Ok(report_of(game, state, &analysis, begun))
     }
 
     /// Thinks about the answer to `action` until `more` says no.
     pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) -> Result<()> {
         self.play(action);
         if self.game.outcome(&self.state).is_none() {
-            self.agent.search(&self.state, None, |tree, _| has_room(tree, memory) && more())?;
+            self.agent.search(&self.state, None, |search| has_room(search.tree(), memory) && more())?;
         }
         Ok(())
     }
@@ -195,15 +191,10 @@ impl<G: Game> Engine<G> {
     }
 }
 
-fn told<G: Game>(
-    game: &G,
-    state: &G::State,
-    analysis: &Analysis,
-    simulations: usize,
-    begun: Instant,
-) -> Report {
+fn report_of<G: Game>(game: &G, state: &G::State, analysis: &Analysis, begun: Instant) -> Report {
     let line = line_text(game, state, &analysis.principal_variation);
-    Report { action: analysis.action, value: analysis.value, line, simulations, elapsed: begun.elapsed() }
+    let &Analysis { action, value, simulations, .. } = analysis;
+    Report { action, value, line, simulations, elapsed: begun.elapsed() }
 }
 
 /// What ends a search.
@@ -215,8 +206,8 @@ struct Ends {
     time: Option<Duration>,
     budget: Option<Budget>,
     memory: usize,
-    /// When the first simulation began.
-    began: Option<Duration>,
+    /// When it was first asked, and the simulations until then.
+    began: Option<(Duration, usize)>,
 }
 
 impl Ends {
@@ -234,17 +225,19 @@ impl Ends {
         Ends { planned, simulations, depth: limits.depth, time: limits.time, budget, memory, began: None }
     }
 
-    /// Whether the search may go on after `done` simulations and this time.
-    fn permit<G: Game>(&mut self, game: &G, tree: &Tree<G>, done: usize, elapsed: Duration) -> bool {
+    /// Whether the search may continue after this time.
+    fn permit<G: Game>(&mut self, game: &G, search: &Search<G>, elapsed: Duration) -> bool {
+        let (tree, done) = (search.tree(), search.simulations());
         if self.simulations.is_some_and(|most| done >= most) || self.time.is_some_and(|most| elapsed >= most)
         {
             return false;
         }
+        let (began, before) = *self.began.get_or_insert((elapsed, done));
+        let done = done - before;
         if let Some(budget) = self.budget {
             if elapsed >= budget.most {
                 return false;
             }
-            let began = *self.began.get_or_insert(elapsed);
             let rate = done as f64 / (elapsed - began).as_secs_f64().max(1e-6);
             if done.is_multiple_of(LOOK) && !worth_more(game, tree, budget, rate, elapsed) {
                 return false;

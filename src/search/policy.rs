@@ -1,0 +1,99 @@
+//! From logits to the priors of legal actions, and from the weights of actions to the one that is played.
+
+use rand::RngExt;
+
+use crate::error::Error;
+use crate::game::{Action, Game};
+use crate::random::Random;
+
+/// Makes probabilities of logits; false when one of them is not finite, and what stands there then means nothing.
+pub fn softmax(values: &mut [f32]) -> bool {
+    let (mut top, mut finite) = (f32::NEG_INFINITY, true);
+    for &value in values.iter() {
+        top = top.max(value);
+        finite &= value.is_finite();
+    }
+    let mut sum = 0.0;
+    for value in values.iter_mut() {
+        *value = (*value - top).exp();
+        sum += *value;
+    }
+    values.iter_mut().for_each(|value| *value /= sum);
+    finite
+}
+
+/// Writes the probabilities of the `legal` actions from one logit for every action of the game, in the order of
+/// [`Action`]; false when one of the legal ones is not finite, and what is written then means nothing.
+///
+/// # Panics
+///
+/// When there is no logit for a legal action, or not one prior for each of them.
+pub fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bool {
+    assert_eq!(priors.len(), legal.len(), "there must be one prior for each legal action");
+    for (prior, action) in priors.iter_mut().zip(legal) {
+        *prior = logits[action.index()];
+    }
+    softmax(priors)
+}
+
+/// The error of a network whose numbers in `state` are not finite.
+pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
+    let position = game.state_text(state);
+    Error::Data(format!(
+        "the network's output is not a number in the position `{position}`: its weights are damaged or its training \
+         diverged; use another checkpoint"
+    ))
+}
+
+/// Draws an action with probability proportional to `weight ^ (1 / temperature)`: 1 draws by the weights, less prefers
+/// the large ones, and 0 takes the largest. `Tree::targets` has the weights of a search.
+///
+/// # Panics
+///
+/// When there is no action, or the temperature is negative or not a number.
+pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
+    assert!(temperature >= 0.0, "a temperature is 0 or more, not {temperature}");
+    // ties, and what rounding leaves: the last of the largest
+    let largest = weights.iter().max_by_key(|(_, weight)| *weight).expect("there is an action to draw");
+    if temperature == 0.0 {
+        return largest.0;
+    }
+    let top = largest.1 as f64;
+    let weigh = |weight: u32| (weight as f64 / top).powf(1.0 / temperature as f64);
+    let sum: f64 = weights.iter().map(|&(_, weight)| weigh(weight)).sum();
+    let mut rest = random.random::<f64>() * sum;
+    for &(action, weight) in weights {
+        rest -= weigh(weight);
+        if rest < 0.0 {
+            return action;
+        }
+    }
+    largest.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+
+    #[test]
+    fn the_temperature_decides_how_often_an_action_is_drawn() {
+        let weights = [(Action(0), 1), (Action(1), 3), (Action(2), 0)];
+        for (temperature, expected) in [(1.0, 0.75), (0.5, 0.9), (2.0, 0.634), (0.0, 1.0)] {
+            let mut random = stream(1, Purpose::Agent, &[]);
+            let drawn: Vec<Action> = (0..10_000).map(|_| draw(&weights, temperature, &mut random)).collect();
+            let share = drawn.iter().filter(|action| **action == Action(1)).count() as f64 / 10_000.0;
+            assert!((share - expected).abs() < 0.02, "{temperature}: {share}, expected {expected}");
+            assert!(!drawn.contains(&Action(2)));
+        }
+    }
+
+    #[test]
+    fn priors_are_those_of_legal_actions() {
+        let logits = [f32::NAN, 1.0, 50.0, 1.0 + 2f32.ln()];
+        let mut priors = [0.0; 2];
+        assert!(legal_softmax(&logits, &[Action(1), Action(3)], &mut priors));
+        assert!((priors[0] - 1.0 / 3.0).abs() < 1e-6 && (priors[1] - 2.0 / 3.0).abs() < 1e-6, "{priors:?}");
+        assert!(!legal_softmax(&logits, &[Action(0), Action(1)], &mut priors));
+    }
+}

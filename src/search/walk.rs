@@ -1,0 +1,155 @@
+//! A simulation on its way: the path that it took, and the leaf that waits for an evaluation.
+//!
+//! A walk is a value of its own outside the tree, so that several can be under way in one tree, and it keeps its memory for
+//! the next simulation. [`Tree::select`] takes it from the root to a leaf, [`Tree::apply`] brings the leaf's evaluation
+//! back along the path. A simulation allocates nothing but what the arrays of `nodes` and the path grow by.
+
+use super::evaluator::{Evaluation, Request};
+use super::select::select;
+use super::solver::proven;
+use super::tree::{ROOT, Tree};
+use crate::game::{Action, Game, Outcome, Player};
+
+/// One simulation.
+#[derive(Clone, Debug)]
+pub struct Walk<G: Game> {
+    /// Node and edge of each step.
+    path: Vec<(u32, u32)>,
+    leaf: G::State,
+    legal: Vec<Action>,
+    /// Which of the tree's roots it began at.
+    root: u64,
+}
+
+/// What [`Tree::select`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaf {
+    /// The result was known; it is backed up already.
+    Terminal,
+    /// The walk's position wants an evaluation.
+    Needs,
+}
+
+impl<G: Game> Walk<G> {
+    /// A walk that [`Tree::select`] can send on its way; it holds on to `state` until then.
+    pub fn new(state: G::State) -> Walk<G> {
+        Walk { path: Vec::new(), leaf: state, legal: Vec::new(), root: 0 }
+    }
+
+    /// The position that it reached, and its legal actions.
+    pub fn leaf(&self) -> (&G::State, &[Action]) {
+        (&self.leaf, &self.legal)
+    }
+
+    /// The request to evaluate the position that it reached.
+    pub fn request(&self, seed: u64) -> Request<'_, G> {
+        Request { state: &self.leaf, legal: &self.legal, seed }
+    }
+}
+
+impl<G: Game> Tree<G> {
+    /// Takes a walk from the root to a leaf. When that [needs](Leaf::Needs) an evaluation, [`Tree::apply`] wants it
+    /// before the root changes; other walks may begin and end meanwhile.
+    pub fn select(&mut self, walk: &mut Walk<G>) -> Leaf {
+        walk.path.clear();
+        walk.legal.clear();
+        walk.leaf.clone_from(&self.root);
+        walk.root = self.roots;
+        if self.nodes.is_empty() {
+            self.game.legal_actions(&walk.leaf, &mut walk.legal);
+            return if walk.legal.is_empty() { Leaf::Terminal } else { Leaf::Needs };
+        }
+        let (mut node, mut edge) = (ROOT, self.follow_root());
+        loop {
+            walk.path.push((node as u32, edge as u32));
+            let link = self.nodes.edges[edge].link;
+            if let Some(outcome) = link.proven() {
+                self.back_up_result(&walk.path, outcome);
+                return Leaf::Terminal;
+            }
+            self.game.play(&mut walk.leaf, self.nodes.edges[edge].action);
+            if let Some(child) = link.child() {
+                // the edge holds its child's mean: no need to divide again
+                let mean = self.nodes.edges[edge].mean;
+                node = child;
+                edge =
+                    select(&self.config, &self.nodes, self.nodes.get(node), mean, self.config.fpu_reduction);
+                continue;
+            }
+            self.game.legal_actions(&walk.leaf, &mut walk.legal);
+            if !walk.legal.is_empty() {
+                return Leaf::Needs;
+            }
+            let outcome = self.game.outcome(&walk.leaf).expect("a position without legal actions is over");
+            self.nodes.prove(edge, outcome);
+            self.spread_proof(&walk.path);
+            self.back_up_result(&walk.path, outcome);
+            return Leaf::Terminal;
+        }
+    }
+
+    /// Adds the walk's leaf to the tree, and its value to every node above it.
+    ///
+    /// # Panics
+    ///
+    /// When `evaluation` has not one prior for each legal action, when the tree's root has changed since the walk began,
+    /// or when another walk has added the same leaf.
+    pub fn apply(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
+        assert_eq!(
+            evaluation.priors.len(),
+            walk.legal.len(),
+            "an evaluation must have one prior for each legal action of its position"
+        );
+        assert_eq!(walk.root, self.roots, "a walk must be applied before the root of its tree changes");
+        let added = match walk.path.last() {
+            Some(&(_, edge)) => self.nodes.edges[edge as usize].link.child().is_some(),
+            None => !self.nodes.is_empty(),
+        };
+        assert!(!added, "a leaf must be applied once: another walk has added it to the tree");
+        self.add(walk, evaluation);
+    }
+
+    /// [`Tree::apply`] for who walked just now, and has checked the evaluation.
+    pub(super) fn add(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
+        let edge = walk.path.last().map(|&(_, edge)| edge as usize);
+        let to_move = self.game.to_move(&walk.leaf);
+        let node = self.nodes.push(edge, to_move, &walk.legal, &evaluation);
+        let leaf = *self.nodes.get(node);
+        self.back_up(&walk.path, leaf.value, leaf.draw, leaf.mean());
+    }
+
+    fn back_up_result(&mut self, path: &[(u32, u32)], outcome: Outcome) {
+        let value = outcome.value_for(Player::First);
+        self.back_up(path, value as f64, (outcome == Outcome::Draw) as u8 as f64, value);
+    }
+
+    /// Adds a simulation to every node of the path; `mean` is that of the position at its end.
+    fn back_up(&mut self, path: &[(u32, u32)], value: f64, draw: f64, mut mean: f32) {
+        for &(node, edge) in path.iter().rev() {
+            let edge = &mut self.nodes.edges[edge as usize];
+            let first_prior = if edge.visits == 0 { edge.prior } else { 0.0 };
+            edge.visits += 1;
+            if edge.link.proven().is_none() {
+                edge.mean = mean;
+            }
+            let node = self.nodes.get_mut(node as usize);
+            node.visits += 1;
+            node.value += value;
+            node.draw += draw;
+            node.visited_mass += first_prior;
+            mean = node.mean();
+        }
+    }
+
+    /// Carries a new proof at the end of the path towards the root, as far as it proves anything.
+    fn spread_proof(&mut self, path: &[(u32, u32)]) {
+        for step in (0..path.len()).rev() {
+            let node = self.nodes.get(path[step].0 as usize);
+            let Some(outcome) = proven(&self.nodes.edges[node.range()], node.to_move) else { return };
+            self.nodes.get_mut(path[step].0 as usize).proven = Some(outcome);
+            if step > 0 {
+                self.nodes.prove(path[step - 1].1 as usize, outcome);
+            }
+        }
+    }
+}
