@@ -104,9 +104,11 @@ pub mod storage;
 pub mod board;
 pub mod encode;
 pub mod game;
+pub mod session;
 pub mod memory;
 pub mod conformance;
 pub mod registry;
+pub mod any;
 pub mod games;
 
 pub mod search;

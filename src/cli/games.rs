@@ -56,6 +56,9 @@ impl Games {
         for row in &rows {
             print(table.line(&KEYS.map(|key| words(&row[key]))))?;
         }
+        if rows.iter().all(|row| row["options"].as_object().is_none_or(Map::is_empty)) {
+            return Ok(());
+        }
         let options =
             "\nOptions, in a config as `[game]` or on the command line as `--set game.OPTION=VALUE`:";
         print(wrapped(options, terminal_width()))?;

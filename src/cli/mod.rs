@@ -18,6 +18,7 @@ mod games;
 mod help;
 mod inspect;
 mod man;
+mod new;
 mod outline;
 mod perft;
 mod play;
@@ -189,6 +190,7 @@ enum Command {
     Records(records::Records),
     Inspect(inspect::Inspect),
     Games(games::Games),
+    New(new::New),
     Replay(replay::Replay),
     Perft(perft::Perft),
     CheckGame(check_game::CheckGame),
@@ -211,6 +213,7 @@ impl Cli {
             Command::Records(command) => command.run::<R>(),
             Command::Inspect(command) => command.run::<R>(),
             Command::Games(command) => command.run::<R>(),
+            Command::New(command) => command.run(),
             Command::Bench(command) => command.run::<R>(),
             Command::Completions(command) => command.run::<R>(),
             Command::Man(command) => command.run::<R>(),

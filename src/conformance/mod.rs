@@ -5,6 +5,8 @@
 //! broken rule together with the seed that shows it again: `check(&game, 1, violation.seed)` (a clash of
 //! keys may need the games before it too).
 
+mod playthrough;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::{self, Display};
@@ -16,6 +18,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::board::Symmetry;
 use crate::encode::{MAX_CELLS, Planes};
 use crate::game::{Action, Game, Outcome, Shape, id_of};
+
+pub use playthrough::playthrough;
 
 /// What the games of a passed [`check`] were like.
 #[derive(Clone, Debug, Default, PartialEq)]

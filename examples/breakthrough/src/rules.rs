@@ -1,0 +1,320 @@
+//! Breakthrough (Dan Troyka, 2000), on 8x8 and 5x5 squares.
+//!
+//! B1 White has men on ranks 1 and 2, Black on the last two ranks. White begins; the players take turns.
+//! B2 A man moves one square straight or diagonally forward, to an empty square.
+//! B3 A man captures one square diagonally forward, never straight. Capturing is not compulsory.
+//! B4 A man on the last rank, seen by its owner, wins. So does the capture of the opponent's last man.
+//!
+//! There is always a legal action: nothing of one's own stands in front of one's most advanced man. Men only go
+//! forward, so every game ends, without draws.
+//!
+//! Everything is seen by the player to move: for Black the ranks are turned over, in the planes and the actions alike.
+//! With `n` the side of the board and `cells = n * n`:
+//!
+//! | action           | meaning |
+//! |------------------|---------|
+//! | 0..cells         | the man on that square goes diagonally forward, towards file a |
+//! | cells..2 cells   | straight forward |
+//! | 2 cells..3 cells | diagonally forward, away from file a |
+//!
+//! | plane | on squares |
+//! |-------|------------|
+//! | 0     | with a man of the player to move |
+//! | 1     | with a man of the opponent |
+//! | 2     | everywhere: the board, which the zeros around it are not |
+//!
+//! Position text: ranks from the top, `W`, `B` and numbers of empty squares, then the side to move:
+//! `BBBBB/BBBBB/5/WWWWW/WWWWW W`. An action is from-to: `b2-c3`.
+
+use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
+use petteia::encode::{Planes, Shape};
+use petteia::error::{Error, Result};
+use petteia::game::{Action, BoardView, Game, Outcome, Player};
+use petteia::options::GameOptions;
+use petteia::random::mix;
+
+/// Squares of a bit board from one rank to the next, whatever the size of the board.
+const RANK: usize = 8;
+const FILE_A: u64 = 0x0101_0101_0101_0101;
+const FIRST_RANK: u64 = 0xff;
+
+/// The rules on a board of one size.
+#[derive(Clone, Debug)]
+pub struct Breakthrough {
+    side: usize,
+    board: u64,
+}
+
+/// Men as sets of squares, rank 0 being the nearest to the player to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    own: u64,
+    enemy: u64,
+    mover: Player,
+}
+
+impl Breakthrough {
+    fn of_side(side: usize) -> Breakthrough {
+        let rank = (1 << side) - 1;
+        Breakthrough { side, board: (0..side).fold(0, |board, row| board | rank << (row * RANK)) }
+    }
+
+    fn cells(&self) -> usize {
+        self.side * self.side
+    }
+
+    /// The squares with the ranks turned over.
+    fn turned(&self, squares: u64) -> u64 {
+        squares.swap_bytes() >> ((RANK - self.side) * RANK)
+    }
+
+    /// A bit board without the gaps behind the ranks of a small board.
+    fn packed(&self, squares: u64) -> u64 {
+        if self.side == RANK {
+            return squares;
+        }
+        let rank = (1 << self.side) - 1;
+        (0..self.side).fold(0, |packed, row| packed | (squares >> (row * RANK) & rank) << (row * self.side))
+    }
+
+    /// The bit of a square `row * side + column`.
+    fn bit(&self, square: usize) -> u64 {
+        1 << (square / self.side * RANK + square % self.side)
+    }
+
+    /// The men that can go diagonally towards file a, straight, and diagonally away from it.
+    fn movable(&self, state: &State) -> [u64; 3] {
+        let occupied = state.own | state.enemy;
+        let right_edge = FILE_A << (self.side - 1);
+        [
+            state.own & !FILE_A & !(state.own >> (RANK - 1)) & (self.board >> (RANK - 1)),
+            state.own & !(occupied >> RANK) & (self.board >> RANK),
+            state.own & !right_edge & !(state.own >> (RANK + 1)) & (self.board >> (RANK + 1)),
+        ]
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        state.enemy & FIRST_RANK != 0 || state.own == 0
+    }
+
+    /// White's men and Black's, rank 0 being White's.
+    fn men(&self, state: &State) -> [u64; 2] {
+        match state.mover {
+            Player::First => [state.own, state.enemy],
+            Player::Second => [self.turned(state.enemy), self.turned(state.own)],
+        }
+    }
+
+    fn state(&self, [white, black]: [u64; 2], mover: Player) -> State {
+        match mover {
+            Player::First => State { own: white, enemy: black, mover },
+            Player::Second => State { own: self.turned(black), enemy: self.turned(white), mover },
+        }
+    }
+
+    /// From and to of an action, seen by the player to move.
+    fn squares(&self, action: Action) -> [usize; 2] {
+        let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
+        [from, from + self.side + direction - 1]
+    }
+
+    /// A square of the board, seen by `player`, and the other way round.
+    fn seen(&self, square: usize, player: Player) -> usize {
+        match player {
+            Player::First => square,
+            Player::Second => self.cells() - self.side - square / self.side * self.side + square % self.side,
+        }
+    }
+
+    /// The letter on a square of the board.
+    fn letter(&self, state: &State, square: usize) -> Option<char> {
+        let [white, black] = self.men(state).map(|men| men & self.bit(square) != 0);
+        if white { Some('W') } else { black.then_some('B') }
+    }
+}
+
+impl Game for Breakthrough {
+    type State = State;
+
+    const NAME: &'static str = "breakthrough";
+    const TITLE: &'static str = "Breakthrough";
+    const AUTHOR: &'static str = "Dan Troyka";
+    const SUMMARY: &'static str = "Move a man one square forward, straight or diagonally, to an empty square, or capture diagonally forward. A \
+         man on the far rank wins, and so does the last capture. Write from and to: b2-c3.";
+    const PLAYERS: [&'static str; 2] = ["White", "Black"];
+    const VARIANTS: &'static [&'static str] = &["", "5"];
+    const ENCODING: u32 = 1;
+
+    fn new(options: &GameOptions) -> Result<Self> {
+        options.expect_settings(Self::NAME, &[])?;
+        Ok(Breakthrough::of_side(if options.variant == "5" { 5 } else { 8 }))
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { planes: 3, height: self.side, width: self.side, actions: 3 * self.cells() }
+    }
+
+    fn max_plies(&self) -> usize {
+        // the men of both sides on the second and first rank go to the last one
+        2 * self.side * (self.side - 1 + self.side - 2)
+    }
+
+    fn initial(&self) -> State {
+        let own = self.board & 0xffff;
+        State { own, enemy: self.turned(own), mover: Player::First }
+    }
+
+    fn to_move(&self, state: &State) -> Player {
+        state.mover
+    }
+
+    fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
+        out.clear();
+        if self.is_over(state) {
+            return;
+        }
+        for (direction, men) in self.movable(state).into_iter().enumerate() {
+            let mut men = self.packed(men);
+            while men != 0 {
+                out.push(Action((direction * self.cells()) as u16 + men.trailing_zeros() as u16));
+                men &= men - 1;
+            }
+        }
+    }
+
+    fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
+        match self.is_over(state) {
+            true => 0,
+            false => self.movable(state).iter().map(|men| men.count_ones() as usize).sum(),
+        }
+    }
+
+    fn play(&self, state: &mut State, action: Action) {
+        let [from, to] = self.squares(action).map(|square| self.bit(square));
+        debug_assert!(state.own & from != 0 && state.own & to == 0);
+        let (own, enemy) = (state.own ^ from ^ to, state.enemy & !to);
+        *state = State { own: self.turned(enemy), enemy: self.turned(own), mover: state.mover.other() };
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        self.is_over(state).then_some(Outcome::Win(state.mover.other()))
+    }
+
+    fn encode(&self, state: &State, planes: &mut Planes) {
+        planes.set_bits(0, self.packed(state.own).into());
+        planes.set_bits(1, self.packed(state.enemy).into());
+        planes.fill(2, 1.0);
+    }
+
+    fn key(&self, state: &State) -> u64 {
+        mix(mix(state.own) ^ state.enemy.rotate_left(1) ^ state.mover.index() as u64)
+    }
+
+    fn action_text(&self, state: &State, action: Action) -> String {
+        let [from, to] =
+            self.squares(action).map(|square| square_text(self.seen(square, state.mover), self.side));
+        format!("{from}-{to}")
+    }
+
+    fn parse_action(&self, state: &State, text: &str) -> Option<Action> {
+        let (from, to) = text.split_once('-')?;
+        let square = |text| Some(self.seen(parse_square(text, self.side, self.side)?, state.mover));
+        let squares = [square(from)?, square(to)?];
+        self.legal(state).into_iter().find(|action| self.squares(*action) == squares)
+    }
+
+    fn state_text(&self, state: &State) -> String {
+        let ranks = ranks_text(self.side, self.side, |square| self.letter(state, square));
+        format!("{ranks} {}", if state.mover == Player::First { "W" } else { "B" })
+    }
+
+    fn parse_state(&self, text: &str) -> Result<State> {
+        let example = self.state_text(&self.initial());
+        let wrong =
+            |what: &str| Error::position(Self::TITLE, text, what, &format!("write it like `{example}`"));
+        let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
+        let mover = match side {
+            "W" => Player::First,
+            "B" => Player::Second,
+            _ => return Err(wrong("the side to move is W or B")),
+        };
+        let squares = parse_ranks(board, self.side, self.side, "WB").map_err(|what| wrong(&what))?;
+        let men = |letter: char| {
+            let of = squares.iter().enumerate().filter(|(_, on)| **on == Some(letter));
+            of.fold(0, |men, (square, _)| men | self.bit(square))
+        };
+        let men = [men('W'), men('B')];
+        if men.iter().any(|men| men.count_ones() as usize > 2 * self.side) {
+            return Err(wrong(&format!("a side has at most {} men", 2 * self.side)));
+        }
+        let state = self.state(men, mover);
+        if state.enemy == 0 || state.own & self.turned(FIRST_RANK & self.board) != 0 {
+            return Err(wrong("the player to move has won already"));
+        }
+        if state.own == 0 && state.enemy & FIRST_RANK != 0 {
+            return Err(wrong("the game ended twice"));
+        }
+        Ok(state)
+    }
+
+    fn view(&self, state: &State) -> BoardView {
+        let cell = |square: usize| self.letter(state, square).unwrap_or('.').to_string();
+        BoardView::of_squares(self.side, self.side, ["W", "B"], cell, String::new())
+    }
+
+    fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {
+        self.squares(action)
+            .map(|square| BoardView::place(self.seen(square, before.mover), self.side, self.side))
+            .to_vec()
+    }
+
+    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+        // the mirror of the ranks does not commute with turning the board for Black
+        &Symmetry::COLUMN_MIRROR
+    }
+
+    fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        if symmetry == Symmetry::IDENTITY {
+            return action;
+        }
+        let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
+        Action(((2 - direction) * self.cells() + symmetry.square(from, self.side, self.side)) as u16)
+    }
+
+    fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
+        let map = |men: u64| {
+            let squares = (0..self.cells()).filter(|square| men & self.bit(*square) != 0);
+            squares.fold(0, |set, square| set | self.bit(symmetry.square(square, self.side, self.side)))
+        };
+        State { own: map(state.own), enemy: map(state.enemy), mover: state.mover }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn actions(side: usize, text: &str) -> Vec<String> {
+        let game = Breakthrough::of_side(side);
+        let state = game.parse_state(text).unwrap();
+        game.legal(&state).into_iter().map(|action| game.action_text(&state, action)).collect()
+    }
+
+    #[test]
+    fn straight_moves_do_not_capture() {
+        assert_eq!(actions(5, "5/4B/2BB1/2W2/5 W"), ["c2-b3", "c2-d3"]);
+        let black = ["c3-b2", "d3-c2", "e4-e3", "d3-d2", "c3-d2", "d3-e2"];
+        assert_eq!(actions(5, "5/4B/2BB1/2W2/5 B"), black);
+    }
+
+    #[test]
+    fn the_last_rank_and_the_last_capture_win() {
+        let game = Breakthrough::of_side(5);
+        let outcome = |text: &str| game.parse_state(text).map(|state| game.outcome(&state));
+        assert_eq!(outcome("2W2/B4/5/5/5 B").unwrap(), Some(Outcome::Win(Player::First)));
+        assert_eq!(outcome("5/5/5/W4/3B1 W").unwrap(), Some(Outcome::Win(Player::Second)));
+        assert_eq!(outcome("5/5/2W2/5/5 B").unwrap(), Some(Outcome::Win(Player::First)));
+        assert_eq!(outcome("5/B4/2W2/5/5 B").unwrap(), None);
+        assert!(outcome("2W2/B4/5/5/5 W").is_err());
+    }
+}

@@ -1,0 +1,138 @@
+//! Breakthrough against a slow second implementation of its rules, and what Petteia checks of any game.
+
+use std::path::Path;
+
+use breakthrough::Games;
+use breakthrough::rules::Breakthrough;
+use petteia::conformance::{check, playthrough};
+use petteia::game::{Game, Rules, perft};
+use petteia::options::Settings;
+use petteia::registry::{Job, Registry};
+
+/// Squares are letters, ranks from White's side; nothing is turned, nothing is a bit.
+mod slow {
+    pub type Board = Vec<Vec<char>>;
+
+    pub fn initial(side: usize) -> Board {
+        let rank = |row: usize| match row {
+            0 | 1 => 'W',
+            _ if row >= side - 2 => 'B',
+            _ => '.',
+        };
+        (0..side).map(|row| vec![rank(row); side]).collect()
+    }
+
+    fn is_won(board: &Board) -> bool {
+        let last = board.len() - 1;
+        let none = |mark: char| !board.iter().flatten().any(|on| *on == mark);
+        board[last].contains(&'W') || board[0].contains(&'B') || none('W') || none('B')
+    }
+
+    /// The number of sequences of `depth` actions.
+    pub fn count(board: &Board, mover: char, depth: usize) -> u64 {
+        if depth == 0 {
+            return 1;
+        }
+        if is_won(board) {
+            return 0;
+        }
+        let (forward, other) = if mover == 'W' { (1, 'B') } else { (-1, 'W') };
+        let side = board.len() as i32;
+        let mut sequences = 0;
+        for (row, column) in (0..side).flat_map(|row| (0..side).map(move |column| (row, column))) {
+            if board[row as usize][column as usize] != mover {
+                continue;
+            }
+            for step in -1..=1 {
+                let (to_row, to_column) = (row + forward, column + step);
+                if !(0..side).contains(&to_row) || !(0..side).contains(&to_column) {
+                    continue;
+                }
+                let target = board[to_row as usize][to_column as usize];
+                if target == mover || (target == other && step == 0) {
+                    continue;
+                }
+                let mut next = board.clone();
+                next[row as usize][column as usize] = '.';
+                next[to_row as usize][to_column as usize] = mover;
+                sequences += count(&next, other, depth - 1);
+            }
+        }
+        sequences
+    }
+}
+
+/// What `tests/perft.txt` holds: id, depth, number of sequences, as the slow rules counted them.
+fn counts() -> impl Iterator<Item = (&'static str, usize, u64)> {
+    include_str!("perft.txt").lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        (fields[0], fields[1].parse().unwrap(), fields[2].parse().unwrap())
+    })
+}
+
+struct Perft(usize);
+
+impl Job for Perft {
+    type Output = u64;
+    fn run<G: Game>(self, rules: Rules<G>) -> u64 {
+        perft(&rules.game, &rules.game.initial(), self.0)
+    }
+}
+
+#[test]
+fn perft_agrees_with_the_file() {
+    assert!(counts().count() >= 10);
+    for (id, depth, expected) in counts() {
+        let found = Games::with_game(id, &Settings::new(), Perft(depth)).unwrap();
+        assert_eq!(found, expected, "{id}, depth {depth}");
+    }
+}
+
+/// The deeper counts of the file take the slow rules minutes: PETTEIA_DEEP=1 counts them too.
+#[test]
+fn the_file_agrees_with_the_slow_rules() {
+    let most = if std::env::var_os("PETTEIA_DEEP").is_some() { u64::MAX } else { 300_000 };
+    for (id, depth, expected) in counts().filter(|(_, _, expected)| *expected <= most) {
+        let side = if id.ends_with("-5") { 5 } else { 8 };
+        assert_eq!(slow::count(&slow::initial(side), 'W', depth), expected, "{id}, depth {depth}");
+    }
+}
+
+struct Check;
+
+impl Job for Check {
+    type Output = ();
+    fn run<G: Game>(self, rules: Rules<G>) {
+        if let Err(problem) = check(&rules.game, 200, 1) {
+            panic!("{}: {problem}", rules.identity.id);
+        }
+        let now = playthrough(&rules, 7);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/playthrough/{}.txt", rules.identity.id));
+        if std::env::var_os("PETTEIA_BLESS").is_some() {
+            std::fs::write(&path, &now).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), now, "PETTEIA_BLESS=1 accepts the change");
+    }
+}
+
+/// The contract, and one game as text that a person looked at.
+#[test]
+fn the_rules_keep_the_contract() {
+    for id in Games::ids() {
+        Games::with_game(&id, &Settings::new(), Check).unwrap();
+    }
+}
+
+/// A position that is found in real games, beside random ones: the two turned boards meet.
+#[test]
+fn texts_of_actions_are_the_boards_own() {
+    let Rules { game, .. } = Rules::<Breakthrough>::new(&Default::default()).unwrap();
+    let mut state = game.initial();
+    for text in ["a2-b3", "h7-g6", "b3-b4", "g6-g5", "b4-b5", "g5-g4", "b5-b6", "a7-b6"] {
+        let action = game.parse_action(&state, text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(game.action_text(&state, action), text);
+        game.play(&mut state, action);
+    }
+    assert_eq!(game.state_text(&state), "BBBBBBBB/1BBBBBB1/1B6/8/6B1/8/1WWWWWWW/WWWWWWWW W");
+}

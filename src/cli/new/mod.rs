@@ -1,0 +1,206 @@
+//! `petteia new`: a crate of one's own, with a small complete game to be changed.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::print;
+use crate::error::{Error, Result, quoted};
+use crate::storage;
+
+/// Write a crate for a game of your own.
+#[derive(Args)]
+#[command(after_help = "\
+The crate has a small complete game, written to be changed, with its tests, a config \
+and a program that has every command of this one. It depends on the version of \
+Petteia that wrote it, from the registry of crates; where that is not published, \
+--from-checkout names a folder with Petteia's source instead.
+
+Examples:
+  petteia new hexapawn
+  petteia new hexapawn --path ~/games/hexapawn --from-checkout ~/petteia")]
+pub struct New {
+    /// Name of the crate, of its program and of the game: lower case, with hyphens between words
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The folder to make, which must not exist or be empty [default: NAME]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// Depend on the Petteia whose source is in this folder, with the versions of its Cargo.lock
+    #[arg(long, value_name = "DIR")]
+    from_checkout: Option<PathBuf>,
+}
+
+/// The files of a new crate: where they go, and what is in them before names are filled in.
+const FILES: [(&str, &str); 10] = [
+    ("Cargo.toml", include_str!("template/Cargo.toml.in")),
+    (".cargo/config.toml", include_str!("template/cargo/config.toml.in")),
+    (".gitignore", include_str!("template/gitignore.in")),
+    ("README.md", include_str!("template/README.md.in")),
+    ("src/main.rs", include_str!("template/src/main.rs.in")),
+    ("src/lib.rs", include_str!("template/src/lib.rs.in")),
+    ("src/{{module}}.rs", include_str!("template/src/game.rs.in")),
+    ("configs/{{name}}.toml", include_str!("template/configs/game.toml.in")),
+    ("tests/rules.rs", include_str!("template/tests/rules.rs.in")),
+    ("tests/playthrough.txt", include_str!("template/tests/playthrough.txt.in")),
+];
+
+/// Names that a crate cannot have, or that would hide one that it needs.
+const TAKEN: [&str; 9] = ["petteia", "burn", "rayon", "std", "core", "alloc", "test", "main", "lib"];
+/// Of Rust, which a module cannot be called.
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield", "union",
+];
+
+impl New {
+    /// Writes the crate.
+    pub fn run(self) -> Result<()> {
+        check_name(&self.name)?;
+        let folder = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.name));
+        refuse_filled(&folder)?;
+        let checkout = self.from_checkout.as_deref().map(find_checkout).transpose()?;
+        let names = Names::new(&self.name, checkout.as_deref());
+        for (path, text) in FILES {
+            let path = folder.join(names.filled(path));
+            if let Some(parent) = path.parent() {
+                storage::create_folder(parent)?;
+            }
+            storage::write_whole(&path, names.filled(text).as_bytes())?;
+        }
+        if let Some(checkout) = checkout {
+            copy_lock(&checkout, &folder)?;
+        }
+        self.say(&folder)
+    }
+
+    fn say(&self, folder: &Path) -> Result<()> {
+        let (name, place) = (&self.name, folder.display());
+        let module = name.replace('-', "_");
+        print(format_args!("{place}: a crate with the game `{name}`; its rules are in src/{module}.rs\n"))?;
+        print(format_args!("cd {place}"))?;
+        print("cargo test --release")?;
+        print(format_args!("cargo run --release -- train configs/{name}.toml"))
+    }
+}
+
+/// What the placeholders of the files stand for.
+struct Names([(&'static str, String); 6]);
+
+impl Names {
+    fn new(name: &str, checkout: Option<&Path>) -> Names {
+        let words: Vec<&str> = name.split('-').collect();
+        let capital = |word: &&str| format!("{}{}", word[..1].to_uppercase(), &word[1..]);
+        let module = name.replace('-', "_");
+        let mut title = words.join(" ");
+        title[..1].make_ascii_uppercase();
+        let dependency = match checkout {
+            Some(path) => format!("{{ path = {} }}", toml::Value::String(path.display().to_string())),
+            None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+        };
+        Names([
+            ("{{name}}", name.to_string()),
+            ("{{crate}}", module.clone()),
+            ("{{module}}", module),
+            ("{{type}}", words.iter().map(capital).collect()),
+            ("{{title}}", title),
+            ("{{dependency}}", dependency),
+        ])
+    }
+
+    fn filled(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_string(), |text, (placeholder, name)| text.replace(placeholder, name))
+    }
+}
+
+/// Refuses what Cargo, Rust or the registry could not take as a name.
+fn check_name(name: &str) -> Result<()> {
+    let refused =
+        |why: &str| Err(Error::Config(format!("{} cannot be the name of a crate: {why}", quoted(name))));
+    let begins = |word: &str| word.starts_with(|letter: char| letter.is_ascii_lowercase());
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    if !name.split('-').all(|word| begins(word) && word.chars().all(fits)) || name.len() > 60 {
+        return refused(
+            "write lower-case words of letters and digits, each beginning with a letter, with hyphens between them, \
+             e.g. `hexapawn` or `nine-stones`",
+        );
+    }
+    if KEYWORDS.contains(&name) || TAKEN.contains(&name) {
+        return refused("it already means something else");
+    }
+    Ok(())
+}
+
+/// Refuses a folder in which there is something.
+fn refuse_filled(folder: &Path) -> Result<()> {
+    let is_free = match storage::exists(folder)? {
+        true => storage::is_folder(folder)? && storage::list(folder)?.is_empty(),
+        false => true,
+    };
+    match is_free {
+        true => Ok(()),
+        false => Err(Error::Config(format!(
+            "{} exists and is not empty: give another folder with --path",
+            folder.display()
+        ))),
+    }
+}
+
+/// The folder of Petteia's source, as a path that holds from anywhere.
+fn find_checkout(folder: &Path) -> Result<PathBuf> {
+    let manifest = folder.join("Cargo.toml");
+    let name = storage::read_text(&manifest, "a Cargo manifest").ok().and_then(|text| {
+        let manifest: toml::Table = toml::from_str(&text).ok()?;
+        Some(manifest.get("package")?.get("name")?.as_str()?.to_string())
+    });
+    if name.as_deref() != Some("petteia") {
+        return Err(Error::Config(format!(
+            "--from-checkout {}: there is no source of Petteia (a Cargo.toml of the package `petteia`)",
+            folder.display()
+        )));
+    }
+    folder.canonicalize().map_err(Error::io(folder))
+}
+
+/// The versions that Petteia is tested with.
+fn copy_lock(checkout: &Path, folder: &Path) -> Result<()> {
+    let lock = checkout.join("Cargo.lock");
+    match storage::exists(&lock)? {
+        true => storage::write_whole(&folder.join("Cargo.lock"), &storage::read(&lock)?),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        for good in ["hexapawn", "nine-stones", "a1", "x-2y".replace("2y", "y2").as_str()] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "", "-", "a-", "-a", "Hex", "1a", "a_b", "a--b", "é", "match", "petteia", "a b", "../x", "nine-9",
+        ] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_filled() {
+        let names = Names::new("nine-stones", None);
+        let text = names.filled("{{name}} {{crate}}::{{module}}::{{type}}, {{title}} = {{dependency}}");
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(
+            text,
+            format!("nine-stones nine_stones::nine_stones::NineStones, Nine stones = \"{version}\"")
+        );
+        for (path, text) in FILES {
+            assert!(!names.filled(path).contains("{{") && !names.filled(text).contains("{{"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A game as text: see [`playthrough`].
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::encode::Planes;
+use crate::game::{Action, Game, Outcome, Rules};
+
+/// Plies between two drawings of the planes.
+const PLANES_EVERY: usize = 11;
+/// Plies at the start and at the end of a game that are shown in full.
+const FIRST: usize = 50;
+const LAST: usize = 10;
+
+/// One random game as text, for a person to look at: boards, legal actions in words, planes drawn, and the outcome.
+///
+/// What no program can check is seen here, such as an outcome with the wrong sign. Of a long game the middle has one
+/// line a ply. The text depends on the rules and `seed` alone, so a test can keep it as a golden file.
+pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
+    let game = &rules.game;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut out = format!("{}: {} by {}, seed {seed}\n", rules.identity.id, G::TITLE, G::AUTHOR);
+    out += &format!("{:?}, at most {} plies\n", game.shape(), game.max_plies());
+    let mut states = vec![game.initial()];
+    let mut actions = Vec::new();
+    while let Some(state) = states.last().filter(|state| game.outcome(state).is_none()) {
+        let legal = game.legal(state);
+        let mut next = state.clone();
+        actions.push(legal[random.random_range(0..legal.len())]);
+        game.play(&mut next, actions[actions.len() - 1]);
+        states.push(next);
+    }
+    for (ply, state) in states.iter().enumerate() {
+        let action = actions.get(ply);
+        if let Some(action) = action.filter(|_| ply >= FIRST && ply + LAST < actions.len()) {
+            let legal = game.legal(state).len();
+            let text = game.action_text(state, *action);
+            out += &format!("ply {ply}: {text}, one of {legal}, in {}\n", game.state_text(state));
+            continue;
+        }
+        out += &format!("\n== ply {ply}: {}\n", game.state_text(state));
+        out += &board(game, state);
+        if ply % PLANES_EVERY == 0 || action.is_none() {
+            out += &planes(game, state);
+        }
+        if let Some(action) = action {
+            out += &choice(game, state, &game.legal(state), *action);
+        }
+    }
+    let end = match game.outcome(states.last().expect("a finished game")).expect("a finished game") {
+        Outcome::Win(player) => format!("{} wins", game.players()[player.index()]),
+        Outcome::Draw => "draw".to_string(),
+    };
+    out + &format!("\n{end}\n")
+}
+
+fn board<G: Game>(game: &G, state: &G::State) -> String {
+    let view = game.view(state);
+    let mut out = String::new();
+    for (label, cells) in view.rows.iter().zip(&view.cells) {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>2}")).collect();
+        out += &format!("{label:>3} {}\n", cells.concat());
+    }
+    let columns: Vec<String> = view.columns.iter().map(|label| format!("{label:>2}")).collect();
+    out += &format!("    {}\n", columns.concat());
+    if !view.note.is_empty() {
+        out += &format!("    {}\n", view.note);
+    }
+    out
+}
+
+fn choice<G: Game>(game: &G, state: &G::State, legal: &[Action], action: Action) -> String {
+    let player = game.players()[game.to_move(state).index()];
+    let texts: Vec<String> = legal.iter().map(|action| game.action_text(state, *action)).collect();
+    let text = game.action_text(state, action);
+    let (legal, touched) = (texts.join(" "), game.touched(state, action));
+    format!("legal: {legal}\n{player} plays {text} (action {}, touches {touched:?})\n", action.0)
+}
+
+/// Planes side by side, the top row first: `#` 1, `.` 0; those with one number everywhere in words.
+fn planes<G: Game>(game: &G, state: &G::State) -> String {
+    let shape = game.shape();
+    let mut encoded = Planes::new(shape);
+    game.encode(state, &mut encoded);
+    let mut numbers = vec![f32::NAN; shape.input_len()];
+    encoded.expand(&mut numbers);
+    let (mut out, mut drawn) = (String::new(), Vec::new());
+    for (index, plane) in numbers.chunks(shape.cells()).enumerate() {
+        match plane.iter().all(|number| *number == plane[0]) {
+            true => out += &format!("plane {index}: {:.3} everywhere\n", plane[0]),
+            false => drawn.push((index, plane)),
+        }
+    }
+    for band in drawn.chunks(8) {
+        let titles: String =
+            band.iter().map(|(index, _)| format!("{index:<w$}  ", w = shape.width)).collect();
+        out += &format!("planes  {}\n", titles.trim_end());
+        for row in (0..shape.height).rev() {
+            let draw = |number: &f32| if *number == 1.0 { '#' } else { '.' };
+            let row = row * shape.width..(row + 1) * shape.width;
+            let rows: Vec<String> =
+                band.iter().map(|(_, plane)| plane[row.clone()].iter().map(draw).collect()).collect();
+            out += &format!("        {}\n", rows.join("  "));
+        }
+    }
+    out
+}

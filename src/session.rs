@@ -1,0 +1,155 @@
+//! A game in progress: where it began, what was played, and the position now.
+//!
+//! Whoever follows a game holds one: play in the terminal, the protocols, external programs, records that are shown. In go
+//! legal actions only, so the position is always one of the rules.
+
+use crate::error::{Error, Result, quoted};
+use crate::game::{Action, Game};
+
+/// A game that is being played.
+#[derive(Clone, Debug)]
+pub struct Session<G: Game> {
+    game: G,
+    start: G::State,
+    actions: Vec<Action>,
+    state: G::State,
+}
+
+impl<G: Game> Session<G> {
+    /// A game that begins at the initial position.
+    pub fn new(game: G) -> Session<G> {
+        let start = game.initial();
+        Session::from(game, start)
+    }
+
+    /// A game that begins at `start`.
+    pub fn from(game: G, start: G::State) -> Session<G> {
+        Session { game, state: start.clone(), start, actions: Vec::new() }
+    }
+
+    /// The rules.
+    pub fn game(&self) -> &G {
+        &self.game
+    }
+
+    /// Where the game began.
+    pub fn start(&self) -> &G::State {
+        &self.start
+    }
+
+    /// What was played since.
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// The position now.
+    pub fn state(&self) -> &G::State {
+        &self.state
+    }
+
+    /// Whether the game is over.
+    pub fn is_over(&self) -> bool {
+        self.game.outcome(&self.state).is_some()
+    }
+
+    /// Begins again at `start`.
+    pub fn restart(&mut self, start: G::State) {
+        self.state.clone_from(&start);
+        self.start = start;
+        self.actions.clear();
+    }
+
+    /// Plays a legal action (unchecked in release builds, as [`Game::play`]).
+    pub fn play(&mut self, action: Action) {
+        self.game.play(&mut self.state, action);
+        self.actions.push(action);
+    }
+
+    /// Plays an action if it is legal.
+    ///
+    /// # Errors
+    /// When it is not; nothing changes then.
+    pub fn try_play(&mut self, action: Action) -> Result<()> {
+        self.game.try_play(&mut self.state, action)?;
+        self.actions.push(action);
+        Ok(())
+    }
+
+    /// The legal action that a text means.
+    pub fn parse(&self, text: &str) -> Option<Action> {
+        let is_legal = |action: &Action| self.game.legal(&self.state).binary_search(action).is_ok();
+        self.game.parse_action(&self.state, text).filter(is_legal)
+    }
+
+    /// Plays the action of this text.
+    ///
+    /// # Errors
+    /// When it is not a legal action here; nothing changes then.
+    pub fn play_text(&mut self, text: &str) -> Result<Action> {
+        let action =
+            self.parse(text).ok_or_else(|| Error::Illegal(format!("{} is not legal here", quoted(text))))?;
+        self.play(action);
+        Ok(action)
+    }
+
+    /// Takes the last action back; false when there is none.
+    pub fn undo(&mut self) -> bool {
+        let taken = self.actions.pop().is_some();
+        self.state = self.state_after(self.actions.len());
+        taken
+    }
+
+    /// The position after so many of the actions.
+    ///
+    /// # Panics
+    /// When fewer were played.
+    pub fn state_after(&self, plies: usize) -> G::State {
+        let mut state = self.start.clone();
+        self.actions[..plies].iter().for_each(|action| self.game.play(&mut state, *action));
+        state
+    }
+
+    /// Every position with the action that was played there, the oldest first; the position now is not among them.
+    pub fn plies(&self) -> impl Iterator<Item = (G::State, Action)> {
+        let mut state = self.start.clone();
+        self.actions.iter().map(move |&action| {
+            let before = state.clone();
+            self.game.play(&mut state, action);
+            (before, action)
+        })
+    }
+
+    /// What was played, as texts.
+    pub fn texts(&self) -> Vec<String> {
+        self.plies().map(|(state, action)| self.game.action_text(&state, action)).collect()
+    }
+
+    /// The squares (row, column) of the view that the last action touched.
+    pub fn touched(&self) -> Vec<(usize, usize)> {
+        match self.actions.split_last() {
+            Some((last, before)) => self.game.touched(&self.state_after(before.len()), *last),
+            None => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::GameOptions;
+    use crate::games::tic_tac_toe::TicTacToe;
+
+    #[test]
+    fn what_is_undone_was_never_played() {
+        let mut session = Session::new(TicTacToe::new(&GameOptions::default()).unwrap());
+        assert!(session.touched().is_empty() && !session.undo());
+        for text in ["b2", "a1", "c3"] {
+            session.play_text(text).unwrap();
+        }
+        assert!(session.play_text("c3").is_err() && session.try_play(Action(4)).is_err());
+        assert_eq!((session.texts().join(" ").as_str(), session.touched()), ("b2 a1 c3", vec![(0, 2)]));
+        assert!(session.undo());
+        assert_eq!(session.game().state_text(session.state()), ".../.X./O.. X");
+        assert_eq!(session.plies().count(), 2);
+    }
+}
