@@ -87,8 +87,8 @@
 //!
 //! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
 //!   default), [`random`], [`storage`]
-//! - Games: [`board`], [`encode`], [`game`] (the contract), [`memory`], [`conformance`] (the test of a game), [`registry`],
-//!   [`games`](mod@games)
+//! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`memory`], [`conformance`] (the test of a
+//!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
 //! - Learning: [`search`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
 //! - Using it: [`arena`], [`run`], [`export`], [`protocol`], [`cli`]
 #![deny(missing_docs)]
