@@ -9,6 +9,7 @@ for a while, and writes the last rows of what is then on the screen, in its colo
         -- petteia play phage --opponent runs/phage:400
 
 (Another network answers otherwise: choose the actions from its hints.)
+
 It understands line breaks, colors, bold, dim and underlined text; cursor movements are dropped, so it is meant for
 programs that print line after line. Standard library only; needs a system with pseudo-terminals.
 """
@@ -20,6 +21,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import sys
 import termios
@@ -149,6 +151,8 @@ def main():
     arguments.add_argument("--title", help="the window's title; otherwise the command")
     arguments.add_argument("command", nargs="+", help="the program and its arguments, after --")
     given = arguments.parse_args()
+    if not shutil.which(given.command[0]):
+        sys.exit(f"{given.command[0]} is not a program that can be run from here")
     text = run(given.command, given.type, given.columns, given.rows, given.quiet)
     lines = lines_of(text, given.columns)[-given.rows :]
     if given.first:
