@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands: format, lints, the README's test command, docs.
-# With --deep also what takes long: perft counts, every fault of tests/faults, and the fused forward pass under AddressSanitizer
+# Everything that must hold before a change lands: format, lints, the README's test command, exports read by tract, docs.
+# With --deep also what takes long: perft counts, every fault of tests/it/faults, and the fused forward pass under AddressSanitizer
 # where a nightly toolchain is installed.
 #
 # The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names; this script makes one under
@@ -39,9 +39,12 @@ sanitize() {
         cargo +nightly test --locked --target "$target")
 }
 
-step cargo fmt --check
+step cargo fmt --all --check
 step cargo clippy --release --locked --all-targets -- -D warnings
 step cargo test --release --locked
+# the program that the tests were built with; not in release, where the compiler would need minutes for small networks
+step cargo clippy --locked --package check-onnx --all-targets -- -D warnings
+PETTEIA="${CARGO_TARGET_DIR:-$PWD/target}/release/petteia" step cargo test --locked --package check-onnx
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then

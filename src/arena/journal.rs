@@ -25,7 +25,7 @@ const FORMAT: u32 = 1;
 /// An open file of a match.
 pub struct Journal {
     path: PathBuf,
-    file: File,
+    file: storage::Locked,
     /// What the file held when it was opened.
     pub(super) saved: Vec<Pair>,
 }
@@ -70,9 +70,9 @@ impl Journal {
         let header = Header { format: FORMAT, game: &rules.identity, agents, seed, opening_plies };
         let header = serde_json::to_value(header).expect("headers are valid JSON");
         expect_regular(path)?;
-        let mut file =
+        let file =
             File::options().read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
-        storage::lock(&file, path, "petteia arena")?;
+        let mut file = storage::lock(file, path, "petteia arena")?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
         let first = format!("{header}\n");

@@ -144,7 +144,7 @@ fn style_of(players: [&str; 2], player: Player) -> Style {
 mod tests {
     use super::*;
     use crate::error::Result;
-    use crate::game::Rules;
+    use crate::game::{Rules, Settings};
     use crate::games::Games;
     use crate::random::{Purpose, choose, stream};
     use crate::registry::{Job, Registry};
@@ -191,7 +191,7 @@ mod tests {
                 let bold = free.split("\u{1b}[1m\u{1b}[").skip(1).map(|rest| rest[..2].to_string());
                 styles.extend(bold.filter(|code| code != "7m"));
             };
-            Games::with_game(&id, &Default::default(), Random(see)).unwrap().unwrap();
+            Games::with_game(&id, &Settings::new(), Random(see)).unwrap().unwrap();
             styles.sort();
             styles.dedup();
             assert_eq!(styles.len(), 2, "{id}: {styles:?}");

@@ -7,7 +7,7 @@ use super::board::{hanging, terminal_width, wrapped};
 use super::print;
 use super::table::{Column, Table};
 use crate::error::Result;
-use crate::game::{Game, Rules};
+use crate::game::{Game, Rules, Settings};
 use crate::registry::{Job, Registry};
 
 /// What the table shows of a game.
@@ -46,7 +46,7 @@ impl Games {
     pub fn run<R: Registry>(self) -> Result<()> {
         let mut rows = Vec::new();
         for id in R::ids() {
-            rows.push(R::with_game(&id, &Default::default(), Describe(id.clone()))?);
+            rows.push(R::with_game(&id, &Settings::new(), Describe(id.clone()))?);
         }
         if self.json {
             return print(Value::Array(rows));

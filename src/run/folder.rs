@@ -1,6 +1,5 @@
 //! The folder of a run: made or found with the same settings, locked while it is trained in, and still there.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
@@ -14,7 +13,7 @@ const LOCK: &str = "lock";
 /// A run's folder that nobody else trains in, as long as this lives.
 pub(super) struct Folder {
     path: PathBuf,
-    lock: File,
+    lock: storage::Locked,
 }
 
 impl Folder {
@@ -24,8 +23,7 @@ impl Folder {
         check_settings(config, folder, &settings)?;
         storage::create_folder(folder)?;
         let path = folder.join(LOCK);
-        let lock = storage::open_lock(&path)?;
-        storage::lock(&lock, folder, "petteia train")?;
+        let lock = storage::lock(storage::open_lock(&path)?, folder, "petteia train")?;
         // another process may have made the run while we waited for the lock
         check_settings(config, folder, &settings)?;
         storage::remove_temporaries(folder)?;

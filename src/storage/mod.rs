@@ -7,6 +7,7 @@ pub mod attachment;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -116,10 +117,37 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Takes the lock of `file`, which lasts as long as it is open; `command` is who else may have `place` in use.
-pub fn lock(file: &File, place: &Path, command: &str) -> Result<()> {
+/// A file that is locked until this is dropped.
+///
+/// Closing the file is not enough: a child process that another thread is starting holds every open file for a moment, and
+/// with it the lock.
+pub struct Locked(File);
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // closing it does the same, only later
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes the lock of `file`; `command` is who else may have `place` in use.
+pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     match file.try_lock() {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(Locked(file)),
         Err(TryLockError::WouldBlock) => {
             Err(Error::Config(format!("{} is in use by another {command}", place.display())))
         }
@@ -335,6 +363,18 @@ mod tests {
         assert_eq!(read_at_most(file.path(), 5, "a test").unwrap(), b"12345");
         let error = read_at_most(file.path(), 4, "a test").unwrap_err().to_string();
         assert!(error.contains("more than the 4 bytes that a test can have"), "{error}");
+    }
+
+    #[test]
+    fn a_dropped_lock_is_free_though_a_child_still_holds_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || open_lock(&folder.path().join("lock")).unwrap();
+        let first = lock(open(), folder.path(), "test").unwrap();
+        // what a child has between its start and its program
+        let _of_a_child = first.try_clone().unwrap();
+        assert!(lock(open(), folder.path(), "test").is_err());
+        drop(first);
+        assert!(lock(open(), folder.path(), "test").is_ok());
     }
 
     #[cfg(unix)]

@@ -1,0 +1,400 @@
+//! Exported bots, driven as a match runner would: one file, no arguments, lines in and lines out.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use petteia::checkpoint::{self, TrainingData};
+use petteia::config::{Config, game_settings};
+use petteia::game::{Game, Player, Rules};
+use petteia::games::Games;
+use petteia::net::model::{Network, training_device};
+use petteia::random::{Purpose, choose, stream};
+use petteia::registry::{Job, Registry};
+use petteia::storage::attachment;
+use petteia::train::Trainer;
+
+use crate::support::command;
+
+/// Makes a bot of the game with a small network that knows nothing.
+struct Make<'a> {
+    id: &'a str,
+    folder: &'a Path,
+}
+
+impl Job for Make<'_> {
+    type Output = PathBuf;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> PathBuf {
+        let game = &rules.game;
+        let settings: String =
+            rules.identity.options.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let text =
+            format!("[game]\nid = '{}'\n{settings}[net]\nfilters = 8\nblocks = 1\nvalue_hidden = 8", self.id);
+        let config = Config::parse("test", &text, &[]).unwrap();
+        let network = Network::new(&config.net, game.shape(), 1, &training_device());
+        let trainer = Trainer::new(&config.train, network);
+        let run = self.folder.join(format!("run-{}", self.id));
+        fs::create_dir(&run).unwrap();
+        checkpoint::save(&run, &config, &rules.identity, 1, &trainer, TrainingData::default()).unwrap();
+        let bot = self.folder.join(format!("{} bot", self.id));
+        let exported = Command::new(env!("CARGO_BIN_EXE_petteia"))
+            .args(["export".as_ref(), run.as_os_str()])
+            .args(["--format".as_ref(), "bot".as_ref(), "--out".as_ref(), bot.as_os_str()])
+            .output()
+            .unwrap();
+        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        bot
+    }
+}
+
+fn make(id: &str, folder: &Path) -> PathBuf {
+    Games::with_game(id, &Default::default(), Make { id, folder }).unwrap()
+}
+
+/// A bot that runs.
+struct Bot {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Bot {
+    fn start(file: &Path, arguments: &[&str]) -> Bot {
+        let mut child = command::start(file, arguments);
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Bot { child, input, output: BufReader::new(output) }
+    }
+
+    fn tell(&mut self, line: impl AsRef<[u8]>) {
+        self.input.write_all(line.as_ref()).unwrap();
+        self.input.write_all(b"\n").unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.output.read_line(&mut line).unwrap() > 0, "the bot has ended");
+        line.trim_end_matches('\n').to_string()
+    }
+
+    /// The lines up to one that begins with `first`.
+    fn until(&mut self, first: &str) -> Vec<String> {
+        let mut lines = vec![self.line()];
+        while !lines.last().unwrap().starts_with(first) {
+            lines.push(self.line());
+        }
+        lines
+    }
+
+    fn ask(&mut self, question: &str, first: &str) -> String {
+        self.tell(question);
+        let mut lines = self.until(first);
+        let last = lines.pop().unwrap();
+        assert!(lines.iter().all(|line| line.starts_with("info ")), "{question}: {lines:?}");
+        last[first.len()..].trim().to_string()
+    }
+
+    /// Ends the input; what is still said, and that it ends in good order and in silence on standard error.
+    fn end(mut self) -> Vec<String> {
+        drop(self.input);
+        let said = self.output.lines().map(|line| line.unwrap()).collect();
+        assert!(self.child.wait().unwrap().success());
+        let mut complaint = String::new();
+        std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut complaint).unwrap();
+        assert_eq!(complaint, "");
+        said
+    }
+}
+
+/// Plays a game against the rules: both colours by the bot, the position given as text and as actions in turn.
+struct Match {
+    file: PathBuf,
+}
+
+impl Job for Match {
+    type Output = ();
+
+    fn run<G: Game>(self, rules: Rules<G>) {
+        let game = &rules.game;
+        let mut bot = Bot::start(&self.file, &[]);
+        bot.tell("ugi");
+        let hello = bot.until("ugiok");
+        assert!(hello[0].starts_with("id name Petteia ") && hello[1].starts_with("id author "), "{hello:?}");
+        assert_eq!(bot.ask("isready", "readyok"), "");
+        bot.tell("uginewgame");
+        assert_eq!(bot.ask("isready", "readyok"), "");
+        let (mut state, mut start, mut moves) = (game.initial(), "startpos".to_string(), Vec::new());
+        let mut random = stream(5, Purpose::Agent, &[]);
+        while game.outcome(&state).is_none() {
+            let list = if moves.is_empty() { String::new() } else { format!(" moves {}", moves.join(" ")) };
+            bot.tell(format!("position {start}{list}"));
+            let first = game.to_move(&state) == Player::First;
+            assert_eq!(bot.ask("query p1turn", "response"), first.to_string());
+            assert_eq!(bot.ask("query gameover", "response"), "false");
+            assert_eq!(bot.ask("query result", "response"), "none");
+            let go = [
+                "go nodes 4",
+                "go depth 1",
+                "go movetime 1",
+                "go p1time 20 p2time 20 p1inc 1 p2inc 1",
+                "go wtime 1 btime 1",
+                "go infinite\nstop",
+            ];
+            let best = bot.ask(choose(&mut random, &go), "bestmove");
+            let action = game.parse_action(&state, &best).unwrap_or_else(|| panic!("{best} is no action"));
+            game.try_play(&mut state, action).unwrap();
+            moves.push(best);
+            // a position text forgets what came before, as far as a rule remembers it
+            if moves.len() == 7 {
+                start = format!("fen {}", game.state_text(&state));
+                state = game.parse_state(&game.state_text(&state)).unwrap();
+                moves.clear();
+            }
+        }
+        bot.tell(format!("position {start} moves {}", moves.join(" ")));
+        assert_eq!(bot.ask("query gameover", "response"), "true");
+        let result = match game.outcome(&state).unwrap().id() {
+            "first" => "p1win",
+            "second" => "p2win",
+            other => other,
+        };
+        assert_eq!(bot.ask("query result", "response"), result);
+        assert_eq!(bot.ask("go movetime 10", "bestmove"), "none");
+        bot.tell("quit");
+        assert!(bot.end().is_empty());
+    }
+}
+
+#[test]
+fn a_bot_of_every_id_plays_for_a_match_runner() {
+    let folder = tempfile::tempdir().unwrap();
+    for id in Games::ids() {
+        let file = make(&id, folder.path());
+        Games::with_game(&id, &Default::default(), Match { file: file.clone() }).unwrap();
+        // one is 20 MB
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn a_bot_survives_what_it_hears() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("connect-four", folder.path());
+    let mut bot = Bot::start(&file, &[]);
+    bot.tell("ugi\r");
+    bot.until("ugiok");
+    let long = vec![b'x'; 1 << 20];
+    let longer = vec![b'x'; (1 << 20) + 1];
+    for bad in [b"\0\0".as_slice(), b"\xff\xfe go", &long, &longer, b"go\0", b"position startpos moves \xff"]
+    {
+        bot.tell(bad);
+        assert!(bot.line().starts_with("info string "));
+        assert_eq!(bot.ask("isready\r", "readyok"), "");
+    }
+    // during a search
+    bot.tell("go infinite");
+    for line in [b"isready".as_slice(), b"query p1turn", b"nonsense", &longer, b"isready", b"stop"] {
+        bot.tell(line);
+    }
+    let said: Vec<String> =
+        bot.until("bestmove").into_iter().filter(|line| !line.starts_with("info depth")).collect();
+    assert_eq!(said[0], "readyok");
+    assert_eq!(said[1], "response true");
+    assert!(said[2].starts_with("info string unknown") && said[3].starts_with("info string a line of over"));
+    assert_eq!((said[4].as_str(), said.len()), ("readyok", 6));
+    // an endless search ends for a command that needs it to
+    bot.tell("go infinite\nposition startpos moves 1 1 1 1 1 1\ngo nodes 5\nposition startpos moves 1 1");
+    bot.until("bestmove");
+    let best = bot.until("bestmove").pop().unwrap();
+    assert_ne!(best, "bestmove 1", "the column is full");
+    // many lines at once: each is heard, in its turn
+    bot.tell("go nodes 2000");
+    for column in 1..=7 {
+        for _ in 0..100 {
+            bot.tell(format!("position startpos moves {column}"));
+        }
+    }
+    bot.tell("query moves\nquery p1turn\ngo nodes 5");
+    bot.until("bestmove");
+    assert_eq!(bot.line(), "response 1 2 3 4 5 6 7");
+    assert_eq!(bot.line(), "response false");
+    bot.until("bestmove");
+    let pages = "go nodes 10\n".repeat(400);
+    bot.tell(pages.trim_end());
+    for _ in 0..400 {
+        bot.until("bestmove");
+    }
+    // a line of nonsense does not make many
+    bot.tell(format!("go nodes 1 {}", "z ".repeat(1_000)));
+    assert!(bot.until("bestmove").len() < 10);
+    bot.tell(format!("position fen {}", "y".repeat(10_000)));
+    assert!(bot.line().len() < 500);
+    // pondering ends when it is told to
+    bot.tell("setoption name Ponder value true\nposition startpos\ngo nodes 50");
+    bot.until("bestmove");
+    bot.tell("stop\nisready");
+    bot.until("readyok");
+    bot.tell("go nodes 50");
+    bot.until("bestmove");
+    bot.tell("setoption name Ponder value false\nposition startpos moves 4\nisready");
+    bot.until("readyok");
+    // the input ends during a search: it is finished
+    bot.tell("go nodes 2000");
+    assert!(bot.end().last().unwrap().starts_with("bestmove "));
+    let mut endless = Bot::start(&file, &[]);
+    endless.tell("go infinite");
+    assert!(endless.end().last().unwrap().starts_with("bestmove "));
+}
+
+#[test]
+fn a_bot_speaks_to_juries_and_in_gtp() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("caissa", folder.path());
+    let mut white = Bot::start(&file, &["--codecup", "--simulations", "4"]);
+    let mut black = Bot::start(&file, &["--codecup", "--time", "1"]);
+    let mut gtp = Bot::start(&file, &["--gtp", "--simulations", "1"]);
+    white.tell("start");
+    for _ in 0..4 {
+        let action = white.line();
+        black.tell(&action);
+        gtp.tell(format!("play white {action}"));
+        let reply = black.line();
+        white.tell(&reply);
+        gtp.tell(format!("play black {reply}"));
+        for _ in 0..2 {
+            assert_eq!((gtp.line(), gtp.line()), ("=".into(), String::new()));
+        }
+    }
+    assert_eq!(white.line().len(), 5);
+    white.tell("end");
+    assert!(white.end().is_empty());
+    black.tell("end");
+    assert!(black.end().is_empty());
+    gtp.tell("1 genmove white\n2 quit");
+    let said = gtp.end();
+    assert!(said[0].starts_with("=1 ") && said[2] == "=2", "{said:?}");
+}
+
+/// The jury has not heard of standard error, but people have.
+#[test]
+fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("caissa", folder.path());
+    let run = |input: &str| {
+        let mut bot = Bot::start(&file, &["--codecup", "--time", "60"]);
+        bot.tell(input);
+        drop(bot.input);
+        let said = bot.output.lines().map(|line| line.unwrap()).collect::<Vec<_>>();
+        let mut complaint = String::new();
+        std::io::Read::read_to_string(&mut bot.child.stderr.take().unwrap(), &mut complaint).unwrap();
+        assert!(bot.child.wait().unwrap().success());
+        (said, complaint)
+    };
+    let (said, complaint) = run("nonsense\nend");
+    assert!(said.is_empty() && complaint.contains("`nonsense` is no legal action"), "{said:?} {complaint}");
+    let (said, _) = run("start\nend");
+    assert!(said.is_empty(), "{said:?}");
+}
+
+#[test]
+fn an_engine_of_another_game_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let output = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(["engine".as_ref(), "caissa".as_ref(), "--agent".as_ref(), file.as_os_str()])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("has game tic-tac-toe, but caissa is asked for")
+    );
+}
+
+#[test]
+fn the_programs_own_commands_work_in_a_bot() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let run = |arguments: &[&str], input: &str| {
+        let output = command::run(&file, arguments, input);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let about = run(&["--about"], "");
+    for part in ["tic-tac-toe", "SHA-256 ", "encoding:    version 1", "1 generations, 0 steps", "filters = 8"]
+    {
+        assert!(about.contains(part), "{part}: {about}");
+    }
+    assert!(run(&["play", "--side", "second"], "quit\n").contains("X plays"));
+    assert!(run(&["analyze"], ".../.../... X\n").contains("\"action\":"));
+    let against = run(&["arena", "random", "--games", "2", "--json"], "");
+    assert!(against.contains("\"games\":2"), "{against}");
+    let text = run(&["arena", "random", "--games", "2"], "");
+    assert!(text.contains("bot against random: "), "the bot's own results are counted: {text}");
+    let both = run(&["arena", "random", "rollout:5", "--games", "2"], "");
+    assert!(both.contains("random against rollout:5: "), "{both}");
+    // it is an agent like any other file of ours, and inspect knows it
+    let file = file.display().to_string();
+    let inspect = Command::new(env!("CARGO_BIN_EXE_petteia")).args(["inspect", &file]).output().unwrap();
+    let said = String::from_utf8_lossy(&inspect.stdout);
+    assert!(inspect.status.success() && said.contains("bot") && said.contains("model SHA-256"), "{said}");
+    let arena = Command::new(env!("CARGO_BIN_EXE_petteia"))
+        .args(["arena", "tic-tac-toe", &file, &format!("{file}:5"), "--games", "2"])
+        .output()
+        .unwrap();
+    assert!(arena.status.success());
+}
+
+#[test]
+fn options_of_the_game_travel_with_a_bot() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = game_settings(&["game.queen_exchange=true".into()]).unwrap();
+    let make = Make { id: "caissa", folder: folder.path() };
+    let file = Games::with_game("caissa", &settings, make).unwrap();
+    let about = Command::new(&file).arg("--about").output().unwrap();
+    assert!(String::from_utf8_lossy(&about.stdout).contains("options:     queen_exchange = true"));
+    let mut bot = Bot::start(&file, &[]);
+    assert!(!bot.ask("go nodes 2", "bestmove").is_empty());
+    bot.end();
+}
+
+#[test]
+fn a_damaged_bot_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let whole = fs::read(&file).unwrap();
+    let model = attachment::find(&file).unwrap().unwrap().read(u64::MAX).unwrap();
+    let begin = whole.len() - model.len() - 56;
+    assert_eq!(whole[begin..begin + model.len()], model);
+    let damaged = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x20;
+        bytes
+    };
+    for (what, bytes) in [
+        ("changed", damaged(begin + model.len() / 2)),
+        ("its length", damaged(whole.len() - 50)),
+        ("its checksum", damaged(whole.len() - 1)),
+        ("cut", whole[..whole.len() - 100].to_vec()),
+        ("cut off", whole[..begin].to_vec()),
+        ("longer", [&whole[..], b"\n"].concat()),
+    ] {
+        let copy = folder.path().join("damaged");
+        // a file that was run cannot be written, but removed
+        let _ = fs::remove_file(&copy);
+        fs::copy(&file, &copy).unwrap();
+        fs::write(&copy, &bytes).unwrap();
+        let output = loop {
+            match Command::new(&copy).arg("--about").output() {
+                // a child that another test is just starting has the copy open, too
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {}
+                output => break output.unwrap(),
+            }
+        };
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{what}: {error}");
+        assert!(error.contains("checksum of the model") && error.contains("differs"), "{what}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}

@@ -1,0 +1,190 @@
+//! KataGo's data economy (Wu 2019) against numbers computed by hand: forced playouts and their pruning, playout cap
+//! randomization, policy surprise weighting.
+
+use crate::support::tree_game::TreeGame;
+use petteia::board::Symmetry;
+use petteia::config::{Config, SearchConfig};
+use petteia::encode::Planes;
+use petteia::error::Result;
+use petteia::game::{Action, Game, GameOptions, Rules};
+use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::random::{Purpose, stream};
+use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
+use petteia::replay::sample::{Sample, samples};
+use petteia::replay::window::Window;
+use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Wdl};
+use petteia::search::tree::{Leaf, Tree, for_first};
+use petteia::selfplay::{Generation, Monitor, play_shard};
+
+fn rules() -> Rules<TicTacToe> {
+    Rules::new(&GameOptions::default()).unwrap()
+}
+
+fn played(sets: &[&str]) -> Vec<Record> {
+    let rules = rules();
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
+    let (config, identity) = (&config, &rules.identity);
+    let evaluator = "test".into();
+    let generation = Generation { config, identity, number: 1, games: 24, simulations: 60, evaluator };
+    let mut rollout = Rollout::new(rules.game.clone());
+    play_shard(&rules.game, &generation, 0..24, &mut rollout, &Monitor::default(), &|_| true).unwrap()
+}
+
+/// Action 0 is good and its prior high, action 1 bad and its prior high, action 2 bad and its prior low.
+struct Table(TreeGame);
+
+const PRIORS: [f32; 3] = [0.5, 0.4, 0.1];
+const VALUES: [f32; 3] = [0.5, -0.5, -0.5];
+
+impl Evaluator<TreeGame> for Table {
+    fn evaluate(&mut self, requests: &[Request<TreeGame>], out: &mut Evaluations) -> Result<()> {
+        out.clear();
+        for request in requests {
+            let value = if *request.state == 0 { 0.0 } else { VALUES[(request.state - 1) / 201] };
+            let wdl = Wdl::from_value(for_first(self.0.to_move(request.state), value), 0.0);
+            match *request.state {
+                0 => out.push(3, wdl).copy_from_slice(&PRIORS),
+                _ => out.push_uniform(request.legal.len(), wdl),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Replies are many and valued alike, so that none is looked at twice and none is proven. A search of 101 simulations at a root whose noise is nearly none, so that the numbers are those above.
+fn forced(forced_playouts: f32) -> Tree<TreeGame> {
+    let child = format!("2({})", "1(=)".repeat(100));
+    let game = TreeGame::parse(&format!("1({child}{child}{child})"));
+    let config = SearchConfig {
+        forced_playouts,
+        noise_fraction: 1e-6,
+        cpuct: 1.0,
+        fpu_reduction: 0.0,
+        ..SearchConfig::default()
+    };
+    let mut tree = Tree::new(game.clone(), config, 0);
+    let (mut evaluator, mut out) = (Table(game), Evaluations::new());
+    for done in 0..101 {
+        if done == 1 {
+            tree.begin(100, Some(&mut stream(1, Purpose::Selfplay, &[])));
+        }
+        assert_eq!(tree.select(), Leaf::Needs);
+        let (state, legal) = tree.pending();
+        evaluator.evaluate(&[Request { state, legal, seed: 0 }], &mut out).unwrap();
+        tree.apply(out.row(0));
+    }
+    tree
+}
+
+fn visits(tree: &Tree<TreeGame>) -> [u32; 3] {
+    let visits: Vec<u32> = tree.root_edges().map(|edge| edge.visits).collect();
+    visits.try_into().unwrap()
+}
+
+#[test]
+fn noise_forces_visits_and_the_target_forgets_them() {
+    // without force action 1 is followed while 10 * 0.4 / (1 + N) is above about 1.05: N reaches 3
+    let [_, bad, rare] = visits(&forced(0.0));
+    assert!(bad <= 4 && rare <= 2, "{bad} {rare}");
+    assert_eq!(forced(0.0).policy_target(), None);
+    // with k = 2: sqrt(2 * 0.4 * 100) = 8.9 and sqrt(2 * 0.1 * 100) = 4.5
+    let tree = forced(2.0);
+    assert_eq!(visits(&tree), [86, 9, 5]);
+    // score of action 0: 0.5 + 10.05 * 0.5 / (1 + 86) = 0.558; action 1 with n visits, -0.5 + 4.02 / (1 + n), is less
+    // from n = 3 on (0.505): 9 is pruned to 3. Action 2, -0.5 + 1.005 / (1 + n), is less even with none: 4 of 5 are
+    // taken back, and a single one is not taught
+    let target = tree.policy_target().unwrap();
+    assert_eq!(target, [(Action(0), 86), (Action(1), 3)]);
+    assert_eq!(tree.best_action(), Some(Action(0)));
+}
+
+#[test]
+fn surprise_is_the_divergence_of_the_target_from_the_prior() {
+    let tree = forced(0.0);
+    // 0.75 ln(0.75 / 0.5) + 0.25 ln(0.25 / 0.4) = 0.3041 - 0.1175
+    let surprise = tree.surprise(&[(Action(0), 3), (Action(1), 1)]);
+    assert!((surprise - 0.1866).abs() < 1e-3, "{surprise}");
+    assert!(tree.surprise(&[(Action(0), 50), (Action(1), 40), (Action(2), 10)]) < 1e-5);
+}
+
+#[test]
+fn only_full_searches_are_trained_on() {
+    let rules = rules();
+    let (mut trained, mut plies) = (0, 0);
+    for record in played(&["selfplay.fast_simulations=8", "selfplay.full_share=0.25"]) {
+        assert_eq!(record.format, PLAIN_FORMAT);
+        let full = record.visits.iter().filter(|visits| !visits.is_empty());
+        // a solved root ends a search early, but not in the first plies
+        let early = record.visits.iter().take(3).filter(|visits| !visits.is_empty());
+        assert!(early.clone().all(|visits| visits.values().sum::<u32>() > 8), "the full searches are kept");
+        assert_eq!(samples(&rules, &record).unwrap().len(), full.clone().count());
+        trained += full.count();
+        plies += record.actions.len();
+    }
+    let share = trained as f64 / plies as f64;
+    assert!((share - 0.25).abs() < 0.1, "{trained} of {plies}");
+}
+
+#[test]
+fn switched_off_nothing_changes() {
+    let plain = played(&[]);
+    assert_eq!(plain, played(&["selfplay.full_share=0.9", "search.gumbel_actions=3"]));
+    assert!(plain.iter().all(|record| record.format == PLAIN_FORMAT));
+    assert!(plain.iter().all(|record| record.visits.iter().all(|visits| !visits.is_empty())));
+}
+
+#[test]
+fn surprise_weights_sum_to_the_plies_of_their_game_and_are_recorded() {
+    let rules = rules();
+    for record in played(&["selfplay.surprise_weight=0.5"]) {
+        assert_eq!((record.format, record.weights.len()), (FORMAT, record.actions.len()));
+        let sum: f32 = record.weights.iter().sum();
+        assert!((sum - record.actions.len() as f32).abs() < 0.01, "{sum}");
+        assert!(record.weights.iter().all(|weight| *weight >= 0.5));
+        assert_eq!(Record::parse(&serde_json::to_string(&record).unwrap()).unwrap(), record);
+        let weights: Vec<f32> =
+            samples(&rules, &record).unwrap().iter().map(|sample| sample.weight).collect();
+        assert_eq!(weights, record.weights);
+    }
+}
+
+#[test]
+fn the_window_draws_by_weight() {
+    let rules = rules();
+    // a sample is known by its target: the action of its number
+    let sample = |number: u16, weight: f32| {
+        let mut planes = Planes::new(rules.identity.shape);
+        (0..rules.identity.shape.planes).for_each(|plane| planes.fill(plane, 0.0));
+        let wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+        let symmetries: &'static [Symmetry] = &[Symmetry::IDENTITY];
+        Sample { planes, policy: vec![(Action(number), 1.0)], outcome: wdl, search: wdl, weight, symmetries }
+    };
+    let mut window = Window::new(1000, rules.identity.shape);
+    window.push_samples(&rules.game, vec![sample(0, 1.0), sample(1, 1.0)]);
+    window.push_samples(&rules.game, vec![sample(2, 0.5), sample(3, 2.0), sample(4, 0.0), sample(5, 1.5)]);
+    let draw = || window.draw(12_000, 0.0, &mut stream(1, Purpose::Sampling, &[0]));
+    let batch = draw();
+    assert_eq!(batch.policy, draw().policy, "the same stream draws the same");
+    // weights 1, 1, 0.5, 2, 0, 1.5 of 6
+    for (action, expected) in [2000.0, 2000.0, 1000.0, 4000.0, 0.0, 3000.0].into_iter().enumerate() {
+        let drawn: f32 = batch.policy.column(action).sum();
+        assert!((drawn - expected).abs() <= 150.0, "sample {action}: {drawn}, expected {expected}");
+    }
+}
+
+#[test]
+fn every_switch_at_once_plays_on() {
+    let all = [
+        "selfplay.fast_simulations=8",
+        "selfplay.surprise_weight=0.5",
+        "search.forced_playouts=2",
+        "selfplay.full_share=0.5",
+    ];
+    let rules = rules();
+    for root in ["search.root=puct", "search.root=gumbel"] {
+        for record in played(&[&all[..], &[root]].concat()) {
+            record.replay(&rules, |_| {}).unwrap();
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What exports say and compute, beside our own fused forward: read by ONNX Runtime where a Python has it. `checks/onnx`
+//! reads them with tract.
+//!
+//! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::support::training;
+use petteia::checkpoint::{self, Checkpoint, TrainingData};
+use petteia::config::{Config, Precision};
+use petteia::encode::Planes;
+use petteia::export::{Format, export, onnx, safetensors};
+use petteia::game::{Game, Rules, Shape};
+use petteia::games::Games;
+use petteia::net::cpu::{CpuNet, Wanted};
+use petteia::net::model::device;
+use petteia::registry::{Job, Registry};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Positions of each game, at least; of all phases of random games.
+const POSITIONS: usize = 20;
+
+/// A trained network of a game as a checkpoint, and what our forward pass says of positions.
+struct Case {
+    folder: TempDir,
+    checkpoint: Checkpoint,
+    /// One a line.
+    texts: String,
+    rows: usize,
+    /// `[rows, planes, height, width]`
+    planes: Vec<f32>,
+    /// Logits `[rows, actions]`.
+    policy: Vec<f32>,
+    /// Logits `[rows, 3]`.
+    wdl: Vec<f32>,
+}
+
+impl Case {
+    fn new(id: &str) -> Case {
+        Games::with_game(id, &Default::default(), MakeCase).unwrap()
+    }
+
+    fn shape(&self) -> Shape {
+        self.checkpoint.manifest.game.shape
+    }
+
+    /// The export of this format in the case's folder.
+    fn export(&self, format: Format) -> PathBuf {
+        let out = self.folder.path().join(format!("export.{format:?}"));
+        export(&self.checkpoint, format, &out).unwrap();
+        out
+    }
+}
+
+struct MakeCase;
+
+impl Job for MakeCase {
+    type Output = Case;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Case {
+        let game = &rules.game;
+        let (identity, shape) = (rules.identity.clone(), game.shape());
+        let text = format!("game.id = '{}'\nnet = {{ filters = 16, blocks = 2 }}", identity.id);
+        let config = Config::parse("test", &text, &[]).unwrap();
+        let trainer = training::trained(&config.net, shape, 3);
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint =
+            checkpoint::save(folder.path(), &config, &identity, 2, &trainer, TrainingData::default())
+                .unwrap();
+        let states = training::positions(game, POSITIONS);
+        let phases = states.len() / POSITIONS;
+        let states: Vec<_> = states.into_iter().step_by(phases).collect();
+        let mut planes = vec![0.0; states.len() * shape.input_len()];
+        for (state, row) in states.iter().zip(planes.chunks_exact_mut(shape.input_len())) {
+            let mut encoded = Planes::new(shape);
+            game.encode(state, &mut encoded);
+            encoded.expand(row);
+        }
+        let net = CpuNet::new(&trainer.snapshot().weights(shape), Precision::F32).expect("every CPU has f32");
+        let actions: Vec<u16> = states.iter().flat_map(|_| 0..shape.actions as u16).collect();
+        let ends: Vec<usize> = (1..=states.len()).map(|row| row * shape.actions).collect();
+        let wanted = Wanted { actions: &actions, ends: &ends };
+        let (mut policy, mut wdl) = (vec![0.0; actions.len()], vec![0.0; states.len() * 3]);
+        net.forward(&mut net.scratch(), &planes, wanted, &mut policy, &mut wdl);
+        let texts = states.iter().map(|state| game.state_text(state) + "\n").collect();
+        Case { folder, checkpoint, texts, rows: states.len(), planes, policy, wdl }
+    }
+}
+
+/// The header of a safetensors file, and its length.
+fn header(bytes: &[u8]) -> (Value, usize) {
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    (serde_json::from_slice(&bytes[8..8 + length]).unwrap(), length)
+}
+
+#[test]
+fn a_safetensors_file_says_what_the_network_is() {
+    let case = Case::new("phage");
+    let weights = safetensors::file(&case.checkpoint).unwrap();
+    let (header, length) = header(&weights);
+    assert_eq!(length % 8, 0, "tensors are aligned");
+    let said = &header["__metadata__"];
+    for (key, value) in [("game", "phage"), ("generation", "2"), ("step", "3")] {
+        assert_eq!(said[key], value, "{key}");
+    }
+    assert_eq!(said["exported_by"], concat!("petteia ", env!("CARGO_PKG_VERSION")));
+    assert_eq!(said["tensors_sha256"], petteia::storage::sha256(&weights[8 + length..]));
+}
+
+/// An export of an export is the same file, and every one is the same network.
+#[test]
+fn an_export_is_a_checkpoint() {
+    let case = Case::new("tic-tac-toe");
+    let file = case.export(Format::Safetensors);
+    let again = Checkpoint::find(&file).unwrap();
+    assert!(fs::read(&file).unwrap() == safetensors::file(&again).unwrap());
+    assert!(onnx::file(&case.checkpoint).unwrap() == onnx::file(&again).unwrap());
+    let weights = |checkpoint: &Checkpoint| checkpoint.network(&device()).unwrap().weights(case.shape());
+    assert_eq!(weights(&case.checkpoint).stem.weight, weights(&again).stem.weight);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_refused() {
+    let case = Case::new("tic-tac-toe");
+    let exported = case.export(Format::Safetensors);
+    for (place, source) in [
+        (case.checkpoint.path.join("weights.safetensors"), &case.checkpoint.path),
+        (exported.clone(), &exported),
+    ] {
+        let mut bytes = fs::read(&place).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&place, bytes).unwrap();
+        for format in [Format::Onnx, Format::Safetensors] {
+            let out = case.folder.path().join("out");
+            let error = export(&Checkpoint::find(source).unwrap(), format, &out).unwrap_err().to_string();
+            assert!(error.contains("SHA-256"), "{error}");
+            assert!(!out.exists());
+        }
+    }
+}
+
+/// The Python of `PETTEIA_PYTHON`; without it a test says that it checks nothing.
+fn python(test: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("PETTEIA_PYTHON").filter(|python| !python.is_empty());
+    if python.is_none() {
+        // not eprintln!, which nobody sees when a test passes
+        let what =
+            "PETTEIA_PYTHON names no Python with scripts/requirements.txt (scripts/check.sh makes one)";
+        std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();
+    }
+    python.map(PathBuf::from)
+}
+
+fn script(python: &Path, name: &str, arguments: &[&Path], input: &str) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(name);
+    run(Command::new(python).arg(script).args(arguments), input)
+}
+
+fn run(command: &mut Command, input: &str) -> Output {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // a program may end without reading all of it
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn onnx_runtime_computes_the_same_for_every_game() {
+    let Some(python) = python("onnx_runtime_computes_the_same_for_every_game") else { return };
+    for id in Games::ids() {
+        let case = Case::new(&id);
+        let Shape { planes, height, width, .. } = case.shape();
+        let told = case.folder.path().join("outputs.jsonl");
+        let mut outputs = json!({
+            "shape": [case.rows, planes, height, width], "planes": case.planes, "policy": case.policy,
+            "wdl": case.wdl,
+        });
+        let model = case.export(Format::Onnx);
+        let check = |outputs: &Value| {
+            fs::write(&told, outputs.to_string()).unwrap();
+            script(&python, "check_onnx.py", &[&model, &told], "")
+        };
+        let same = check(&outputs);
+        assert!(same.status.success(), "{id}: {}", text(&same.stderr));
+        println!("{}", text(&same.stdout).trim());
+        let said: Value = serde_json::from_slice(&same.stdout).unwrap();
+        assert_eq!((&said["game"], &said["positions"]), (&json!(id), &json!(case.rows)));
+        outputs["wdl"][1] = json!(case.wdl[1] + 0.01);
+        let different = check(&outputs);
+        assert!(!different.status.success() && text(&different.stderr).contains("not the same"), "{id}");
+    }
+}
+
+#[test]
+fn the_example_picks_our_top_action() {
+    let Some(python) = python("the_example_picks_our_top_action") else { return };
+    for id in ["cage-4", "connect-four", "phage"] {
+        let case = Case::new(id);
+        let (model, agent) = (case.export(Format::Onnx), case.export(Format::Safetensors));
+        let mut analyze = Command::new(env!("CARGO_BIN_EXE_petteia"));
+        analyze.args(["analyze", id, "--planes", "--agent", &format!("{}:1:f32", agent.display())]);
+        let analyzed = run(&mut analyze, &case.texts);
+        assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
+        let lines = text(&analyzed.stdout);
+        let same = script(&python, "onnx_example.py", &[&model], &lines);
+        assert!(same.status.success(), "{id}: {}{}", text(&same.stdout), text(&same.stderr));
+        assert_eq!(text(&same.stdout).matches(", same\n").count(), case.rows, "{}", text(&same.stdout));
+        // a network that likes another action best is noticed
+        let mut other: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+        let priors = other["priors"].as_object_mut().unwrap();
+        let least = priors.iter().min_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap()));
+        let least = least.unwrap().0.clone();
+        priors.insert(least, json!(1.0));
+        let different = script(&python, "onnx_example.py", &[&model], &other.to_string());
+        assert_eq!(different.status.code(), Some(1), "{}", text(&different.stderr));
+        assert!(text(&different.stdout).contains("different: "), "{}", text(&different.stdout));
+    }
+}

@@ -1,0 +1,338 @@
+//! Where a fault happens: tiny runs in folders of their own, the program with a fault to meet, and what it left behind.
+//!
+//! Invariant: two folders with the same [`contents`] hold the same results, down to the bytes; only clock times are left out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::thread::sleep;
+use std::time::Duration;
+
+use petteia::random::{Purpose, Random, stream};
+use rand::RngExt;
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub use crate::support::runs::copy_folder as copy;
+
+/// Three generations in less than a tenth of a second.
+pub const TINY: &str = "\
+game.id = 'tic-tac-toe'
+net = { filters = 2, blocks = 1, value_hidden = 2 }
+search.simulations = 4
+selfplay = { games = 4, batch = 2, bootstrap_games = 4, bootstrap_simulations = 4, random_plies = 2 }
+replay.window = 60
+train = { generations = 3, batch = 8, warmup_steps = 2 }
+arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 4, simulations = 4 }
+";
+
+/// What gives it a gate, which decides after a few games.
+pub const GATE: &str = ", gate = 'sprt', gate_games = 4 }";
+
+/// Everything that happens to files of one finished tiny run, which nobody changes.
+pub static RUN: LazyLock<Run> = LazyLock::new(|| Run::new(TINY));
+
+/// Whether all faults are wanted, not a sample.
+pub fn deep() -> bool {
+    std::env::var_os("PETTEIA_DEEP").is_some()
+}
+
+/// So many faults of each kind: `short`, or `long` where all are wanted.
+pub fn times(short: usize, long: usize) -> usize {
+    if deep() { long } else { short }
+}
+
+/// All of 1 to `all`, or about `few` of them, evenly spread from a random place.
+pub fn sample(all: usize, few: usize, random: &mut Random) -> Vec<usize> {
+    let step = if deep() { 1 } else { all.div_ceil(few).max(1) };
+    let first = random.random_range(0..step);
+    (1..=all).skip(first).step_by(step).collect()
+}
+
+/// The chance of a test; `name` is any number that no other has.
+pub fn random(name: u64) -> Random {
+    stream(20, Purpose::Sampling, &[name])
+}
+
+/// A folder for one test, by its real name.
+pub struct Folder {
+    _kept: TempDir,
+    pub path: PathBuf,
+}
+
+impl Folder {
+    pub fn new() -> Folder {
+        let kept = tempfile::tempdir().unwrap();
+        let path = kept.path().canonicalize().unwrap();
+        Folder { _kept: kept, path }
+    }
+
+    /// A path in it, as text.
+    pub fn at(&self, name: &str) -> String {
+        self.path.join(name).display().to_string()
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        fs::write(self.path.join(name), bytes).unwrap();
+        self.at(name)
+    }
+}
+
+/// A run that was left alone, with the config that made it.
+pub struct Run {
+    _folder: Folder,
+    /// `train CONFIG --run`, without the folder.
+    pub config: String,
+    pub path: PathBuf,
+}
+
+impl Run {
+    pub fn new(config: &str) -> Run {
+        let folder = Folder::new();
+        let config = folder.write("tiny.toml", config);
+        let path = folder.path.join("run");
+        let run = Run { _folder: folder, config, path };
+        run.train(&run.path).succeeds();
+        run
+    }
+
+    /// The command that trains or resumes such a run in `folder`.
+    pub fn training(&self, folder: &Path) -> Petteia {
+        let folder = folder.display().to_string();
+        Petteia::new(&["train", &self.config, "--run", &folder, "--threads", "1"])
+    }
+
+    pub fn train(&self, folder: &Path) -> Ended {
+        self.training(folder).run()
+    }
+}
+
+/// The program, about to run.
+pub struct Petteia {
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub input: Vec<u8>,
+    pub environment: Vec<(&'static str, String)>,
+    /// Kilobytes of address space, where they are limited.
+    pub space: Option<u64>,
+}
+
+impl Petteia {
+    pub fn new(arguments: &[&str]) -> Petteia {
+        Petteia::of(env!("CARGO_BIN_EXE_petteia"), arguments)
+    }
+
+    /// Another program, such as a bot.
+    pub fn of(program: &str, arguments: &[&str]) -> Petteia {
+        Petteia {
+            program: program.into(),
+            arguments: arguments.iter().map(|argument| argument.to_string()).collect(),
+            input: Vec::new(),
+            environment: Vec::new(),
+            space: None,
+        }
+    }
+
+    pub fn hearing(self, input: impl Into<Vec<u8>>) -> Petteia {
+        Petteia { input: input.into(), ..self }
+    }
+
+    pub fn with(self, environment: Vec<(&'static str, String)>) -> Petteia {
+        Petteia { environment, ..self }
+    }
+
+    /// Lets it have so many kilobytes of address space and no more.
+    pub fn within(self, space: u64) -> Petteia {
+        Petteia { space: Some(space), ..self }
+    }
+
+    pub fn command(&self) -> Command {
+        let environment = self.environment.iter();
+        let mut command = match self.space {
+            None => {
+                let mut command = Command::new(&self.program);
+                command.envs(environment.map(|(name, value)| (name, value)));
+                command
+            }
+            Some(space) => {
+                let mut shell = Command::new("sh");
+                shell.arg("-c").arg(format!("ulimit -v {space}; exec env \"$@\"")).arg("sh");
+                // for the program alone, not for the shell before it
+                shell.args(environment.map(|(name, value)| format!("{name}={value}"))).arg(&self.program);
+                shell
+            }
+        };
+        command.args(&self.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end, writing and reading at the same time.
+    pub fn run(&self) -> Ended {
+        let mut child = loop {
+            match self.command().spawn() {
+                // another test began a process while this program was written, and it has not let go of it yet
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    sleep(Duration::from_millis(5))
+                }
+                child => break child.unwrap(),
+            }
+        };
+        let mut to = child.stdin.take().unwrap();
+        let input = self.input.clone();
+        let writer = std::thread::spawn(move || {
+            // it may end without reading all of it
+            let _ = to.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Ended {
+            command: self.arguments.join(" "),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// How a program ended.
+pub struct Ended {
+    command: String,
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// Not longer than a reader bears.
+impl fmt::Debug for Ended {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Ended { command, code, signal, out: said, err } = self;
+        let status = signal.map_or(format!("{code:?}"), |signal| format!("signal {signal}"));
+        write!(out, "`{command:.300}`: {status}, out {said:.300?}, err {err:.600?}")
+    }
+}
+
+impl Ended {
+    /// It ended by itself, in success or with an error in words, and with no panic in any thread.
+    pub fn in_words(&self, fault: &str) -> &Ended {
+        let panicked = self.err.contains("panicked") || self.err.contains("bug of the program");
+        assert!(matches!(self.code, Some(0..=2)) && !panicked, "{fault}: {self:?}");
+        assert!(self.code == Some(0) || self.err.contains("error:"), "{fault}: no error in words: {self:?}");
+        self
+    }
+
+    pub fn expect_words(&self, fault: &str) {
+        self.in_words(fault);
+    }
+
+    /// [`Ended::in_words`], or by SIGKILL.
+    pub fn in_words_or_killed(&self, fault: &str) -> &Ended {
+        if self.signal == Some(9) { self } else { self.in_words(fault) }
+    }
+
+    pub fn succeeds(&self) -> &Ended {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// It failed in words that have this part.
+    pub fn names(&self, fault: &str, part: &str) {
+        self.in_words(fault);
+        assert!(
+            self.code != Some(0) && (self.err.contains(part) || self.out.contains(part)),
+            "{fault}: no `{part}` in {self:?}"
+        );
+    }
+}
+
+/// Collects what did not hold, so that one fault does not hide the others.
+#[derive(Default)]
+pub struct Tally {
+    pub tried: usize,
+    failed: Vec<String>,
+}
+
+impl Tally {
+    /// Does something that panics when it does not hold.
+    pub fn check(&mut self, hold: impl FnOnce()) {
+        self.tried += 1;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(hold)) {
+            let text = panic.downcast_ref::<String>().cloned();
+            self.failed.push(
+                text.or_else(|| panic.downcast_ref::<&str>().map(|t| t.to_string())).unwrap_or_default(),
+            );
+        }
+    }
+
+    pub fn report(self, what: &str) {
+        println!("{what}: {} tried, {} failed", self.tried, self.failed.len());
+        assert!(self.tried > 0, "{what}: nothing was tried");
+        assert!(
+            self.failed.is_empty(),
+            "{what}: {} of {} failed:\n{}",
+            self.failed.len(),
+            self.tried,
+            self.failed.join("\n")
+        );
+    }
+}
+
+/// Puts a copy of `base` in the place of `to`, or nothing where there is no base.
+pub fn reset(base: Option<&Path>, to: &Path) {
+    if to.exists() {
+        fs::remove_dir_all(to).unwrap();
+    }
+    if let Some(base) = base {
+        copy(base, to);
+    }
+}
+
+/// Every file below `folder`, by its path there.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(path) = open.pop() {
+        match path.is_dir() {
+            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
+            false => found.push(path.strip_prefix(folder).unwrap().to_path_buf()),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every file below `folder` with its bytes; metrics without their clock times.
+pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let content = |path: PathBuf| {
+        let bytes = fs::read(folder.join(&path)).unwrap();
+        let bytes = if path.ends_with("metrics.jsonl") { without_times(&bytes) } else { bytes };
+        (path, bytes)
+    };
+    files(folder).into_iter().map(content).collect()
+}
+
+fn without_times(metrics: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8(metrics.to_vec()).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line.as_object_mut().unwrap().remove("seconds");
+        format!("{line}\n")
+    });
+    lines.collect::<String>().into_bytes()
+}
+
+/// Names the first file in which two folders differ.
+pub fn expect_same(fault: &str, found: &BTreeMap<PathBuf, Vec<u8>>, expected: &BTreeMap<PathBuf, Vec<u8>>) {
+    let other = |a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>| {
+        a.iter().filter(|(path, bytes)| b.get(*path) != Some(bytes)).map(|(path, _)| path.clone()).collect()
+    };
+    let (more, less): (Vec<_>, Vec<_>) = (other(found, expected), other(expected, found));
+    assert!(more.is_empty() && less.is_empty(), "{fault}: {more:?} is not as {less:?} of the unbroken one");
+}

@@ -1,0 +1,166 @@
+//! The layers of the library: a module imports only from those that stand before it in `lib.rs`.
+//!
+//! Printing is a lint (`[lints]` in `Cargo.toml`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// In data-flow order: the modules of `src/lib.rs` as they stand there, and the program.
+fn layers() -> Vec<&'static str> {
+    let lines = include_str!("../../src/lib.rs").lines();
+    let modules = lines.filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    modules.chain(["main"]).collect()
+}
+
+/// Those that may name the games; everything else is generic over them.
+const KNOW_GAMES: [&str; 3] = ["games", "cli", "main"];
+
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => sources(&path, out),
+            path if path.extension().is_some_and(|e| e == "rs") => out.push(path),
+            _ => {}
+        }
+    }
+}
+
+fn all_sources() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    files.sort();
+    files
+}
+
+/// The layer of a file: the first part of its path below src.
+fn layer_of(path: &Path) -> String {
+    let below = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
+    let first = below.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_string()
+}
+
+/// A text without its comments, and without the unit tests that are its end. What else is for tests stays: behind
+/// `#[cfg(test)] mod tests;` the file goes on.
+fn code(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let lines = match lines.iter().rposition(|line| *line == "mod tests {") {
+        // a module's last brace at the margin ends the file, or there is more behind it
+        Some(at)
+            if lines[at..].iter().rposition(|line| !line.is_empty())
+                == lines[at..].iter().position(|line| *line == "}") =>
+        {
+            &lines[..at]
+        }
+        _ => &lines[..],
+    };
+    lines.join("\n")
+}
+
+/// The first names of all paths that begin with `crate::`, those of a group (`crate::{a, b::c}`) one by one.
+fn imports(code: &str) -> Vec<String> {
+    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut found = Vec::new();
+    for (at, start) in code.match_indices("crate::") {
+        // `$crate::` is the path of a macro of ours, `other_crate::` of somebody else
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let rest = code[at + start.len()..].trim_start();
+        let Some(group) = rest.strip_prefix('{') else {
+            found.push(name(rest));
+            continue;
+        };
+        let (mut depth, mut first) = (0, true);
+        for (at, character) in group.char_indices() {
+            match character {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => first = true,
+                c if first && !c.is_whitespace() => {
+                    found.push(name(&group[at..]));
+                    first = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// What a file of `layer` may not import.
+fn faults(layer: &str, code: &str) -> Vec<String> {
+    let layers = layers();
+    let rank = |layer: &str| layers.iter().position(|name| *name == layer);
+    let own = rank(layer).unwrap_or_else(|| panic!("src/{layer} is not a module of src/lib.rs"));
+    let mut faults = Vec::new();
+    for target in imports(code) {
+        let Some(other) = rank(&target) else {
+            faults.push(format!("crate::{target} is not a layer"));
+            continue;
+        };
+        if other > own {
+            faults.push(format!("imports crate::{target}, which stands above {layer}"));
+        }
+        if target == "games" && !KNOW_GAMES.contains(&layer) {
+            faults.push("names the games".into());
+        }
+    }
+    faults
+}
+
+#[test]
+fn modules_import_only_from_lower_layers() {
+    let mut found = Vec::new();
+    for path in all_sources().into_iter().filter(|path| layer_of(path) != "lib") {
+        let code = code(&fs::read_to_string(&path).unwrap());
+        found.extend(
+            faults(&layer_of(&path), &code).iter().map(|fault| format!("{}: {fault}", path.display())),
+        );
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn imports_are_seen_wherever_they_stand() {
+    let seen = |text: &str| imports(&code(text)).join(" ");
+    assert_eq!(
+        seen("use crate::{search::{tree, run}, net,\n    replay::store::{a, b},\n};"),
+        "search net replay"
+    );
+    assert_eq!(seen("use crate::\n    cli::print;"), "cli");
+    assert_eq!(seen("#[cfg(test)]\nmod tests;\nuse crate::run::Event;"), "run");
+    assert_eq!(seen("fn f(e: &crate::error::Error) {}\n// crate::cli\n"), "error");
+    let tests = "#[cfg(test)]\nmod tests {\n    use crate::cli::print;\n}\n";
+    assert_eq!(seen(tests), "");
+    assert_eq!(seen(&format!("{tests}use crate::cli;\n")), "cli cli");
+    assert!(faults("net", "use crate::{error::Result, run};")[0].contains("run, which stands above net"));
+    assert!(faults("net", "use crate::games::cage;")[0].contains("names the games"));
+    assert!(faults("games", "use crate::game::Game;").is_empty());
+}
+
+#[test]
+fn the_model_sees_nothing_of_a_game_but_its_shape() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/net/model.rs")).unwrap();
+    let text = code(&text);
+    assert!(!text.contains("crate::game"));
+}
+
+/// `Device::default()` picks a GPU backend when one is compiled in, and panics without the hardware. clippy cannot forbid a
+/// trait's method for one type; what it can (`default_trait_access`) is see that the type is always named.
+#[test]
+fn nobody_asks_for_the_default_device() {
+    for path in all_sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        let text: String = code(&text).split_whitespace().collect();
+        assert!(!text.contains("Device::default"), "{}", path.display());
+    }
+}
+
+#[test]
+fn files_stay_readable() {
+    for path in all_sources() {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= 600, "{} has {lines} lines", path.display());
+    }
+}

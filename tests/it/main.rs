@@ -1,0 +1,48 @@
+//! The integration tests: one program, since each one links all of the library. A module a subject; `cargo test --release
+//! --test it playthrough` runs one of them.
+//!
+//! The tests run side by side as threads of this program, so none may change what belongs to all of it: environment
+//! variables, the working folder, rayon's global pool, signals. A test that needs such a change makes it in a child process.
+//! `tests/allocation.rs` is a program of its own, because its allocator counts for a whole program.
+#![allow(clippy::default_trait_access, clippy::print_stderr, clippy::print_stdout)]
+
+mod support;
+
+mod arena;
+mod audit;
+mod bot;
+mod cache;
+mod cli;
+mod contract;
+mod data_cage;
+mod data_caissa;
+mod data_custodial_trap;
+mod economy;
+mod export;
+mod external;
+mod faults;
+mod files;
+mod gumbel;
+mod layering;
+mod learning;
+mod limits;
+mod net;
+mod numbers;
+mod perft;
+mod pipeline;
+mod play;
+mod playthrough;
+mod progress;
+mod protocol;
+mod rules_cage;
+mod rules_caissa;
+mod rules_connect_four;
+mod rules_custodial_trap;
+mod rules_phage;
+mod rules_tic_tac_toe;
+mod search;
+mod selfplay;
+mod signals;
+mod surroundings;
+mod traces;
+mod trycmd;

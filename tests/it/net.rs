@@ -1,0 +1,215 @@
+//! The traps of the network library, each with a test, and the fused forward against burn's.
+
+use crate::support::training::{self, batch, random};
+use petteia::checkpoint::{self, Checkpoint, TrainingData};
+use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
+use petteia::game::{Game, GameIdentity, Rules, Shape};
+use petteia::games::Games;
+use petteia::net::cpu::{CpuNet, Wanted};
+use petteia::net::evaluator::SharedNet;
+use petteia::net::model::{Network, device, training_device};
+use petteia::registry::{Job, Registry};
+use petteia::search::evaluator::{Evaluations, Evaluator, Request};
+use petteia::train::Trainer;
+
+const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
+
+fn small() -> NetConfig {
+    NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 8, ..NetConfig::default() }
+}
+
+fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
+    let n = planes.len() / shape.input_len();
+    let data = burn::tensor::TensorData::new(planes.to_vec(), [n, shape.planes, shape.height, shape.width]);
+    let (policy, wdl) = network.forward(burn::tensor::Tensor::from_data(data, &device()));
+    let mut all = policy.into_data().try_into_vec::<f32>().unwrap();
+    all.extend(wdl.into_data().try_into_vec::<f32>().unwrap());
+    all
+}
+
+fn trained(steps: u64) -> Trainer {
+    training::trained(&small(), SHAPE, steps)
+}
+
+fn save(run: &std::path::Path, trainer: &Trainer) -> (Checkpoint, Config) {
+    let text =
+        "game.id = 'tic-tac-toe'\nnet = { filters = 8, blocks = 2, value_planes = 2, value_hidden = 8 }";
+    let config = Config::parse("test", text, &[]).unwrap();
+    let identity =
+        GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
+    (checkpoint::save(run, &config, &identity, 1, trainer, TrainingData::default()).unwrap(), config)
+}
+
+/// Trap: `clone` shares the running statistics of batch norm.
+#[test]
+fn a_snapshot_does_not_change_while_training_goes_on() {
+    let mut trainer = trained(3);
+    let snapshot = trainer.snapshot();
+    let input = batch(SHAPE, 4, &mut random(99)).planes.into_raw_vec_and_offset().0;
+    let before = outputs(&snapshot, &input, SHAPE);
+    for step in 0..5 {
+        trainer.train(&batch(SHAPE, 16, &mut random(50 + step)), 0.01);
+    }
+    assert_eq!(before, outputs(&snapshot, &input, SHAPE));
+    assert_ne!(before, outputs(&trainer.snapshot(), &input, SHAPE), "training changes the network");
+}
+
+/// Trap: on an autodiff device batch norm uses the batch's own statistics, so rows depend on each other.
+#[test]
+fn rows_of_a_snapshot_are_independent_of_the_batch() {
+    let snapshot = trained(3).snapshot();
+    let input = batch(SHAPE, 7, &mut random(98)).planes.into_raw_vec_and_offset().0;
+    let together = outputs(&snapshot, &input, SHAPE);
+    for row in 0..7 {
+        let alone = outputs(&snapshot, &input[row * SHAPE.input_len()..(row + 1) * SHAPE.input_len()], SHAPE);
+        let policy = &together[row * SHAPE.actions..(row + 1) * SHAPE.actions];
+        let wdl = &together[7 * SHAPE.actions + row * 3..7 * SHAPE.actions + row * 3 + 3];
+        for (a, b) in alone.iter().zip(policy.iter().chain(wdl)) {
+            assert!((a - b).abs() < 1e-6, "row {row}: {a} and {b}");
+        }
+    }
+}
+
+/// Traps: a record of the training form lacks the last update of the running statistics; parameter ids are
+/// random, so an optimizer's state could belong to nobody after loading.
+#[test]
+fn a_saved_trainer_goes_on_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut original = trained(5);
+    let (saved, config) = save(folder.path(), &original);
+    let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &training_device()).unwrap();
+    assert_eq!(loaded.step, 5);
+    let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
+    assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
+    for step in 0..4 {
+        let batch = batch(SHAPE, 16, &mut random(60 + step));
+        let (a, b) = (original.train(&batch, 0.01), loaded.train(&batch, 0.01));
+        assert_eq!((a.policy, a.value), (b.policy, b.value), "step {step}");
+    }
+    assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
+}
+
+/// Trap: burn's parameters are lazy and its generator is global: weights would depend on who drew before.
+#[test]
+fn first_weights_depend_on_the_seed_alone() {
+    let input = batch(SHAPE, 2, &mut random(96)).planes.into_raw_vec_and_offset().0;
+    let first = Network::new(&small(), SHAPE, 7, &device());
+    let other = Network::new(&small(), SHAPE, 8, &device());
+    device().seed(12345);
+    let late = outputs(&other, &input, SHAPE);
+    let again = Network::new(&small(), SHAPE, 7, &training_device()).snapshot();
+    assert_eq!(outputs(&first, &input, SHAPE), outputs(&again, &input, SHAPE));
+    assert_ne!(outputs(&first, &input, SHAPE), late);
+}
+
+/// Trap: the default device. Ours is the CPU backend whatever the environment says.
+#[test]
+fn the_device_is_the_cpu_backend() {
+    assert!(format!("{:?}", device()).to_lowercase().contains("flex"), "{:?}", device());
+    assert!(training_device().is_autodiff() && !device().is_autodiff());
+}
+
+/// Trap: a file whose bytes changed loads without an error; the manifest's checksum catches it.
+#[test]
+fn a_changed_weight_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (saved, _) = save(folder.path(), &trained(1));
+    let weights = saved.path.join("weights.safetensors");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&weights, bytes).unwrap();
+    let error = Checkpoint::find(folder.path()).unwrap().network(&device()).unwrap_err().to_string();
+    assert!(error.contains("SHA-256") && error.contains("weights.safetensors"), "{error}");
+}
+
+struct FusedAgainstBurn;
+
+impl Job for FusedAgainstBurn {
+    type Output = f32;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> f32 {
+        let game = &rules.game;
+        let shape = game.shape();
+        let config = NetConfig { filters: 24, blocks: 2, ..NetConfig::default() };
+        let snapshot = training::trained(&config, shape, 3).snapshot();
+        let states = training::positions(game, 40);
+        let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
+        let requests: Vec<_> =
+            states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+        let evaluate = |kind| {
+            let mut out = Evaluations::new();
+            let config = NetConfig { evaluator: kind, ..config.clone() };
+            SharedNet::new(&snapshot, shape, &config).evaluator(game).evaluate(&requests, &mut out).unwrap();
+            out
+        };
+        let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
+        let mut most: f32 = 0.0;
+        for (a, b) in fused.rows().zip(burn.rows()) {
+            assert!((a.priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            most = a.priors.iter().zip(b.priors).map(|(x, y)| (x - y).abs()).fold(most, f32::max);
+            most = most.max((a.wdl.value() - b.wdl.value()).abs()).max((a.wdl.draw - b.wdl.draw).abs());
+        }
+        most
+    }
+}
+
+#[test]
+fn the_fused_forward_agrees_with_burn_on_every_game() {
+    for id in Games::ids() {
+        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn).unwrap();
+        println!("{id}: largest difference {most:e}");
+        assert!(most < 1e-4, "{id}: {most}");
+    }
+}
+
+#[test]
+fn the_fused_forward_agrees_with_burn_on_logits() {
+    let snapshot = trained(3).snapshot();
+    let input = batch(SHAPE, 5, &mut random(95)).planes.into_raw_vec_and_offset().0;
+    let net = CpuNet::new(&snapshot.weights(SHAPE), Precision::F32).expect("every CPU has f32");
+    let actions: Vec<u16> = (0..5).flat_map(|_| 0..SHAPE.actions as u16).collect();
+    let ends = [1, 2, 3, 4, 5].map(|row| row * SHAPE.actions);
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    let (mut policy, mut wdl) = (vec![0.0; 5 * SHAPE.actions], vec![0.0; 15]);
+    net.forward(&mut net.scratch(), &input, wanted, &mut policy, &mut wdl);
+    policy.extend(wdl);
+    for (a, b) in policy.iter().zip(outputs(&snapshot, &input, SHAPE)) {
+        assert!((a - b).abs() < 1e-4, "{a} and {b}");
+    }
+}
+
+/// In training the convolutions are an operation of our own, except with checkpointing, where they are burn's.
+#[test]
+fn training_agrees_with_burns_operations() {
+    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
+    // one with logits of planes and of extra actions, one with extra actions only
+    for shape in [SHAPE, Shape { planes: 3, height: 6, width: 7, actions: 7 }] {
+        let trained = |device: &burn::tensor::Device| {
+            let mut trainer = Trainer::new(&config.train, Network::new(&small(), shape, 1, device));
+            let losses: Vec<_> = (0..4)
+                .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001))
+                .flat_map(|losses| [losses.policy, losses.value])
+                .collect();
+            let input = batch(shape, 4, &mut random(94)).planes.into_raw_vec_and_offset().0;
+            (losses, outputs(&trainer.snapshot(), &input, shape))
+        };
+        let (ours, burns) =
+            (trained(&training_device()), trained(&training_device().gradient_checkpointing()));
+        assert_ne!(ours, burns, "two ways");
+        for (a, b) in ours.0.iter().chain(&ours.1).zip(burns.0.iter().chain(&burns.1)) {
+            assert!((a - b).abs() < 1e-3, "{ours:?} and {burns:?}");
+        }
+    }
+}
+
+#[test]
+fn a_network_of_another_shape_is_refused() {
+    let bytes = trained(1).snapshot().to_safetensors("{}").unwrap();
+    let wider = NetConfig { filters: 16, ..small() };
+    assert!(Network::from_safetensors(bytes.clone(), "a.safetensors", &wider, SHAPE, &device()).is_err());
+    assert!(
+        Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device())
+            .is_err()
+    );
+}

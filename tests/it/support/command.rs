@@ -1,0 +1,88 @@
+//! The program as a user runs it.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Once};
+
+use serde_json::Value;
+
+/// The program.
+pub const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
+
+/// Lets children begin with the signals that end programs, though these tests run under nohup or in the background of a
+/// shell. What is ignored here would be ignored by them, too, and a test that sends it would wait for nothing; what is caught
+/// is not caught in a child. Here nothing changes: what was ignored is caught and leads to nothing.
+fn hear_signals() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    const SIGHUP: i32 = 1;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // only Linux has it
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+        for signal in [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1)
+        {
+            signal_hook::flag::register(signal, Arc::default()).unwrap();
+        }
+    });
+}
+
+/// Starts a program in the repository, all its streams piped.
+pub fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
+    hear_signals();
+    Command::new(program)
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Runs a program in the repository with this standard input.
+pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    let mut child = start(program, arguments);
+    // the program may end without reading all of it
+    let _ = child.stdin.take().unwrap().write_all(input.as_ref());
+    child.wait_with_output().unwrap()
+}
+
+/// Runs petteia.
+pub fn petteia(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    run(PETTEIA, arguments, input)
+}
+
+/// Its standard output.
+pub fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Its standard error.
+pub fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The JSON values on the lines of its output.
+pub fn json_lines(output: &Output) -> Vec<Value> {
+    out(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Runs it and expects success.
+pub fn succeeds(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    let output = petteia(arguments, input);
+    assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+    output
+}
+
+/// Fails with this exit code and an error that has all these parts.
+pub fn fails(arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = petteia(arguments, "");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));
+    for part in parts {
+        assert!(err(&output).contains(part), "{arguments:?}: no `{part}` in: {}", err(&output));
+    }
+    assert!(!err(&output).contains("panicked"));
+}

@@ -1,0 +1,105 @@
+//! Small finished runs that several tests look at, and copies of them for tests that change something.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::LazyLock;
+
+use petteia::replay::store;
+use tempfile::TempDir;
+
+use super::command::{err, petteia};
+
+/// Three generations in less than a second.
+pub const CONFIG: &str = "\
+game.id = 'tic-tac-toe'
+net = { filters = 8, blocks = 1, value_hidden = 16 }
+search.simulations = 16
+selfplay = { games = 16, batch = 4, bootstrap_games = 16, bootstrap_simulations = 16 }
+train = { generations = 3, batch = 32, warmup_steps = 10 }
+arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8, gate_games = 20 }
+";
+
+/// A run of [`CONFIG`] that nobody changes.
+pub static PLAIN: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[]));
+
+/// A finished run in a folder of its own, and the settings that it was trained with.
+pub struct Finished {
+    folder: TempDir,
+    sets: Vec<&'static str>,
+}
+
+impl Finished {
+    /// Trains a run of [`CONFIG`] with these settings changed.
+    pub fn new(sets: &[&'static str]) -> Finished {
+        let folder = tempfile::tempdir().unwrap();
+        write_config(folder.path());
+        let run = Finished { folder, sets: sets.to_vec() };
+        let trained = run.train(&run.run(), &[]);
+        assert!(trained.status.success(), "{}", err(&trained));
+        run
+    }
+
+    /// The run's folder.
+    pub fn run(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// Trains or resumes a run with the same settings in the folder `run`.
+    pub fn train(&self, run: &Path, more: &[&str]) -> Output {
+        let config = self.folder.path().join(CONFIG_NAME);
+        let mut arguments = vec!["train", text(&config), "--run", text(run), "--threads", "1"];
+        self.sets.iter().for_each(|set| arguments.extend(["--set", set]));
+        arguments.extend(more);
+        petteia(&arguments, "")
+    }
+
+    /// A copy as it was after `generations`.
+    pub fn copy(&self, generations: usize) -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run");
+        copy_folder(&self.run(), &run);
+        for generation in generations + 1..=3 {
+            fs::remove_dir_all(checkpoint(&run, generation)).unwrap();
+            fs::remove_dir_all(run.join(format!("selfplay/generation-{generation:04}"))).unwrap();
+        }
+        (folder, run)
+    }
+}
+
+const CONFIG_NAME: &str = "run.toml";
+
+/// Writes [`CONFIG`] to a file in `folder`.
+pub fn write_config(folder: &Path) -> PathBuf {
+    let path = folder.join(CONFIG_NAME);
+    fs::write(&path, CONFIG).unwrap();
+    path
+}
+
+/// The folder of a checkpoint of a run.
+pub fn checkpoint(run: &Path, generation: usize) -> PathBuf {
+    run.join(format!("checkpoints/generation-{generation:04}"))
+}
+
+/// The file of a shard of a run.
+pub fn shard(run: &Path, generation: usize, number: usize) -> PathBuf {
+    store::shard_path(run, generation, number)
+}
+
+/// A path as an argument.
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Copies everything in `from` to `to`, which is made if there is none.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}

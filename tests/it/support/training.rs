@@ -1,0 +1,51 @@
+//! Networks whose batch norms have seen something, and positions to ask them.
+
+use petteia::config::{Config, NetConfig};
+use petteia::game::{Game, Shape};
+use petteia::net::model::{Network, training_device};
+use petteia::random::{Purpose, Random, choose, stream};
+use petteia::replay::window::Batch;
+use petteia::train::Trainer;
+use rand::RngExt;
+
+pub fn random(name: u64) -> Random {
+    stream(3, Purpose::Sampling, &[name])
+}
+
+/// Random planes, targets and legal actions.
+pub fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
+    let mut batch = Batch::empty(len, shape);
+    batch.planes.mapv_inplace(|_| random.random());
+    batch.illegal.mapv_inplace(|_| random.random::<f32>() < 0.5);
+    for row in 0..len {
+        let action = random.random_range(0..shape.actions);
+        batch.illegal[[row, action]] = false;
+        batch.policy[[row, action]] = 1.0;
+        batch.wdl[[row, random.random_range(0..3)]] = 1.0;
+    }
+    batch
+}
+
+/// A network after some steps on random batches.
+pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
+    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
+    let mut trainer = Trainer::new(&config.train, Network::new(net, shape, 1, &training_device()));
+    for step in 0..steps {
+        trainer.train(&batch(shape, 16, &mut random(step)), 0.01);
+    }
+    trainer
+}
+
+/// All positions of so many random games that there are at least `count`; none is final.
+pub fn positions<G: Game>(game: &G, count: usize) -> Vec<G::State> {
+    let (mut states, mut chance) = (Vec::new(), random(4));
+    while states.len() < count {
+        let mut state = game.initial();
+        while game.outcome(&state).is_none() {
+            states.push(state.clone());
+            let action = choose(&mut chance, &game.legal(&state));
+            game.play(&mut state, action);
+        }
+    }
+    states
+}
