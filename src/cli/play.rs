@@ -14,6 +14,7 @@ use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Job;
+use crate::session::Session;
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
 const HELP: &str = "  legal   list all your actions
@@ -57,13 +58,11 @@ pub struct Play {
 }
 
 /// A game between a person and an agent.
-struct Table<'a, G: Game> {
-    game: &'a G,
+struct Sitting<'a, G: Game> {
+    session: Session<G>,
     contestant: &'a Contestant<G>,
     person: Player,
     seed: u64,
-    start: G::State,
-    actions: Vec<Action>,
 }
 
 impl Job for Play {
@@ -78,12 +77,12 @@ impl Job for Play {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
         };
-        let mut table =
-            Table { game, contestant: &contestant, person, seed: self.seed, start, actions: Vec::new() };
+        let session = Session::from(game.clone(), start);
+        let mut sitting = Sitting { session, contestant: &contestant, person, seed: self.seed };
         say(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
         say_rules::<G>()?;
         say(COMMANDS)?;
-        table.play()
+        sitting.play()
     }
 }
 
@@ -97,22 +96,22 @@ fn side<G: Game>(game: &G, text: &str) -> Result<Player> {
     })
 }
 
-impl<G: Game> Table<'_, G> {
+impl<G: Game> Sitting<'_, G> {
     fn play(&mut self) -> Result<()> {
         self.show_board(Vec::new())?;
         loop {
-            let state = self.state();
-            if let Some(outcome) = self.game.outcome(&state) {
-                say(&result_text(self.game, outcome))?;
+            let state = self.session.state().clone();
+            if let Some(outcome) = self.game().outcome(&state) {
+                say(&result_text(self.game(), outcome))?;
                 say("undo to take back, quit to leave")?;
-            } else if self.game.to_move(&state) != self.person {
+            } else if self.game().to_move(&state) != self.person {
                 let action = self.opponent(&state)?;
                 say(&format!(
                     "{} plays {}",
-                    player_text(self.game, self.person.other()),
-                    self.game.action_text(&state, action)
+                    player_text(self.game(), self.person.other()),
+                    self.game().action_text(&state, action)
                 ))?;
-                self.actions.push(action);
+                self.session.play(action);
                 self.show_board(Vec::new())?;
                 continue;
             } else {
@@ -130,7 +129,7 @@ impl<G: Game> Table<'_, G> {
             let line = line.trim();
             match line.to_ascii_lowercase().as_str() {
                 // whoever asks anew would show them once more
-                "legal" if self.game.outcome(state).is_none() => {
+                "legal" if self.game().outcome(state).is_none() => {
                     self.show_legal(state, usize::MAX)?;
                     continue;
                 }
@@ -149,26 +148,18 @@ impl<G: Game> Table<'_, G> {
 
     /// Plays what the person wrote, or says why not.
     fn act(&mut self, state: &G::State, text: &str) -> Result<()> {
-        match meant(self.game, state, text) {
+        match meant(self.game(), state, text) {
             Some(action) => {
-                self.actions.push(action);
+                self.session.play(action);
                 self.show_board(Vec::new())
             }
-            None if self.game.outcome(state).is_some() => say("the game is over: undo or quit"),
+            None if self.game().outcome(state).is_some() => say("the game is over: undo or quit"),
             None => say(&format!("{} is not legal here. {COMMANDS}", quoted(text))),
         }
     }
 
-    fn state(&self) -> G::State {
-        self.state_before(self.actions.len())
-    }
-
-    fn state_before(&self, ply: usize) -> G::State {
-        let mut state = self.start.clone();
-        for &action in &self.actions[..ply] {
-            self.game.play(&mut state, action);
-        }
-        state
+    fn game(&self) -> &G {
+        self.session.game()
     }
 
     fn opponent(&self, state: &G::State) -> Result<Action> {
@@ -176,20 +167,19 @@ impl<G: Game> Table<'_, G> {
     }
 
     fn stream(&self) -> Random {
-        stream(self.seed, Purpose::Agent, &[self.actions.len() as u64])
+        stream(self.seed, Purpose::Agent, &[self.session.actions().len() as u64])
     }
 
     /// Takes back to the person's last decision.
     fn undo(&mut self) -> Result<()> {
-        let mine = (0..self.actions.len())
-            .rev()
-            .find(|&ply| self.game.to_move(&self.state_before(ply)) == self.person);
-        match mine {
-            Some(ply) => {
-                say(&format!("taken back to ply {ply}"))?;
-                self.actions.truncate(ply);
-            }
-            None => return say("there is nothing to take back"),
+        let mine = |(state, _): &(G::State, Action)| self.game().to_move(state) == self.person;
+        let movers: Vec<bool> = self.session.plies().map(|ply| mine(&ply)).collect();
+        let Some(ply) = movers.iter().rposition(|mine| *mine) else {
+            return say("there is nothing to take back");
+        };
+        say(&format!("taken back to ply {ply}"))?;
+        while self.session.actions().len() > ply {
+            self.session.undo();
         }
         self.show_board(Vec::new())
     }
@@ -197,7 +187,7 @@ impl<G: Game> Table<'_, G> {
     /// The rules, how actions are written, and the commands.
     fn help(&self, state: &G::State) -> Result<()> {
         say_rules::<G>()?;
-        let legal = self.game.legal(state).into_iter().map(|action| self.game.action_text(state, action));
+        let legal = self.game().legal(state).into_iter().map(|action| self.game().action_text(state, action));
         let examples = one_of_each_form(legal).join(", ");
         if !examples.is_empty() {
             say(&format!("Type an action to play it, here for example: {}", painted(examples, ACCENT)))?;
@@ -207,7 +197,7 @@ impl<G: Game> Table<'_, G> {
 
     /// What the opponent would play in the person's place, in words and on the board.
     fn hint(&self, state: &G::State) -> Result<()> {
-        if self.game.outcome(state).is_some() {
+        if self.game().outcome(state).is_some() {
             return say("the game is over");
         }
         let (action, why) = match (self.contestant.searcher(self.stream()), self.contestant.solver()) {
@@ -218,9 +208,9 @@ impl<G: Game> Table<'_, G> {
                 visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
                 let shown = visits.iter().take(SHOWN_VISITS);
                 let shown: Vec<String> = shown
-                    .map(|&(action, n)| format!("{} {n}", self.game.action_text(state, action)))
+                    .map(|&(action, n)| format!("{} {n}", self.game().action_text(state, action)))
                     .collect();
-                let line = line_text(self.game, state, &analysis.principal_variation).join(" ");
+                let line = line_text(self.game(), state, &analysis.principal_variation).join(" ");
                 let visits = shown.join(", ");
                 (
                     analysis.action,
@@ -230,8 +220,8 @@ impl<G: Game> Table<'_, G> {
             (None, Some(solver)) => self.truth(state, solver)?,
             (None, None) => return say("this opponent does not search, so it has no hint"),
         };
-        let text = painted(self.game.action_text(state, action), ACCENT);
-        self.show_board(self.game.touched(state, action))?;
+        let text = painted(self.game().action_text(state, action), ACCENT);
+        self.show_board(self.game().touched(state, action))?;
         say(&format!("hint: {text} ({why})"))
     }
 
@@ -244,15 +234,16 @@ impl<G: Game> Table<'_, G> {
             _ => "a draw",
         };
         let others: Vec<String> =
-            best[1..].iter().map(|&action| self.game.action_text(state, action)).collect();
+            best[1..].iter().map(|&action| self.game().action_text(state, action)).collect();
         let others =
             if others.is_empty() { String::new() } else { format!("; as good: {}", others.join(" ")) };
         Ok((best[0], format!("{result} if nobody errs from here{others}")))
     }
 
     fn show_legal(&self, state: &G::State, most: usize) -> Result<()> {
-        let legal = self.game.legal(state);
-        let texts: Vec<String> = legal.iter().take(most).map(|a| self.game.action_text(state, *a)).collect();
+        let legal = self.game().legal(state);
+        let texts: Vec<String> =
+            legal.iter().take(most).map(|a| self.game().action_text(state, *a)).collect();
         let more =
             if legal.len() > most { format!(" ... ({} in all: legal)", legal.len()) } else { String::new() };
         say(&format!("your actions: {}{more}", texts.join(" ")))
@@ -260,11 +251,8 @@ impl<G: Game> Table<'_, G> {
 
     /// The board with the squares of the last action and those of a hint marked.
     fn show_board(&self, hint: Vec<(usize, usize)>) -> Result<()> {
-        let last = match self.actions.split_last() {
-            Some((last, before)) => self.game.touched(&self.state_before(before.len()), *last),
-            None => Vec::new(),
-        };
-        let board = drawn(self.game, &self.state(), &Marks { last, hint }, terminal_width());
+        let marks = Marks { last: self.session.touched(), hint };
+        let board = drawn(self.game(), self.session.state(), &marks, terminal_width());
         print(format_args!("\n{board}\n"))
     }
 }

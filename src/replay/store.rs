@@ -2,18 +2,20 @@
 //!
 //! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The
 //! checksum is written last: a shard without one was never finished; a comment below it says which run played the
-//! games. A damaged shard is renamed to `....bad`, named, and never trained on. Reading holds one game's text at a
-//! time, of bounded length, so a file that would unpack to more than a shard can hold costs next to nothing.
+//! games. A damaged shard is renamed to `....bad`, named, and never trained on. Reading holds the text of a few
+//! games at a time, of bounded length, so a file that would unpack to more than a shard can hold costs next to nothing.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zstd::Decoder;
 
 use super::place::{Origin, Place};
 use super::record::Record;
+use super::sample::{Sample, samples};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::storage;
@@ -31,6 +33,8 @@ const BYTES_OF_ENTRY: usize = 48;
 const BYTES_OF_PLY: usize = 256;
 const BYTES_OF_HEAD: usize = 1 << 16;
 const LARGEST_CHECKSUM: u64 = 4096;
+/// Bytes of text whose games are played again side by side.
+const TOGETHER: usize = 1 << 20;
 /// Logarithm of the most memory that unpacking may take; what we write asks for 2 MiB.
 const WINDOW_LOG: u32 = 23;
 
@@ -64,16 +68,18 @@ pub struct ShardInfo {
     pub positions: usize,
 }
 
-/// A shard that was read.
+/// A shard that was read, with what was found in each of its games.
 #[derive(Clone, Debug)]
-pub struct Shard {
+pub struct Shard<T = ()> {
     /// Its games.
     pub records: Vec<Record>,
+    /// What each of them came to when it was played again.
+    pub found: Vec<T>,
     /// SHA-256 of the file.
     pub sha256: String,
 }
 
-impl Shard {
+impl<T> Shard<T> {
     /// What a manifest says of it.
     pub fn info(&self, generation: usize, shard: usize) -> ShardInfo {
         let positions = self.records.iter().map(Record::positions).sum();
@@ -121,10 +127,18 @@ pub fn is_finished(path: &Path) -> Result<bool> {
 }
 
 /// Reads a shard, checks its checksum, that its games are those of `place` (where that is not known: of its folder's
-/// generation, in order), and plays every game again.
+/// generation, in order), and plays every game again, on all cores.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
-    let longest = longest_line(rules.game.max_plies(), rules.identity.shape.actions);
-    read_checked(path, longest, place, |record| record.replay(rules, |_| {}))
+    read_checked(path, longest_record(rules), place, |record| record.replay(rules, |_| {}))
+}
+
+/// As [`read_shard`], and keeps what the games teach: the samples of each.
+pub fn read_samples<G: Game>(
+    path: &Path,
+    rules: &Rules<G>,
+    place: Option<&Place>,
+) -> Result<Shard<Vec<Sample>>> {
+    read_checked(path, longest_record(rules), place, |record| samples(rules, record))
 }
 
 /// Reads a shard and checks its checksum, but plays nothing: what its records say of their games may be wrong.
@@ -133,9 +147,9 @@ pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
 }
 
 /// Bytes that a record can have: a ply has an entry of visits and one of policy for each action.
-fn longest_line(plies: usize, actions: usize) -> usize {
-    let ply = actions.saturating_mul(2 * BYTES_OF_ENTRY).saturating_add(BYTES_OF_PLY);
-    plies.saturating_mul(ply).saturating_add(BYTES_OF_HEAD).min(LONGEST_LINE)
+fn longest_record<G: Game>(rules: &Rules<G>) -> usize {
+    let ply = rules.identity.shape.actions.saturating_mul(2 * BYTES_OF_ENTRY).saturating_add(BYTES_OF_PLY);
+    rules.game.max_plies().saturating_mul(ply).saturating_add(BYTES_OF_HEAD).min(LONGEST_LINE)
 }
 
 /// The JSON lines of a shard whose checksum is right. One of them is in memory at a time, however long the file
@@ -202,34 +216,57 @@ impl Iterator for Lines {
     }
 }
 
-fn read_checked(
+fn read_checked<T: Send>(
     path: &Path,
     longest: usize,
     place: Option<&Place>,
-    check: impl Fn(&Record) -> Result<()>,
-) -> Result<Shard> {
+    check: impl Fn(&Record) -> Result<T> + Sync,
+) -> Result<Shard<T>> {
     let shown = path.display();
     let mut lines = Lines::up_to(path, longest)?;
-    let mut records: Vec<Record> = Vec::new();
-    for line in &mut lines {
-        let number = records.len() + 1;
-        let checked = Record::parse(&line?).and_then(|record| {
-            check_place(&record, records.last(), path, place)?;
-            check(&record).map(|()| record)
-        });
-        records.push(checked.map_err(|error| match error {
-            // another format or game is no damage: the shard stays where it is
-            Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
-            Error::Foreign(what) => Error::Foreign(format!("{shown}: line {number}: {what}")),
-            error => Error::Data(format!("{shown}: line {number}: {error}")),
-        })?);
+    let mut shard = Shard { records: Vec::<Record>::new(), found: Vec::new(), sha256: String::new() };
+    loop {
+        let (mut some, mut bytes) = (Vec::new(), 0);
+        while bytes < TOGETHER
+            && let Some(line) = lines.next_line()?
+        {
+            bytes += line.len();
+            some.push(line);
+        }
+        if some.is_empty() {
+            break;
+        }
+        let parsed: Vec<Result<(Record, Result<T>)>> = some
+            .par_iter()
+            .map(|line| {
+                let record = Record::parse(line)?;
+                let found = check(&record);
+                Ok((record, found))
+            })
+            .collect();
+        for parsed in parsed {
+            let number = shard.records.len() + 1;
+            let checked = parsed.and_then(|(record, found)| {
+                check_place(&record, shard.records.last(), path, place)?;
+                found.map(|found| (record, found))
+            });
+            let (record, found) = checked.map_err(|error| match error {
+                // another format or game is no damage: the shard stays where it is
+                Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
+                Error::Foreign(what) => Error::Foreign(format!("{shown}: line {number}: {what}")),
+                error => Error::Data(format!("{shown}: line {number}: {error}")),
+            })?;
+            shard.records.push(record);
+            shard.found.push(found);
+        }
     }
-    let (found, expected) = (records.len(), place.map(|place| place.games.len()));
+    let (found, expected) = (shard.records.len(), place.map(|place| place.games.len()));
     if found != expected.unwrap_or(found.max(1)) {
         let games = expected.map_or("at least one belongs".into(), |games| format!("{games} belong"));
         return Err(Error::Foreign(format!("{shown}: it holds {found} games, {games} there")));
     }
-    Ok(Shard { records, sha256: lines.sha256 })
+    shard.sha256 = lines.sha256;
+    Ok(shard)
 }
 
 /// Refuses a record that does not belong behind `before` in the shard at `path`.

@@ -13,7 +13,7 @@ mod folder;
 pub mod gate;
 mod metrics;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
@@ -36,8 +36,8 @@ use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
 use crate::replay::place::{self, Origin, Place, shards_of};
-use crate::replay::record::Record;
-use crate::replay::store::{self, ShardInfo};
+use crate::replay::sample::Sample;
+use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::{Batch, Window};
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
@@ -227,24 +227,23 @@ impl<G: Game> Run<'_, G> {
             if positions >= self.config.replay.window {
                 break;
             }
-            let (records, info) = self.read(generation, shard)?;
+            let read = self.read(generation, shard)?;
+            let info = read.info(generation, shard);
             positions += info.positions;
-            newest.push((records, info));
+            newest.push((read.found, info));
         }
-        for (records, info) in newest.into_iter().rev() {
-            window.push(self.rules, &records)?;
+        for (samples, info) in newest.into_iter().rev() {
+            window.push_samples(&self.rules.game, samples.into_iter().flatten().collect());
             self.shards.push(info);
         }
         Ok(())
     }
 
     /// Reads a shard of this run.
-    fn read(&self, generation: usize, shard: usize) -> Result<(Vec<Record>, ShardInfo)> {
+    fn read(&self, generation: usize, shard: usize) -> Result<Shard<Vec<Sample>>> {
         let path = store::shard_path(self.folder, generation, shard);
         let place = Place::of(self.config, generation, shard);
-        let read = store::read_shard(&path, self.rules, place.as_ref())?;
-        let info = read.info(generation, shard);
-        Ok((read.records, info))
+        store::read_samples(&path, self.rules, place.as_ref())
     }
 
     fn set_aside(&self, path: &Path, error: &Error) -> Result<()> {
@@ -256,62 +255,62 @@ impl<G: Game> Run<'_, G> {
 
     /// Plays a generation and adds it to the window; returns its positions.
     fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
-        let settings = &self.config.selfplay;
-        let bootstrap = place::is_bootstrap(self.config, number);
         let (games, simulations) = place::games_of(self.config, number);
         let (newest, network) = self.player(trainer, number - 1)?;
-        let name = match (bootstrap, settings.bootstrap) {
-            (false, _) => format!("generation {newest}"),
-            (true, Bootstrap::Rollout) => format!("rollout:{simulations}"),
-            (true, Bootstrap::Uniform) => format!("uniform:{simulations}"),
+        let bootstrap = place::is_bootstrap(self.config, number).then_some(self.config.selfplay.bootstrap);
+        let evaluator = match bootstrap {
+            None => format!("generation {newest}"),
+            Some(Bootstrap::Rollout) => format!("rollout:{simulations}"),
+            Some(Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
-        let (mut config, identity) = (self.config.clone(), &self.rules.identity);
-        if bootstrap {
-            // these simulations are cheap, and their priors know nothing that could be surprised
-            config.selfplay.fast_simulations = 0;
-            config.selfplay.surprise_weight = 0.0;
-            // and without a network there is no value that a Gumbel root could rely on
-            config.search.root = RootKind::Puct;
-            // one evaluator for each core
-            config.net.evaluator = EvaluatorKind::Fused;
-        }
-        if bootstrap && settings.bootstrap == Bootstrap::Rollout {
-            // with equal priors and noisy playouts, root noise would drown the targets
-            config.search.noise_fraction = 0.0;
-        }
-        let config = &config;
-        let generation = Generation { config, identity, number, games, simulations, evaluator: name };
+        let config = &bootstrap.map_or(self.config.clone(), |kind| bootstrap_config(self.config, kind));
+        let identity = &self.rules.identity;
+        let generation = Generation { config, identity, number, games, simulations, evaluator };
         self.observer.event(Event::Generation(number, self.config.train.generations, games));
         let started = Instant::now();
-        match (bootstrap, settings.bootstrap) {
-            (true, Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(self.rules.game.clone()))?,
-            (true, Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
-            (false, _) => {
-                let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
-                match settings.cache {
-                    0 => self.fill(&generation, || net.evaluator(&self.rules.game))?,
-                    size => self.fill(&generation, || {
-                        Cached::new(self.rules.game.clone(), net.evaluator(&self.rules.game), size)
-                    })?,
+        let game = &self.rules.game;
+        let finished = match bootstrap {
+            Some(Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(game.clone()))?,
+            Some(Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
+            None => {
+                let net = SharedNet::new(&network, identity.shape, &self.config.net);
+                match self.config.selfplay.cache {
+                    0 => self.fill(&generation, || net.evaluator(game))?,
+                    size => {
+                        self.fill(&generation, || Cached::new(game.clone(), net.evaluator(game), size))?
+                    }
                 }
             }
-        }
-        let mut positions = 0;
-        let mut plies = 0;
+        };
+        self.take_in(window, number, finished, started)
+    }
+
+    /// Adds the games of a generation to the window, `finished` those that were read already, and says how they went;
+    /// returns their positions.
+    fn take_in(
+        &mut self,
+        window: &mut Window,
+        number: usize,
+        mut finished: BTreeMap<usize, Shard<Vec<Sample>>>,
+        started: Instant,
+    ) -> Result<usize> {
+        let (mut positions, mut plies, mut cut_short) = (0, 0, 0);
         let mut outcomes = [0usize; 3];
-        let mut cut_short = 0;
-        for shard in 0..shards_of(self.config, number) {
-            let (records, info) = self.read(number, shard)?;
-            for record in &records {
+        for index in 0..shards_of(self.config, number) {
+            let shard = match finished.remove(&index) {
+                Some(shard) => shard,
+                None => self.read(number, index)?,
+            };
+            for record in &shard.records {
                 plies += record.actions.len();
                 cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
-                outcomes
-                    [["first", "second", "draw"].iter().position(|id| *id == record.outcome).unwrap_or(2)] +=
-                    1;
+                let ids = ["first", "second", "draw"];
+                outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
             }
-            positions += window.push(self.rules, &records)?;
-            self.shards.push(info);
+            self.shards.push(shard.info(number, index));
+            positions += window.push_samples(&self.rules.game, shard.found.into_iter().flatten().collect());
         }
+        let games = place::games_of(self.config, number).0;
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
                 "{cut_short} of {games} games of generation {number} were cut short after {} actions and count \
@@ -332,27 +331,34 @@ impl<G: Game> Run<'_, G> {
         Ok(positions)
     }
 
-    /// Plays what is missing of a generation. A shard of an interrupted run that is damaged, or that another run
-    /// played, is played again, with the games that belong there.
-    fn fill<E: Evaluator<G>>(&self, generation: &Generation, evaluator: impl Fn() -> E + Sync) -> Result<()> {
+    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it. A shard of that run
+    /// that is damaged, or that another run played, is played again, with the games that belong there.
+    fn fill<E: Evaluator<G>>(
+        &self,
+        generation: &Generation,
+        evaluator: impl Fn() -> E + Sync,
+    ) -> Result<BTreeMap<usize, Shard<Vec<Sample>>>> {
         let number = generation.number;
         let origin = Origin::of(self.config);
-        for shard in 0..shards_of(self.config, number) {
-            let path = store::shard_path(self.folder, number, shard);
+        let mut finished = BTreeMap::new();
+        for index in 0..shards_of(self.config, number) {
+            let path = store::shard_path(self.folder, number, index);
             if !store::is_finished(&path)? {
                 continue;
             }
-            let found = self.read(number, shard).and_then(|_| match store::origin(&path)? {
+            let found = self.read(number, index).and_then(|shard| match store::origin(&path)? {
                 Some(other) if other != origin => {
                     let place = path.display();
                     Err(Error::Foreign(format!(
                         "{place}: it was played by another run ({other}), not by this one ({origin})"
                     )))
                 }
-                _ => Ok(()),
+                _ => Ok(shard),
             });
             match found {
-                Ok(()) => {}
+                Ok(shard) => {
+                    finished.insert(index, shard);
+                }
                 Err(error @ (Error::Data(_) | Error::Foreign(_))) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
             }
@@ -361,7 +367,8 @@ impl<G: Game> Run<'_, G> {
         play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, |progress| {
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
-        })
+        })?;
+        Ok(finished)
     }
 
     fn train(
@@ -477,6 +484,23 @@ impl<G: Game> Run<'_, G> {
         self.observer.event(Event::Evaluated(player, settings.opponent.clone(), Box::new(result)));
         Ok(())
     }
+}
+
+/// The settings of games that are played before there is a network.
+fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
+    let mut config = config.clone();
+    // these simulations are cheap, and their priors know nothing that could be surprised
+    config.selfplay.fast_simulations = 0;
+    config.selfplay.surprise_weight = 0.0;
+    // and without a network there is no value that a Gumbel root could rely on
+    config.search.root = RootKind::Puct;
+    // one evaluator for each core
+    config.net.evaluator = EvaluatorKind::Fused;
+    if kind == Bootstrap::Rollout {
+        // with equal priors and noisy playouts, root noise would drown the targets
+        config.search.noise_fraction = 0.0;
+    }
+    config
 }
 
 /// Why the losses are no numbers any more.
