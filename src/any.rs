@@ -70,7 +70,7 @@ pub trait Position: Send {
 /// assert_eq!(position.legal_actions().len(), 8);
 /// assert!(position.play("b2").is_err());
 /// assert!(position.undo() && !position.undo());
-/// # petteia::error::Result::Ok(())
+/// # Ok::<(), petteia::error::Error>(())
 /// ```
 ///
 /// # Errors

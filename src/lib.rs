@@ -1,8 +1,96 @@
-#![doc = include_str!("../README.md")]
+//! Self-play reinforcement learning for two-player abstract board games: rules, search, a policy/value network,
+//! self-play, training, matches and exported bots, on a plain CPU.
+//!
+//! The `petteia` program is a thin layer over this library; [`cli::main`] makes the same program for games of your own.
+//! The library never prints: it returns values and tells an observer what happens.
+//!
+//! # Rules
+//!
+//! A game is a value of a type that implements [`game::Game`]. The module [`games`](mod@games) has those that Petteia
+//! comes with.
+//!
+//! ```
+//! use petteia::game::{Game, GameOptions, Rules, perft};
+//! use petteia::games::connect_four::ConnectFour;
+//!
+//! let rules = Rules::<ConnectFour>::new(&GameOptions::default())?;
+//! let game = &rules.game;
+//! let mut state = game.initial();
+//! for text in ["4", "4", "3"] {
+//!     let action = game.parse_action(&state, text).expect("a legal action");
+//!     game.play(&mut state, action);
+//! }
+//! assert_eq!(game.to_move(&state).id(), "second");
+//! assert_eq!(game.legal(&state).len(), 7);
+//! assert_eq!(perft(game, &game.initial(), 4), 7 * 7 * 7 * 7);
+//! # Ok::<(), petteia::error::Error>(())
+//! ```
+//!
+//! # A match
+//!
+//! Agents are named as on the command line: `rollout:400`, a run, a checkpoint, an exported file.
+//!
+//! ```
+//! use petteia::arena::agent::{AgentSpec, Contestant};
+//! use petteia::arena::{Match, play_match};
+//! use petteia::game::{GameOptions, Rules};
+//! use petteia::games::tic_tac_toe::TicTacToe;
+//!
+//! let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+//! let agent = |text: &str| Contestant::new(&rules, &AgentSpec::parse(text)?);
+//! let (rollout, random) = (agent("rollout:50")?, agent("random")?);
+//! let plan = Match { games: 40, seed: 1, opening_plies: 0, sprt: None };
+//! let result = play_match(&rules.game, &plan, [&rollout, &random], None, |_| true)?;
+//! println!("{} wins, {} draws, {} losses: Elo {:+.0}", result.wins, result.draws, result.losses, result.elo);
+//! assert!(result.wins > 30);
+//! # Ok::<(), petteia::error::Error>(())
+//! ```
+//!
+//! # A training run
+//!
+//! The same settings and seed give the same bytes; an interrupted run is resumed by the same call.
+//!
+//! ```
+//! use petteia::config::Config;
+//! use petteia::game::{GameOptions, Rules};
+//! use petteia::games::tic_tac_toe::TicTacToe;
+//! use petteia::run::{Event, Observer, train};
+//!
+//! struct Show;
+//!
+//! impl Observer for Show {
+//!     fn event(&self, event: Event) {
+//!         if let Event::Saved(checkpoint) = event {
+//!             println!("saved {}", checkpoint.display());
+//!         }
+//!     }
+//! }
+//!
+//! let settings = "
+//!     game.id = 'tic-tac-toe'
+//!     net.filters = 4
+//!     selfplay.bootstrap_games = 8
+//!     train.generations = 1
+//!     arena = { games = 0, final_games = 2 }";
+//! let config = Config::parse("example", settings, &[])?;
+//! let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+//! # let folder = tempfile::tempdir().map_err(petteia::error::Error::io("a temporary folder"))?;
+//! # let folder = folder.path();
+//! let summary = train(&rules, &config, &folder.join("runs/first"), &Show)?;
+//! assert_eq!(summary.generations, 1);
+//! # Ok::<(), petteia::error::Error>(())
+//! ```
 //!
 //! # The modules
 //!
-//! They stand in the order of the data flow; each imports only from those above it.
+//! A module imports only from those before it in this list, which is the order of the data flow.
+//!
+//! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
+//!   default), [`random`], [`storage`]
+//! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`memory`], [`conformance`] (the test of a
+//!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
+//! - Learning: [`search`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
+//! - Using it: [`arena`], [`run`], [`export`], [`protocol`], [`cli`]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -49,3 +137,9 @@ pub mod run;
 pub mod export;
 pub mod protocol;
 pub mod cli;
+
+/// The examples of the guides, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/library.md")]
+struct Guides;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// The switches of a game as a user wrote them (`[game]` of a config without `id`).
 pub type Settings = BTreeMap<String, toml::Value>;
 
-/// What [`Game::new`] is given: one of [`Game::VARIANTS`] and the user's switches.
+/// What `Game::new` is given: one of `Game::VARIANTS` and the user's switches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GameOptions {
     /// The variant: the part of the id after the name, empty for the plain game.

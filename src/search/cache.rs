@@ -62,7 +62,10 @@ enum Source {
 
 impl<G: Game, E> Debug for Cached<G, E> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Cached").field("places", &self.places.len()).field("hits", &self.hits).finish_non_exhaustive()
+        f.debug_struct("Cached")
+            .field("places", &self.places.len())
+            .field("hits", &self.hits)
+            .finish_non_exhaustive()
     }
 }
 

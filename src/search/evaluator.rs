@@ -5,9 +5,7 @@
 //! [`Evaluator::evaluate`]:
 //!
 //! ```
-//! use std::fmt::{self, Debug};
-
-use petteia::error::Result;
+//! use petteia::error::Result;
 //! use petteia::game::Game;
 //! use petteia::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 //!
@@ -25,6 +23,8 @@ use petteia::error::Result;
 //!     }
 //! }
 //! ```
+
+use std::fmt::{self, Debug};
 
 use rand::SeedableRng;
 
@@ -44,7 +44,10 @@ pub struct Request<'a, G: Game> {
 
 impl<G: Game> Debug for Request<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Request").field("state", self.state).field("legal", &self.legal).finish_non_exhaustive()
+        f.debug_struct("Request")
+            .field("state", self.state)
+            .field("legal", &self.legal)
+            .finish_non_exhaustive()
     }
 }
 

@@ -17,6 +17,7 @@ mod contract;
 mod data_cage;
 mod data_caissa;
 mod data_custodial_trap;
+mod docs;
 mod economy;
 mod export;
 mod external;

@@ -1,0 +1,110 @@
+//! The guides: links lead somewhere, commands and settings that they name exist, and the README stays short.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use petteia::config::Config;
+
+use crate::support::command::{out, succeeds};
+
+/// The most words of README.md.
+const SHORT: usize = 900;
+
+fn guides() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let in_docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let at_root = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root.join(name));
+    let mut paths: Vec<PathBuf> =
+        in_docs.filter(|path| path.extension().is_some_and(|e| e == "md")).chain(at_root).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// What stands between backticks, and the lines of code blocks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let blocks = text.split("```");
+    blocks.enumerate().flat_map(|(index, part)| -> Vec<&str> {
+        match index % 2 {
+            0 => part.split('`').skip(1).step_by(2).collect(),
+            _ => part.lines().skip(1).collect(),
+        }
+    })
+}
+
+/// A heading as a link names it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase().replace(' ', "-");
+    kept.chars().filter(|c| c.is_alphanumeric() || ['-', '_'].contains(c)).collect()
+}
+
+#[test]
+fn the_readme_is_short() {
+    let words = include_str!("../../README.md").split_whitespace().count();
+    assert!(words <= SHORT, "README.md has {words} words: move something to docs/");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut checked = 0;
+    for (path, text) in guides() {
+        let prose: String = text.split("```").step_by(2).collect();
+        let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let images = prose.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for link in targets.chain(images).filter(|link| !link.starts_with("https://")) {
+            let (file, section) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            assert!(target.exists(), "{}: {link} does not exist", path.display());
+            if !section.is_empty() {
+                let text = fs::read_to_string(&target).unwrap();
+                let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                let found = headings.any(|line| anchor(line.trim_start_matches('#').trim_start()) == section);
+                assert!(found, "{}: {link} names no heading", path.display());
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 30, "only {checked} links were found");
+}
+
+#[test]
+fn commands_in_the_guides_exist() {
+    let help = out(&succeeds(&["help"], ""));
+    let is_known =
+        |name: &str| name == "help" || help.lines().any(|l| l.split_whitespace().next() == Some(name));
+    let mut checked = 0;
+    for (path, text) in guides() {
+        for line in code(&text) {
+            for rest in line.split("petteia ").skip(1) {
+                let name = rest.split_whitespace().next().unwrap_or_default();
+                if !name.is_empty()
+                    && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+                    && !name.starts_with('-')
+                {
+                    assert!(is_known(name), "{}: there is no command `petteia {name}`", path.display());
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} commands were found");
+}
+
+#[test]
+fn settings_in_the_guides_exist() {
+    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &[]).unwrap();
+    let settings: toml::Table = config.to_toml().parse().unwrap();
+    let mut checked = 0;
+    for (path, text) in guides() {
+        for name in code(&text).filter_map(|code| code.split([' ', '=']).next()) {
+            let Some((section, key)) = name.split_once('.') else { continue };
+            let Some(known) = settings.get(section).and_then(toml::Value::as_table) else { continue };
+            let is_key =
+                key.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !["rs", "md"].contains(&key);
+            if section != "game" && is_key {
+                assert!(known.contains_key(key), "{}: there is no setting {name}", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 20, "only {checked} settings were found");
+}
