@@ -108,6 +108,9 @@ macro_rules! debug_fields {
     };
 }
 
+/// The tensor library of the networks, as this crate uses it.
+pub use burn;
+
 pub mod error;
 pub mod program;
 pub mod options;

@@ -7,13 +7,15 @@ use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
 /// A game that is being played.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Session<G: Game> {
     game: G,
     start: G::State,
     actions: Vec<Action>,
     state: G::State,
 }
+
+debug_fields!(Session<G: Game>, start, actions, state);
 
 impl<G: Game> Session<G> {
     /// A game that begins at the initial position.

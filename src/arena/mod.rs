@@ -144,7 +144,7 @@ pub fn play_match<G: Game>(
     journal: Option<Journal>,
     tick: impl Fn(&Progress) -> bool + Sync,
 ) -> Result<MatchResult> {
-    match play_while(game, plan, agents, journal, tick)? {
+    match play_while(game, plan, agents, journal, &tick)? {
         (_, false) => Err(Error::Interrupted),
         (result, true) => Ok(result),
     }
@@ -157,7 +157,7 @@ pub fn play_while<G: Game>(
     plan: &Match,
     agents: [&Contestant<G>; 2],
     journal: Option<Journal>,
-    tick: impl Fn(&Progress) -> bool + Sync,
+    tick: &(dyn Fn(&Progress) -> bool + Sync),
 ) -> Result<(MatchResult, bool)> {
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();

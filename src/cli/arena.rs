@@ -114,7 +114,7 @@ impl Job for Arena {
         let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
         let style = ProgressStyle::with_template(template).expect("the template is constant");
         let bar = ProgressBar::new(self.games as u64).with_style(style);
-        let played = play_while(game, &plan, agents, journal, |progress| {
+        let played = play_while(game, &plan, agents, journal, &|progress| {
             bar.set_position(progress.games as u64);
             if let Some(sprt) = &progress.sprt {
                 bar.set_message(format!(", {}", sprt_standing(sprt)));

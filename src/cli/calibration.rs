@@ -24,7 +24,7 @@ use crate::replay::record::Record;
 use crate::replay::window::Window;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
+use crate::selfplay::{Generation, MakeEvaluator, Monitor, Progress, play_halves, play_shard};
 use crate::train::Trainer;
 
 /// A measurement takes at least so long, and ends here when it has not done enough.
@@ -66,13 +66,14 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     // quick games first, of which some are sure to come to an end
-    let random = bench.play(1, 1, (1, SOME), || Uniform);
+    let random = bench.play(1, 1, (1, SOME), &|| Box::new(Uniform));
     let (together, simulations) = (settings.batch.min(FEW), settings.bootstrap_simulations);
     let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
-    let rollouts =
-        needed.then(|| bench.play(together, simulations, (0, SOME), || Rollout::new(rules.game.clone())));
+    let rollouts = needed.then(|| {
+        bench.play(together, simulations, (0, SOME), &|| Box::new(Rollout::new(rules.game.clone())))
+    });
     let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
-    let uniform = needed.then(|| bench.play(together, simulations, (0, SOME), || Uniform));
+    let uniform = needed.then(|| bench.play(together, simulations, (0, SOME), &|| Box::new(Uniform)));
     let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
     let (selfplay, single) = bench.network(&network);
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
@@ -158,12 +159,12 @@ impl<'a, G: Game> Bench<'a, G> {
     }
 
     /// Plays on every thread, some games together, until it was done for long enough; of `games` see [`is_needed`].
-    fn play<E: Evaluator<G>>(
+    fn play(
         &self,
         together: usize,
         simulations: usize,
         games: (usize, usize),
-        evaluator: impl Fn() -> E + Sync,
+        evaluator: MakeEvaluator<G>,
     ) -> Played {
         let (generation, together) = (self.generation(simulations), together.min(TOGETHER));
         let (monitor, begun, records) = (Monitor::default(), AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -174,7 +175,7 @@ impl<'a, G: Game> Bench<'a, G> {
             loop {
                 let first = begun.fetch_add(together, Ordering::Relaxed);
                 let shard = first..first + together;
-                match play_shard(&self.rules.game, &generation, shard, &mut evaluator, &monitor, &more) {
+                match play_shard(&self.rules.game, &generation, shard, &mut *evaluator, &monitor, &more) {
                     Ok(played) => records.lock().expect("nobody panicked").extend(played),
                     Err(_) => break,
                 }
@@ -191,11 +192,13 @@ impl<'a, G: Game> Bench<'a, G> {
         let net = SharedNet::new(&network.snapshot(), self.rules.identity.shape, &config.net);
         let selfplay = match config.net.evaluator {
             EvaluatorKind::Fused => {
-                self.play(config.selfplay.batch, config.search.simulations, (0, 0), || net.evaluator(game))
+                self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
+                    Box::new(net.evaluator(game))
+                })
             }
             EvaluatorKind::Burn => self.play_halves(net.evaluator(game)),
         };
-        let cached = || Cached::new(game.clone(), net.evaluator(game), CACHE);
+        let cached: MakeEvaluator<G> = &|| Box::new(Cached::new(game.clone(), net.evaluator(game), CACHE));
         (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), cached).cost())
     }
 

@@ -7,15 +7,16 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::thinker::{Limits, Report};
-use super::{Course, OVERHEAD, Order, Protocol, Reply, Urgency};
+use super::thinker::{Limits, Report, Task};
+use super::{OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Player};
+use crate::session::Session;
 
 /// A game before the jury.
 #[derive(Debug)]
 pub struct Codecup<G: Game> {
-    course: Course<G>,
+    session: Session<G>,
     /// Known from the first line on.
     side: Option<Player>,
     /// Thinking time left in the whole game.
@@ -27,18 +28,18 @@ pub struct Codecup<G: Game> {
 impl<G: Game> Codecup<G> {
     /// A game with so much thinking time in all, or the agent's own simulations for each action.
     pub fn new(game: G, time: Option<Duration>) -> Codecup<G> {
-        Codecup { course: Course::new(game), side: None, left: time, over: false }
+        Codecup { session: Session::new(game), side: None, left: time, over: false }
     }
 
     /// Orders a search when it is our turn.
     fn next(&self) -> Order<G> {
-        let (game, state) = (self.course.game(), self.course.state());
+        let (game, state) = (self.session.game(), self.session.state());
         if game.outcome(state).is_some() || Some(game.to_move(state)) != self.side {
             return Order::Nothing;
         }
         let clock =
             self.left.map(|left| Clock { left, increment: Duration::ZERO, to_go: None, overhead: OVERHEAD });
-        Order::Search(self.course.task(Limits { clock, ..Limits::default() }))
+        Order::Search(Task::of(&self.session, Limits { clock, ..Limits::default() }))
     }
 }
 
@@ -52,7 +53,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
             }
             "start" if self.side.is_none() => self.side = Some(Player::First),
             text => {
-                if !self.course.play_text(text) {
+                if self.session.play_text(text).is_err() {
                     let aside = format!("{} is no legal action here and ignored", quoted(text));
                     return Reply { aside: Some(aside), ..Reply::nothing() };
                 }
@@ -73,7 +74,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(report.elapsed.saturating_add(OVERHEAD));
         }
-        self.course.play(report.action);
+        self.session.play(report.action);
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 

@@ -8,11 +8,12 @@
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::thinker::{Limits, Report};
-use super::{Course, OVERHEAD, Order, Protocol, Reply, Urgency};
+use super::thinker::{Limits, Report, Task};
+use super::{OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
+use crate::session::Session;
 
 const COMMANDS: [&str; 16] = [
     "protocol_version",
@@ -40,7 +41,7 @@ type Answer = Result<String, String>;
 #[derive(Debug)]
 pub struct Gtp<G: Game> {
     name: String,
-    course: Course<G>,
+    session: Session<G>,
     /// Main time of the game and of an extra period with its stones, once set.
     settings: Option<(Duration, Duration, usize)>,
     /// For each player: time left, and actions to play in it (0: all).
@@ -54,8 +55,8 @@ impl<G: Game> Gtp<G> {
     /// A conversation with an engine of this name.
     pub fn new(game: G, name: impl Into<String>) -> Gtp<G> {
         let clocks = [(Duration::ZERO, 0); 2];
-        let course = Course::new(game);
-        Gtp { name: name.into(), course, settings: None, clocks, asked: None, fresh: true }
+        let session = Session::new(game);
+        Gtp { name: name.into(), session, settings: None, clocks, asked: None, fresh: true }
     }
 
     fn answer(&mut self, command: &str, words: &[&str]) -> Answer {
@@ -67,7 +68,7 @@ impl<G: Game> Gtp<G> {
             ("list_commands", []) => Ok(COMMANDS.join("\n")),
             ("boardsize", [size]) => self.board_size(size),
             ("clear_board", []) => {
-                self.course = Course::new(self.course.game().clone());
+                self.session = Session::new(self.session.game().clone());
                 self.fresh = true;
                 self.refill();
                 Ok(String::new())
@@ -76,7 +77,7 @@ impl<G: Game> Gtp<G> {
                 number.parse::<f64>().map(|_| String::new()).map_err(|_| "syntax error".into())
             }
             ("play", [colour, rest @ ..]) if !rest.is_empty() => self.play(colour, &rest.join(" ")),
-            ("undo", []) => match self.course.undo() {
+            ("undo", []) => match self.session.undo() {
                 true => Ok(String::new()),
                 false => Err("cannot undo".into()),
             },
@@ -90,7 +91,7 @@ impl<G: Game> Gtp<G> {
     }
 
     fn board_size(&self, size: &str) -> Answer {
-        let shape = self.course.game().shape();
+        let shape = self.session.game().shape();
         match size.parse::<usize>() {
             Err(_) => Err("syntax error".into()),
             Ok(size) if size == shape.height && size == shape.width => Ok(String::new()),
@@ -99,7 +100,7 @@ impl<G: Game> Gtp<G> {
     }
 
     fn player(&self, colour: &str) -> Result<Player, String> {
-        let names = self.course.game().players();
+        let names = self.session.game().players();
         let is = |name: &str| colour.eq_ignore_ascii_case(name);
         let begins =
             |name: &str| colour.len() == 1 && name.to_lowercase().starts_with(&colour.to_lowercase());
@@ -121,7 +122,7 @@ impl<G: Game> Gtp<G> {
 
     /// The player of this colour if it is to move.
     fn to_move(&self, colour: &str) -> Result<Player, String> {
-        let (game, state) = (self.course.game(), self.course.state());
+        let (game, state) = (self.session.game(), self.session.state());
         let player = self.player(colour)?;
         if game.outcome(state).is_some() {
             return Err("the game is over".into());
@@ -134,14 +135,14 @@ impl<G: Game> Gtp<G> {
 
     fn play(&mut self, colour: &str, text: &str) -> Answer {
         self.to_move(colour)?;
-        match self.course.play_text(text) || self.course.play_text(&text.to_lowercase()) {
+        match self.session.play_text(text).or_else(|_| self.session.play_text(&text.to_lowercase())).is_ok() {
             true => Ok(String::new()),
             false => Err("illegal move".into()),
         }
     }
 
     fn board(&self) -> String {
-        let view = self.course.game().view(self.course.state());
+        let view = self.session.game().view(self.session.state());
         let rows = view.rows.iter().zip(&view.cells).map(|(label, cells)| {
             let cells: String = cells.iter().map(|cell| format!(" {cell:<2}")).collect();
             format!("{label:>3}{}", cells.trim_end())
@@ -153,10 +154,10 @@ impl<G: Game> Gtp<G> {
 
     /// As in Go the score names the winner by the letter of its colour.
     fn final_score(&self) -> Answer {
-        match self.course.game().outcome(self.course.state()) {
+        match self.session.game().outcome(self.session.state()) {
             None => Err("cannot score: the game goes on".into()),
             Some(Outcome::Draw) => Ok("0".into()),
-            Some(Outcome::Win(winner)) => Ok(format!("{}+1", self.course.game().players()[winner.index()])),
+            Some(Outcome::Win(winner)) => Ok(format!("{}+1", self.session.game().players()[winner.index()])),
         }
     }
 
@@ -192,7 +193,7 @@ impl<G: Game> Gtp<G> {
             Ok(player) => player,
             Err(what) => return reply(number, Err(what)),
         };
-        let mut task = self.course.task(Limits { clock: self.clock(player), ..Limits::default() });
+        let mut task = Task::of(&self.session, Limits { clock: self.clock(player), ..Limits::default() });
         task.fresh = std::mem::take(&mut self.fresh);
         self.asked = Some(number.into());
         Reply::order(Order::Search(task))
@@ -265,8 +266,8 @@ impl<G: Game> Protocol<G> for Gtp<G> {
 
     fn found(&mut self, report: &Report) -> Reply<G> {
         let number = self.asked.take().unwrap_or_default();
-        self.spend(self.course.game().to_move(self.course.state()), report.elapsed);
-        self.course.play(report.action);
+        self.spend(self.session.game().to_move(self.session.state()), report.elapsed);
+        self.session.play(report.action);
         reply(&number, Ok(report.line.first().cloned().unwrap_or_default()))
     }
 

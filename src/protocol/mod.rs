@@ -1,19 +1,20 @@
 //! How other programs talk to an agent: a line in, lines and at most one order out.
 //!
-//! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread and knows no clock but the one that it
-//! is told of. It orders searches as a [`thinker::Task`]; whoever drives it gives the task to an [`thinker::Thinker`] and
-//! what that found back to the protocol. [`ugi`] for match runners, [`codecup`] for that contest's jury,
+//! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread, and knows no clock but the times that it
+//! is given. It orders searches as a [`thinker::Task`]; [`conversation`] drives it on any reader and writer, gives the task
+//! to a [`thinker::Thinker`], and hands the result back. [`ugi`] is for match runners, [`codecup`] for that contest's jury,
 //! [`gtp`] for programs from the world of Go.
 
 pub mod clock;
 pub mod codecup;
-pub mod thinker;
+pub mod conversation;
 pub mod gtp;
+pub mod thinker;
 pub mod ugi;
 
 use std::time::Duration;
 
-use crate::game::{Action, Game};
+use crate::game::Game;
 use thinker::{Report, Task};
 
 /// What a protocol answers.
@@ -96,66 +97,3 @@ impl<G: Game> Reply<G> {
 
 /// What goes by outside the search for an action where a protocol does not say.
 const OVERHEAD: Duration = Duration::from_millis(50);
-
-/// The game of a conversation: where it began and what was played.
-#[derive(Debug)]
-pub struct Course<G: Game> {
-    game: G,
-    start: G::State,
-    actions: Vec<Action>,
-    state: G::State,
-}
-
-impl<G: Game> Course<G> {
-    /// A game that begins at the start position.
-    pub fn new(game: G) -> Course<G> {
-        let start = game.initial();
-        Course { game, state: start.clone(), start, actions: Vec::new() }
-    }
-
-    /// The rules.
-    pub fn game(&self) -> &G {
-        &self.game
-    }
-
-    /// The position now.
-    pub fn state(&self) -> &G::State {
-        &self.state
-    }
-
-    /// Begins again at `start`.
-    pub fn restart(&mut self, start: G::State) {
-        self.state.clone_from(&start);
-        self.start = start;
-        self.actions.clear();
-    }
-
-    /// Plays a legal action.
-    pub fn play(&mut self, action: Action) {
-        self.game.play(&mut self.state, action);
-        self.actions.push(action);
-    }
-
-    /// Plays the action of this text if it is legal.
-    pub fn play_text(&mut self, text: &str) -> bool {
-        let legal = |action: &Action| self.game.legal(&self.state).contains(action);
-        let action = self.game.parse_action(&self.state, text).filter(legal);
-        action.inspect(|action| self.play(*action)).is_some()
-    }
-
-    /// Takes the last action back; false when there is none.
-    pub fn undo(&mut self) -> bool {
-        let taken = self.actions.pop().is_some();
-        self.state.clone_from(&self.start);
-        for &action in &self.actions {
-            self.game.play(&mut self.state, action);
-        }
-        taken
-    }
-
-    /// The search of the position now.
-    pub fn task(&self, limits: thinker::Limits) -> Task<G> {
-        let (start, actions) = (self.start.clone(), self.actions.clone());
-        Task { start, actions, limits, memory: thinker::DEFAULT_MEMORY, ponder: false, fresh: false }
-    }
-}

@@ -16,6 +16,7 @@ use crate::game::{Action, Game, line_text};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::search::Search;
 use crate::search::tree::{Edge, Tree};
+use crate::session::Session;
 
 /// Bytes that the tree may take when nobody says how many.
 pub const DEFAULT_MEMORY: usize = 256 << 20;
@@ -65,6 +66,14 @@ pub struct Task<G: Game> {
     pub fresh: bool,
 }
 
+impl<G: Game> Task<G> {
+    /// The search of the position that a game has reached.
+    pub fn of(session: &Session<G>, limits: Limits) -> Task<G> {
+        let (start, actions) = (session.start().clone(), session.actions().to_vec());
+        Task { start, actions, limits, memory: DEFAULT_MEMORY, ponder: false, fresh: false }
+    }
+}
+
 /// What a search found so far.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -82,23 +91,18 @@ pub struct Report {
 
 /// An agent that thinks for a protocol.
 pub struct Thinker<G: Game> {
-    game: G,
     agent: SearchAgent<G>,
     /// The game that the agent has followed.
-    start: G::State,
-    actions: Vec<Action>,
-    state: G::State,
+    session: Session<G>,
     random: Random,
 }
 
-debug_fields!(Thinker<G: Game>, start, actions, state);
+debug_fields!(Thinker<G: Game>, session);
 
 impl<G: Game> Thinker<G> {
     /// A thinker that has seen nothing yet.
     pub fn new(game: G, agent: SearchAgent<G>) -> Thinker<G> {
-        let start = game.initial();
-        let random = stream(0, Purpose::Agent, &[]);
-        Thinker { game, agent, state: start.clone(), start, actions: Vec::new(), random }
+        Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]) }
     }
 
     /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` hears of it now and then.
@@ -110,12 +114,12 @@ impl<G: Game> Thinker<G> {
         report: &mut dyn FnMut(&Report),
     ) -> Result<Report> {
         self.follow(task);
-        if self.game.outcome(&self.state).is_some() {
+        if self.session.is_over() {
             return Err(Error::Position("the game is over: there is no action to search for".into()));
         }
         let mut ends =
             Ends::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
-        let (game, state) = (&self.game, &self.state);
+        let (game, state) = (self.session.game(), self.session.state());
         let mut pause = FIRST_REPORT;
         let mut next_report = begun + pause;
         let analysis = self.agent.search(state, ends.planned, |search| {
@@ -138,8 +142,9 @@ impl<G: Game> Thinker<G> {
     /// Thinks about the answer to `action` until `more` says no.
     pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) -> Result<()> {
         self.play(action);
-        if self.game.outcome(&self.state).is_none() {
-            self.agent.search(&self.state, None, |search| has_room(search.tree(), memory) && more())?;
+        if !self.session.is_over() {
+            self.agent
+                .search(self.session.state(), None, |search| has_room(search.tree(), memory) && more())?;
         }
         Ok(())
     }
@@ -147,24 +152,23 @@ impl<G: Game> Thinker<G> {
     /// Goes to the position of the task, with the tree if the game went on from the last one. In a large tree this takes a
     /// while.
     pub fn follow(&mut self, task: &Task<G>) {
-        let goes_on = !task.fresh && self.start == task.start && task.actions.starts_with(&self.actions);
-        if !goes_on {
+        let continues = !task.fresh
+            && *self.session.start() == task.start
+            && task.actions.starts_with(self.session.actions());
+        if !continues {
             // to free a large tree takes a while, too
             let old = self.agent.forget();
             std::thread::spawn(move || drop(old));
-            self.start = task.start.clone();
-            self.state = task.start.clone();
-            self.actions.clear();
+            self.session.restart(task.start.clone());
         }
-        for &action in &task.actions[self.actions.len()..] {
+        for &action in &task.actions[self.session.actions().len()..] {
             self.play(action);
         }
     }
 
     fn play(&mut self, action: Action) {
-        self.agent.played(&self.state, action);
-        self.game.play(&mut self.state, action);
-        self.actions.push(action);
+        self.agent.played(self.session.state(), action);
+        self.session.play(action);
     }
 
     fn budget(&mut self, limits: &Limits) -> Option<Budget> {
@@ -174,17 +178,18 @@ impl<G: Game> Thinker<G> {
 
     /// The actions that the player to move takes until the end of a random game, on average.
     fn actions_ahead(&mut self) -> f64 {
-        let player = self.game.to_move(&self.state);
+        let game = self.session.game();
+        let player = game.to_move(self.session.state());
         let (mut legal, mut taken) = (Vec::new(), 0);
         for _ in 0..GAMES_AHEAD {
-            let mut state = self.state.clone();
+            let mut state = self.session.state().clone();
             loop {
-                self.game.legal_actions(&state, &mut legal);
+                game.legal_actions(&state, &mut legal);
                 if legal.is_empty() {
                     break;
                 }
-                taken += (self.game.to_move(&state) == player) as usize;
-                self.game.play(&mut state, choose(&mut self.random, &legal));
+                taken += (game.to_move(&state) == player) as usize;
+                game.play(&mut state, choose(&mut self.random, &legal));
             }
         }
         taken as f64 / GAMES_AHEAD as f64

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
-use super::{Course, Order, Protocol, Reply, Urgency};
+use super::{Order, Protocol, Reply, Urgency};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
+use crate::session::Session;
 
 const MEBIBYTE: usize = 1 << 20;
 
@@ -40,7 +41,7 @@ const PONDER: &str = "Ponder";
 #[derive(Debug)]
 pub struct Ugi<G: Game> {
     name: String,
-    course: Course<G>,
+    session: Session<G>,
     /// The values of [`SPINS`].
     spins: [i64; 3],
     ponder: bool,
@@ -52,7 +53,7 @@ impl<G: Game> Ugi<G> {
     /// A conversation with an engine of this name.
     pub fn new(game: G, name: impl Into<String>) -> Ugi<G> {
         let spins = SPINS.map(|(_, default, ..)| default);
-        Ugi { name: name.into(), course: Course::new(game), spins, ponder: false, fresh: true }
+        Ugi { name: name.into(), session: Session::new(game), spins, ponder: false, fresh: true }
     }
 
     fn introduce(&self) -> Reply<G> {
@@ -102,17 +103,17 @@ impl<G: Game> Ugi<G> {
             Some(at) => (&words[..at], &words[at + 1..]),
             None => (words, &words[..0]),
         };
-        let mut course = Course::new(self.course.game().clone());
+        let mut session = Session::new(self.session.game().clone());
         match place {
             ["startpos"] => {}
-            ["fen", text @ ..] => match course.game().parse_state(&text.join(" ")) {
-                Ok(state) => course.restart(state),
+            ["fen", text @ ..] => match session.game().parse_state(&text.join(" ")) {
+                Ok(state) => session.restart(state),
                 Err(error) => return info(&format!("no position: {error}; the position stays as it was")),
             },
             _ => return info("say: position startpos [moves ...] or position fen TEXT [moves ...]"),
         }
         for (ply, text) in moves.iter().enumerate() {
-            if !course.play_text(text) {
+            if session.play_text(text).is_err() {
                 return info(&format!(
                     "move {} ({}) is not legal; the position stays as it was",
                     ply + 1,
@@ -120,13 +121,13 @@ impl<G: Game> Ugi<G> {
                 ));
             }
         }
-        self.course = course;
+        self.session = session;
         Reply::order(Order::Follow(self.task(Limits::default())))
     }
 
     /// The search of the position now.
     fn task(&mut self, limits: Limits) -> Task<G> {
-        let mut task = self.course.task(limits);
+        let mut task = Task::of(&self.session, limits);
         task.memory = self.spins[0] as usize * MEBIBYTE;
         task.ponder = self.ponder;
         task.fresh = std::mem::take(&mut self.fresh);
@@ -134,7 +135,7 @@ impl<G: Game> Ugi<G> {
     }
 
     fn query(&self, what: &[&str]) -> Reply<G> {
-        let (game, state) = (self.course.game(), self.course.state());
+        let (game, state) = (self.session.game(), self.session.state());
         let outcome = game.outcome(state);
         let response = match what {
             ["p1turn"] => (game.to_move(state) == Player::First).to_string(),
@@ -161,7 +162,7 @@ impl<G: Game> Ugi<G> {
     }
 
     fn go(&mut self, words: &[&str]) -> Reply<G> {
-        if self.course.game().outcome(self.course.state()).is_some() {
+        if self.session.game().outcome(self.session.state()).is_some() {
             return Reply::line("bestmove none");
         }
         let (limits, mut lines) = self.limits(words);
@@ -221,7 +222,7 @@ impl<G: Game> Ugi<G> {
                 _ => clocks[1].1 = number,
             }
         }
-        let to_move = self.course.game().to_move(self.course.state());
+        let to_move = self.session.game().to_move(self.session.state());
         let (left, increment) = clocks[to_move.index()];
         limits.clock = left.map(|left| Clock {
             left: Duration::from_millis(left),
@@ -245,7 +246,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
             ["ugi"] => self.introduce(),
             ["isready"] => Reply::line("readyok"),
             ["uginewgame"] => {
-                self.course = Course::new(self.course.game().clone());
+                self.session = Session::new(self.session.game().clone());
                 self.fresh = true;
                 Reply::order(Order::Follow(self.task(Limits::default())))
             }

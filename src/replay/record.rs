@@ -125,6 +125,10 @@ impl Record {
     /// # Errors
     /// The record is of another game, or says something that the rules do not.
     pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<()> {
+        self.replayed(rules, &mut see)
+    }
+
+    fn replayed<G: Game>(&self, rules: &Rules<G>, see: &mut dyn FnMut(Ply<G>)) -> Result<()> {
         let Rules { game, identity } = rules;
         self.check_header(identity)?;
         self.check_sums(self.simulations())?;

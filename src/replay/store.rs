@@ -145,7 +145,7 @@ pub fn is_finished(path: &Path) -> Result<bool> {
 /// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for one of another game, [`Error::Foreign`] for one of another
 /// place, [`Error::Io`] when it cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
-    read_checked(path, longest_record(rules), place, |record| record.replay(rules, |_| {}))
+    read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}))
 }
 
 /// As [`read_shard`], and keeps what the games teach: the samples of each.
@@ -154,7 +154,7 @@ pub fn read_samples<G: Game>(
     rules: &Rules<G>,
     place: Option<&Place>,
 ) -> Result<Shard<Vec<Sample>>> {
-    read_checked(path, longest_record(rules), place, |record| samples(rules, record))
+    read_checked(path, longest_record(rules), place, &|record| samples(rules, record))
 }
 
 /// Reads a shard and checks its checksum, but plays nothing: what its records say of their games may be wrong.
@@ -162,7 +162,7 @@ pub fn read_samples<G: Game>(
 /// # Errors
 /// As [`read_shard`], of which nothing is found by the rules.
 pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
-    read_checked(path, LONGEST_LINE, None, |_| Ok(())).map(|shard| shard.records)
+    read_checked(path, LONGEST_LINE, None, &|_| Ok(())).map(|shard| shard.records)
 }
 
 /// Bytes that a record can have: a ply has an entry of visits and one of policy for each action.
@@ -244,7 +244,7 @@ fn read_checked<T: Send>(
     path: &Path,
     longest: usize,
     place: Option<&Place>,
-    check: impl Fn(&Record) -> Result<T> + Sync,
+    check: &(dyn Fn(&Record) -> Result<T> + Sync),
 ) -> Result<Shard<T>> {
     let shown = path.display();
     let mut lines = Lines::up_to(path, longest)?;

@@ -40,8 +40,8 @@ use crate::replay::sample::Sample;
 use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::{Batch, Window};
 use crate::search::cache::Cached;
-use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::selfplay::{Generation, play_generation};
+use crate::search::evaluator::{Rollout, Uniform};
+use crate::selfplay::{Generation, MakeEvaluator, play_generation};
 use crate::train::Trainer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
@@ -270,15 +270,15 @@ impl<G: Game> Run<'_, G> {
         let started = Instant::now();
         let game = &self.rules.game;
         let finished = match bootstrap {
-            Some(Bootstrap::Rollout) => self.fill(&generation, || Rollout::new(game.clone()))?,
-            Some(Bootstrap::Uniform) => self.fill(&generation, || Uniform)?,
+            Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
+            Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
             None => {
                 let net = SharedNet::new(&network, identity.shape, &self.config.net);
                 match self.config.selfplay.cache {
-                    0 => self.fill(&generation, || net.evaluator(game))?,
-                    size => {
-                        self.fill(&generation, || Cached::new(game.clone(), net.evaluator(game), size))?
-                    }
+                    0 => self.fill(&generation, &|| Box::new(net.evaluator(game)))?,
+                    size => self.fill(&generation, &|| {
+                        Box::new(Cached::new(game.clone(), net.evaluator(game), size))
+                    })?,
                 }
             }
         };
@@ -333,10 +333,10 @@ impl<G: Game> Run<'_, G> {
 
     /// Plays what is missing of a generation, and returns what an interrupted run had finished of it. A shard of that run
     /// that is damaged, or that another run played, is played again, with the games that belong there.
-    fn fill<E: Evaluator<G>>(
+    fn fill(
         &self,
         generation: &Generation,
-        evaluator: impl Fn() -> E + Sync,
+        evaluator: MakeEvaluator<G>,
     ) -> Result<BTreeMap<usize, Shard<Vec<Sample>>>> {
         let number = generation.number;
         let origin = Origin::of(self.config);
@@ -364,7 +364,7 @@ impl<G: Game> Run<'_, G> {
             }
         }
         self.held.check()?;
-        play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, |progress| {
+        play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, &|progress| {
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
         })?;

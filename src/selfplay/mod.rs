@@ -112,22 +112,27 @@ impl Monitor {
     }
 
     /// Shows `tick` the counts; it says whether to go on.
-    fn show(&self, tick: &impl Fn(Progress) -> bool) {
+    fn show(&self, tick: Tick) {
         if !tick(self.progress()) {
             self.stop();
         }
     }
 }
 
+/// Is shown the counts now and then, from any thread, and returns false to stop.
+pub type Tick<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
+/// Makes an evaluator for one thread. Evaluators are asked for whole batches, so nothing is gained by their types.
+pub type MakeEvaluator<'a, G> = &'a (dyn Fn() -> Box<dyn Evaluator<G> + 'a> + Sync);
+
 /// Plays and writes the shards of a generation that `run` lacks, as played by `origin`, and calls `tick` now and then from any
 /// thread; `tick` returns false to stop. Shards that were finished stay when it is interrupted.
-pub fn play_generation<G: Game, E: Evaluator<G>>(
+pub fn play_generation<G: Game>(
     game: &G,
     generation: &Generation,
     run: &Path,
     origin: &Origin,
-    evaluator: impl Fn() -> E + Sync,
-    tick: impl Fn(Progress) -> bool + Sync,
+    evaluator: MakeEvaluator<G>,
+    tick: Tick,
 ) -> Result<()> {
     let batch = generation.config.selfplay.batch;
     let games_of = |shard: usize| shard * batch..((shard + 1) * batch).min(generation.games);
@@ -145,14 +150,14 @@ pub fn play_generation<G: Game, E: Evaluator<G>>(
     match generation.config.net.evaluator {
         EvaluatorKind::Fused => missing.into_par_iter().try_for_each(|shard| {
             let games = games_of(shard);
-            let records = play_shard(game, generation, games, &mut evaluator(), &monitor, &tick)?;
+            let records = play_shard(game, generation, games, &mut *evaluator(), &monitor, tick)?;
             store::write_shard(&path_of(shard), &records, Some(origin))
         }),
         EvaluatorKind::Burn => {
             let mut evaluator = evaluator();
             missing.into_iter().try_for_each(|shard| {
                 let games = games_of(shard);
-                let records = play_halves(game, generation, games, &mut evaluator, &monitor, &tick)?;
+                let records = play_halves(game, generation, games, &mut *evaluator, &monitor, tick)?;
                 store::write_shard(&path_of(shard), &records, Some(origin))
             })
         }
@@ -167,7 +172,7 @@ pub fn play_shard<G: Game>(
     games: Range<usize>,
     evaluator: &mut dyn Evaluator<G>,
     monitor: &Monitor,
-    tick: &(impl Fn(Progress) -> bool + Sync),
+    tick: Tick,
 ) -> Result<Vec<Record>> {
     let mut flight = Flight::new(game, generation, games, monitor);
     while !flight.active.is_empty() {
@@ -189,7 +194,7 @@ pub fn play_halves<G: Game>(
     games: Range<usize>,
     evaluator: &mut dyn Evaluator<G>,
     monitor: &Monitor,
-    tick: &(impl Fn(Progress) -> bool + Sync),
+    tick: Tick,
 ) -> Result<Vec<Record>> {
     let middle = games.start + games.len() / 2;
     let mut waiting = Flight::new(game, generation, games.start..middle, monitor);

@@ -107,7 +107,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
 }
 
 /// Scales all gradients together so that their common norm is at most `limit` (burn's own clipping is per tensor).
-pub fn clip(network: &Network, gradients: &mut GradientsParams, limit: f32) {
+pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
         network.visit(&mut Scale { gradients, factor: limit as f64 / norm });
@@ -115,7 +115,7 @@ pub fn clip(network: &Network, gradients: &mut GradientsParams, limit: f32) {
 }
 
 /// The norm of all gradients together.
-pub fn gradient_norm(network: &Network, gradients: &GradientsParams) -> f64 {
+pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
     let mut norm = SquaredNorm { gradients, sum: 0.0 };
     network.visit(&mut norm);
     norm.sum.sqrt()

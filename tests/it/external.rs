@@ -229,7 +229,7 @@ fn nobody_waits_for_an_answer_once_the_match_is_stopped() {
             }
             stop.store(true, Ordering::Relaxed);
         });
-        play_while(&game, &plan, [&agent, &random()], None, |_| true)
+        play_while(&game, &plan, [&agent, &random()], None, &|_| true)
     });
     let (result, complete) = result.unwrap();
     assert_eq!((result.games, result.faults, complete), (0, [Faults::default(); 2], false));

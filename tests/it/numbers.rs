@@ -20,7 +20,7 @@ use petteia::replay::store;
 use petteia::search::Search;
 use petteia::search::cache::Cached;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
-use petteia::selfplay::{Generation, Monitor, play_generation, play_halves, play_shard};
+use petteia::selfplay::{Generation, MakeEvaluator, Monitor, play_generation, play_halves, play_shard};
 use petteia::train::Trainer;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -129,9 +129,16 @@ fn self_play_ends_with_the_error_and_writes_no_shard() {
             is_said(play(game, &generation, 0..6, &mut evaluator, &Monitor::default(), &|_| true));
         }
         let (run, origin) = (tempfile::tempdir().unwrap(), Origin::of(&config));
-        is_said(play_generation(game, &generation, run.path(), &origin, || net.evaluator(game), |_| true));
-        let cached = || Cached::new(game.clone(), net.evaluator(game), 1);
-        is_said(play_generation(game, &generation, run.path(), &origin, cached, |_| true));
+        is_said(play_generation(
+            game,
+            &generation,
+            run.path(),
+            &origin,
+            &|| Box::new(net.evaluator(game)),
+            &|_| true,
+        ));
+        let cached: MakeEvaluator<_> = &|| Box::new(Cached::new(game.clone(), net.evaluator(game), 1));
+        is_said(play_generation(game, &generation, run.path(), &origin, cached, &|_| true));
         assert!(store::list(run.path()).unwrap().is_empty(), "a shard was written");
     }
 }

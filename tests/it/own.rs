@@ -2,6 +2,8 @@
 
 #[path = "../../examples/own_evaluator.rs"]
 mod own_evaluator;
+#[path = "../../examples/own_training.rs"]
+mod own_training;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,6 +34,14 @@ fn the_example_plays_a_match_and_writes_a_shard() {
     assert!(result.elo.is_finite());
     let read = store::read_shard(&shard, &rules(), None).unwrap();
     assert_eq!(read.records.len(), 8);
+}
+
+/// Three generations of a few games are enough to show that the loop runs, and that it learns from records.
+#[test]
+fn the_training_example_runs() {
+    let result = own_training::train(3, 16).unwrap();
+    assert_eq!(result.games, 60);
+    assert!(result.wins > 0, "{result:?}");
 }
 
 const PLAN: Match = Match { games: 8, seed: 3, opening_plies: 2, sprt: None };

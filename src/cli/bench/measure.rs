@@ -108,7 +108,7 @@ impl Measuring {
         bench: &'static str,
         game: &str,
         unit: &'static str,
-        mut work: impl FnMut() -> u64,
+        work: &mut dyn FnMut() -> u64,
     ) -> Measurement {
         self.announce(bench, self.repetitions);
         work();
@@ -134,7 +134,7 @@ impl Measuring {
         threads: usize,
         game: &str,
         named: [(&'static str, &'static str); N],
-        work: impl Fn(usize, &Counters<N>) -> Result<()> + Sync,
+        work: &(dyn Fn(usize, &Counters<N>) -> Result<()> + Sync),
     ) -> Result<[Measurement; N]> {
         // the first repetition is not counted
         self.announce(named[0].0, 1 + self.repetitions);
@@ -142,7 +142,7 @@ impl Measuring {
             Counters { counts: [(); N].map(|()| AtomicU64::new(0)), stopped: AtomicBool::new(false) };
         let mut rates = [(); N].map(|()| [Vec::new(), Vec::new()]);
         std::thread::scope(|scope| -> Result<()> {
-            let (counters, work) = (&counters, &work);
+            let counters = &counters;
             let running: Vec<_> =
                 (0..threads).map(|thread| scope.spawn(move || work(thread, counters))).collect();
             // what happens only once is not measured

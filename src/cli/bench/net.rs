@@ -60,7 +60,7 @@ impl Benchmark for Forward {
             let about = json!({"net": bench.net_text(), "precision": bench.precision(), "batch": batch});
             let (threads, game) = (bench.setup.threads, &bench.identity.id);
             let named = [("net/forward", "evaluations/s")];
-            let measured = bench.setup.measuring.watch(threads, game, named, |_, counters| {
+            let measured = bench.setup.measuring.watch(threads, game, named, &|_, counters| {
                 let mut evaluator = net.evaluator(&bench.game);
                 evaluator.encode(&requests[..batch]);
                 while !counters.stopped() {
@@ -71,7 +71,7 @@ impl Benchmark for Forward {
             })?;
             bench.print(measured, about.clone())?;
             let named = [("net/evaluate", "evaluations/s")];
-            let measured = bench.setup.measuring.watch(threads, game, named, |_, counters| {
+            let measured = bench.setup.measuring.watch(threads, game, named, &|_, counters| {
                 let (mut evaluator, mut out) = (net.evaluator(&bench.game), Evaluations::new());
                 for requests in requests.chunks_exact(batch).cycle() {
                     if counters.stopped() {

@@ -43,7 +43,7 @@ impl Benchmark for Grow {
         let about = json!({"simulations": simulations, "nodes": nodes, "bytes": bytes});
         let named = [("search/uniform", "simulations/s")];
         let watch = |named, evaluator: &(dyn Fn() -> Box<dyn Evaluator<G>> + Sync)| {
-            bench.setup.measuring.watch(threads, game, named, |thread, counters| {
+            bench.setup.measuring.watch(threads, game, named, &|thread, counters| {
                 play(&bench, evaluator().as_mut(), thread, counters)
             })
         };

@@ -72,7 +72,7 @@ impl Benchmark for Play {
         let mut measured = bench
             .setup
             .measuring
-            .watch(threads, &bench.identity.id, COUNTED, |thread, counters| {
+            .watch(threads, &bench.identity.id, COUNTED, &|thread, counters| {
                 let evaluator = net.evaluator(&bench.game);
                 let mut evaluator: Box<dyn Evaluator<G>> = match self.cache {
                     0 => Box::new(evaluator),
@@ -111,7 +111,7 @@ fn play<G: Game, H: Game>(
     config: &Config,
     thread: usize,
     evaluator: &mut dyn Evaluator<H>,
-    tick: &(impl Fn([usize; 4]) -> bool + Sync),
+    tick: &(dyn Fn([usize; 4]) -> bool + Sync),
 ) -> Result<()> {
     let simulations = bench.setup.simulations;
     let batch = config.selfplay.batch;

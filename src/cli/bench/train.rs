@@ -56,7 +56,7 @@ impl Benchmark for Step {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(bench.setup.threads).build();
         let pool = pool.expect("a pool of threads");
         let named = [("train/positions", "positions/s"), ("train/steps", "steps/s")];
-        let measured = bench.setup.measuring.watch(1, &bench.identity.id, named, |_, counters| {
+        let measured = bench.setup.measuring.watch(1, &bench.identity.id, named, &|_, counters| {
             let network = network.lock().expect("nobody panicked").take().expect("one thread");
             pool.install(|| {
                 let mut trainer = Trainer::new(&config, network);

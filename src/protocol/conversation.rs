@@ -1,0 +1,538 @@
+//! A conversation: lines in from any reader, a thread that searches, lines out to any writer.
+//!
+//! Three threads: one reads, one searches, and the caller's handles the events of both in their order and is the only one
+//! that writes. Memory is bounded: a line has a longest length, and the reader waits while too many lines are waiting.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use super::thinker::{Report, Task, Thinker};
+use super::{Order, Protocol, Reply, Urgency};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game};
+
+/// A longer line is refused; every legal game of ours fits many times.
+const LONGEST_LINE: usize = 1 << 20;
+/// Bytes of lines that were read and not handled yet; the reader waits when there are more.
+const MOST_WAITING: usize = 4 << 20;
+/// Events on their way to the driver.
+const EVENTS: usize = 8;
+
+#[derive(Debug)]
+enum Event {
+    Read(Input),
+    End,
+    /// The searching thread has its thinker, or has gone where it was told to.
+    Ready,
+    Progress(Report),
+    Found(Result<Report>),
+    /// The searching thread is gone.
+    Gone,
+    /// The conversation is to end.
+    Interrupted,
+}
+
+/// What was read.
+#[derive(Debug)]
+enum Input {
+    Line(String),
+    TooLong,
+}
+
+impl Input {
+    fn bytes(&self) -> usize {
+        match self {
+            Input::Line(line) => size_of::<Input>() + line.len(),
+            Input::TooLong => size_of::<Input>(),
+        }
+    }
+}
+
+/// What the searching thread is ordered to do.
+enum Work<G: Game> {
+    /// With the time of the order.
+    Search(Task<G>, Instant),
+    Follow(Task<G>),
+}
+
+/// What the searching thread does.
+#[derive(Clone, Copy, PartialEq)]
+enum Busy {
+    /// No line is handled until it is ready.
+    Moving,
+    Searching {
+        infinite: bool,
+    },
+}
+
+/// The streams of a conversation.
+pub struct Streams<R, W> {
+    /// Makes the reader, on the thread that reads; it may wait for a line that never comes.
+    pub input: R,
+    /// Takes the lines of the protocol.
+    pub output: W,
+    /// Takes what is for people; its errors do not matter.
+    pub aside: Box<dyn Write>,
+}
+
+impl<R, W> std::fmt::Debug for Streams<R, W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("Streams")
+    }
+}
+
+/// Ends a conversation from another thread: what is being searched is stopped and answered.
+#[derive(Clone, Debug)]
+pub struct Interrupter(SyncSender<Event>);
+
+impl Interrupter {
+    /// Ends it; nothing happens when it is over.
+    pub fn interrupt(&self) {
+        let _ = self.0.send(Event::Interrupted);
+    }
+}
+
+/// Talks until the other side has enough. `thinker` is made first, on the searching thread; `interrupter` takes what can
+/// end the conversation from outside.
+///
+/// # Errors
+/// When the thinker cannot be made, when its search fails, or when `output` takes no more.
+pub fn converse<G: Game, B: BufRead, W: Write>(
+    mut protocol: impl Protocol<G>,
+    streams: Streams<impl FnOnce() -> B + Send + 'static, W>,
+    thinker: impl FnOnce() -> Result<Thinker<G>> + Send,
+    interrupter: impl FnOnce(Interrupter),
+) -> Result<()> {
+    let Streams { input, mut output, aside } = streams;
+    let read = Box::new(move |events: SyncSender<Event>, backlog: &Backlog| read(input(), &events, backlog));
+    drive(&mut protocol, read, &mut output, aside, Box::new(thinker), Box::new(interrupter))
+}
+
+type Reader = Box<dyn FnOnce(SyncSender<Event>, &Backlog) + Send>;
+
+/// [`converse`], which is called with many types, once for each game.
+fn drive<G: Game>(
+    protocol: &mut dyn Protocol<G>,
+    read: Reader,
+    output: &mut dyn Write,
+    aside: Box<dyn Write>,
+    thinker: Box<dyn FnOnce() -> Result<Thinker<G>> + Send + '_>,
+    interrupter: Box<dyn FnOnce(Interrupter) + '_>,
+) -> Result<()> {
+    let (events, incoming) = sync_channel(EVENTS);
+    let (work, ordered) = channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let backlog = Arc::new(Backlog::default());
+    interrupter(Interrupter(events.clone()));
+    thread::scope(|scope| {
+        let (to_driver, room) = (events.clone(), backlog.clone());
+        // not of the scope: it may wait for a line that never comes
+        thread::spawn(move || read(to_driver, &room));
+        let flag = stop.clone();
+        let searching = scope.spawn(move || search(thinker, &ordered, &events, &flag));
+        let mut driver = Driver {
+            protocol,
+            output,
+            aside,
+            work: Some(work),
+            stop,
+            backlog,
+            busy: Some(Busy::Moving),
+            waiting: VecDeque::new(),
+            stopped: 0,
+            ended: false,
+            deadline: None,
+            interrupted: false,
+            alone: false,
+        };
+        let result = driver.run(&incoming);
+        // a panic there has been reported by itself, and by what the driver returned
+        let _ = searching.join();
+        result
+    })
+}
+
+/// The side of the conversation that handles events and writes.
+struct Driver<'a, G: Game> {
+    protocol: &'a mut dyn Protocol<G>,
+    output: &'a mut dyn Write,
+    aside: Box<dyn Write>,
+    /// Gone when no more is to be searched.
+    work: Option<Sender<Work<G>>>,
+    stop: Arc<AtomicBool>,
+    backlog: Arc<Backlog>,
+    busy: Option<Busy>,
+    waiting: VecDeque<Input>,
+    /// So many of the waiting lines were there when the last `stop` came: it is meant for their searches too.
+    stopped: usize,
+    /// No more lines are handled: what is ordered is finished, until the deadline if there is one.
+    ended: bool,
+    deadline: Option<Instant>,
+    /// Interrupted: a search that is still ordered is stopped at once.
+    interrupted: bool,
+    /// The searching thread is gone.
+    alone: bool,
+}
+
+impl<G: Game> Driver<'_, G> {
+    fn run(&mut self, incoming: &Receiver<Event>) -> Result<()> {
+        let result = self.talk(incoming);
+        // whatever ended the conversation, the searching thread must end too
+        self.stop.store(true, Ordering::Relaxed);
+        self.work = None;
+        // it may be waiting for room among the events
+        while !self.alone && !matches!(incoming.recv(), Ok(Event::Gone) | Err(_)) {}
+        result
+    }
+
+    fn talk(&mut self, incoming: &Receiver<Event>) -> Result<()> {
+        while !(self.ended && self.busy.is_none() && self.waiting.is_empty()) {
+            match self.next_event(incoming) {
+                Ok(Event::Read(line)) => self.handle(line)?,
+                Ok(Event::End) => {
+                    self.ended = true;
+                    self.end_infinite();
+                }
+                Ok(Event::Progress(report)) => self.say(self.protocol.progress(&report).as_slice())?,
+                Ok(Event::Ready) => {
+                    self.busy = None;
+                    self.handle_waiting()?;
+                }
+                Ok(Event::Found(report)) => {
+                    self.busy = None;
+                    let report = match report {
+                        Ok(report) => report,
+                        Err(error) => {
+                            let last = self.protocol.failed(&error.to_string());
+                            self.say(&last)?;
+                            return Err(error);
+                        }
+                    };
+                    let reply = self.protocol.found(&report);
+                    self.carry_out(reply, 0, self.interrupted)?;
+                    self.handle_waiting()?;
+                }
+                Ok(Event::Interrupted) => {
+                    self.ended = true;
+                    self.interrupted = true;
+                    self.stop_all();
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.deadline = None;
+                    self.waiting.clear();
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                Ok(Event::Gone) | Err(RecvTimeoutError::Disconnected) => {
+                    self.alone = true;
+                    return Err(Error::Data(
+                        "the search ended because of a bug in the program: please report it".into(),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_event(&self, incoming: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
+        match self.deadline {
+            Some(deadline) => incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            None => incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
+    }
+
+    fn handle(&mut self, line: Input) -> Result<()> {
+        if self.ended {
+            return Ok(());
+        }
+        self.waiting.push_back(line);
+        // those before it have waited already
+        match self.may_be_handled(self.waiting.len() - 1) {
+            true => self.handle_waiting(),
+            false => {
+                self.end_infinite();
+                Ok(())
+            }
+        }
+    }
+
+    /// Handles every waiting line that may be handled now.
+    fn handle_waiting(&mut self) -> Result<()> {
+        while let Some(place) = (0..self.waiting.len()).find(|place| self.may_be_handled(*place)) {
+            let line = self.waiting.remove(place).expect("it was found there");
+            self.backlog.take(line.bytes());
+            let stopped = place < self.stopped;
+            self.stopped -= stopped as usize;
+            match line {
+                Input::Line(line) => {
+                    let reply = self.protocol.line(&line);
+                    self.carry_out(reply, place, stopped)?;
+                }
+                Input::TooLong => {
+                    let problem = format!("a line of over {LONGEST_LINE} bytes is ignored");
+                    self.say(&self.protocol.refuse(&problem))?;
+                }
+            }
+        }
+        if self.ended || !self.waiting.is_empty() {
+            self.end_infinite();
+        }
+        Ok(())
+    }
+
+    fn may_be_handled(&self, place: usize) -> bool {
+        let urgency = || match &self.waiting[place] {
+            Input::Line(line) => self.protocol.urgency(line),
+            Input::TooLong => Urgency::InTurn,
+        };
+        match self.busy {
+            None => true,
+            Some(Busy::Moving) => false,
+            Some(Busy::Searching { .. }) => match urgency() {
+                Urgency::Now => true,
+                Urgency::InTurn => place == 0,
+                Urgency::AfterSearch => false,
+            },
+        }
+    }
+
+    /// Stops the search under way and those that wait; each is answered all the same.
+    fn stop_all(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.stopped = self.waiting.len();
+    }
+
+    /// Lines that wait, or no more lines, end a search that would go on forever.
+    fn end_infinite(&self) {
+        if self.busy == Some(Busy::Searching { infinite: true }) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes and does what a reply says, to the line at `place` among those that waited; `stopped`: its search was
+    /// stopped before it began.
+    fn carry_out(&mut self, reply: Reply<G>, place: usize, stopped: bool) -> Result<()> {
+        self.say(&reply.lines)?;
+        if let Some(aside) = reply.aside {
+            // nobody may be left to read it
+            let _ = writeln!(self.aside, "{aside}");
+        }
+        match reply.order {
+            Order::Nothing => {}
+            Order::Search(task) => {
+                self.stop.store(stopped, Ordering::Relaxed);
+                let infinite = task.limits.infinite;
+                self.order(Work::Search(task, Instant::now()), Busy::Searching { infinite });
+            }
+            Order::Follow(task) => self.order(Work::Follow(task), Busy::Moving),
+            Order::Stop => {
+                self.stop.store(true, Ordering::Relaxed);
+                self.stopped = place;
+            }
+            Order::Quit(grace) => {
+                self.ended = true;
+                self.waiting.truncate(place);
+                self.deadline = Some(Instant::now() + grace);
+                self.end_infinite();
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, work: Work<G>, busy: Busy) {
+        self.busy = Some(busy);
+        // a thread that is gone has said so
+        if let Some(to_search) = &self.work {
+            let _ = to_search.send(work);
+        }
+    }
+
+    fn say(&mut self, lines: &[impl AsRef<str>]) -> Result<()> {
+        let text: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
+        let out = &mut self.output;
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::io("standard output"))
+    }
+}
+
+/// Bytes that were read and not handled yet.
+#[derive(Default)]
+struct Backlog {
+    bytes: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Backlog {
+    /// Waits until there is room for so many.
+    fn put(&self, bytes: usize) {
+        let backlog = self.bytes.lock().expect("nobody panics with it");
+        let full = |backlog: &mut usize| *backlog > 0 && *backlog + bytes > MOST_WAITING;
+        *self.fewer.wait_while(backlog, full).expect("nobody panics with it") += bytes;
+    }
+
+    fn take(&self, bytes: usize) {
+        *self.bytes.lock().expect("nobody panics with it") -= bytes;
+        self.fewer.notify_one();
+    }
+}
+
+/// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced.
+fn read(mut input: impl BufRead, events: &SyncSender<Event>, backlog: &Backlog) {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let heard = match read_line(&mut input, &mut line) {
+            Ok(Some(true)) => Input::Line(String::from_utf8_lossy(&line).into_owned()),
+            Ok(Some(false)) => Input::TooLong,
+            Ok(None) | Err(_) => {
+                // the driver may be gone
+                let _ = events.send(Event::End);
+                return;
+            }
+        };
+        backlog.put(heard.bytes());
+        if events.send(Event::Read(heard)).is_err() {
+            return;
+        }
+    }
+}
+
+/// The next line without its end, `false` when it was too long and is dropped, `None` at the end of the input.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
+    let (mut any, mut fits) = (false, true);
+    loop {
+        let bytes = match input.fill_buf() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if bytes.is_empty() {
+            return Ok(any.then_some(fits));
+        }
+        any = true;
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        fits &= line.len() + part.len() <= LONGEST_LINE;
+        if fits {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + end.is_some() as usize;
+        input.consume(used);
+        if end.is_some() {
+            return Ok(Some(fits));
+        }
+    }
+}
+
+/// Sends [`Event::Gone`] when its thread ends, even by a panic.
+struct GoneOnDrop<'a>(&'a SyncSender<Event>);
+
+impl Drop for GoneOnDrop<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::Gone);
+    }
+}
+
+/// Searches what is ordered until no more orders can come.
+fn search<G: Game>(
+    thinker: Box<dyn FnOnce() -> Result<Thinker<G>> + Send + '_>,
+    ordered: &Receiver<Work<G>>,
+    events: &SyncSender<Event>,
+    stop: &AtomicBool,
+) {
+    let _gone = GoneOnDrop(events);
+    // the driver may be gone: then no more orders come
+    let send = |event| {
+        let _ = events.send(event);
+    };
+    let mut thinker = match thinker() {
+        Ok(thinker) => thinker,
+        Err(error) => return send(Event::Found(Err(error))),
+    };
+    send(Event::Ready);
+    let mut next = ordered.recv().ok();
+    while let Some(work) = next.take() {
+        match work {
+            Work::Follow(task) => {
+                thinker.follow(&task);
+                send(Event::Ready);
+            }
+            Work::Search(task, begun) => {
+                let found =
+                    thinker.search(&task, begun, stop, &mut |report| send(Event::Progress(report.clone())));
+                let action = found.as_ref().ok().map(|report| report.action);
+                send(Event::Found(found));
+                if let Some(action) = action.filter(|_| task.ponder) {
+                    next = match ponder(&mut thinker, action, task.memory, ordered, stop) {
+                        Ok(next) => next,
+                        Err(error) => return send(Event::Found(Err(error))),
+                    };
+                }
+            }
+        }
+        next = next.or_else(|| ordered.recv().ok());
+    }
+}
+
+/// Keeps thinking until there is something else to do, which it returns, or until it is stopped.
+fn ponder<G: Game>(
+    thinker: &mut Thinker<G>,
+    action: Action,
+    memory: usize,
+    ordered: &Receiver<Work<G>>,
+    stop: &AtomicBool,
+) -> Result<Option<Work<G>>> {
+    let mut next = None;
+    thinker.ponder(action, memory, || match ordered.try_recv() {
+        Ok(work) => {
+            next = Some(work);
+            false
+        }
+        Err(TryRecvError::Empty) => !stop.load(Ordering::Relaxed),
+        Err(TryRecvError::Disconnected) => false,
+    })?;
+    Ok(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::arena::agent::SearchAgent;
+    use crate::config::SearchConfig;
+    use crate::game::GameOptions;
+    use crate::games::tic_tac_toe::TicTacToe;
+    use crate::protocol::ugi::Ugi;
+    use crate::random::{Purpose, stream};
+    use crate::search::evaluator::Uniform;
+
+    fn talk(input: &str, interrupter: impl FnOnce(Interrupter)) -> String {
+        let game = TicTacToe::new(&GameOptions::default()).unwrap();
+        let thinker = || {
+            let random = stream(1, Purpose::Agent, &[]);
+            let agent = SearchAgent::new(TicTacToe, SearchConfig::default(), 50, Uniform, random);
+            Ok(Thinker::new(TicTacToe, agent))
+        };
+        let (input, mut output) = (Cursor::new(input.to_string()), Vec::new());
+        let streams = Streams { input: || input, output: &mut output, aside: Box::new(std::io::sink()) };
+        converse(Ugi::new(game, "test"), streams, thinker, interrupter).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_needs_no_standard_streams() {
+        let output = talk("isready\nposition fen XX./OO./... X\ngo nodes 200\nquit\n", |_| ());
+        let lines: Vec<&str> = output.lines().collect();
+        assert_eq!((lines[0], *lines.last().unwrap()), ("readyok", "bestmove c3"), "{output}");
+    }
+
+    #[test]
+    fn an_infinite_search_is_answered_when_it_is_interrupted() {
+        let output = talk("go infinite\n", |interrupter| interrupter.interrupt());
+        assert!(output.is_empty() || output.contains("bestmove"), "{output}");
+    }
+}
