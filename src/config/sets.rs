@@ -2,7 +2,7 @@
 
 use super::{Config, TOO_DEEP, explained, too_deep};
 use crate::error::{Error, Input, Result, quoted, shown};
-use crate::game::Settings;
+use crate::options::Settings;
 
 /// The key and the value of `key=value` as a user writes it.
 pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {

@@ -35,6 +35,8 @@ const BYTES_OF_HEAD: usize = 1 << 16;
 const LARGEST_CHECKSUM: u64 = 4096;
 /// Bytes of text whose games are played again side by side.
 const TOGETHER: usize = 1 << 20;
+/// What a line takes beside its text, at least.
+const BYTES_OF_LINE: usize = 256;
 /// Logarithm of the most memory that unpacking may take; what we write asks for 2 MiB.
 const WINDOW_LOG: u32 = 23;
 
@@ -254,7 +256,7 @@ fn read_checked<T: Send>(
         while bytes < TOGETHER
             && let Some(line) = lines.next_line()?
         {
-            bytes += line.len();
+            bytes += line.len() + BYTES_OF_LINE;
             some.push(line);
         }
         if some.is_empty() {
