@@ -39,12 +39,43 @@ sanitize() {
         cargo +nightly test --locked --target "$target")
 }
 
+# A crate that `petteia new` writes builds, passes its tests, trains and exports without an edit.
+check_new_crate() {
+    local folder
+    folder=$(mktemp -d)
+    "$PETTEIA" new nine-stones --path "$folder/nine-stones" --from-checkout "$PWD" &&
+        (cd "$folder/nine-stones" &&
+            cargo test --release &&
+            cargo run --release -- train configs/nine-stones.toml --set train.generations=2 &&
+            cargo run --release -- export runs/nine-stones --format bot --out bot &&
+            printf 'ugi\ngo nodes 50\nquit\n' | ./bot | grep -q '^bestmove ') &&
+        rm -rf "$folder"
+}
+
+# Half a minute of training by a program whose game is not Petteia's.
+train_breakthrough() {
+    local folder
+    folder=$(mktemp -d)
+    cargo run --release --locked --package breakthrough -- train examples/breakthrough/configs/breakthrough-5.toml --run "$folder/run" &&
+        cargo run --release --locked --package breakthrough -- inspect "$folder/run" &&
+        rm -rf "$folder"
+}
+
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+export PETTEIA="$CARGO_TARGET_DIR/release/petteia"
+
 step cargo fmt --all --check
 step cargo clippy --release --locked --all-targets -- -D warnings
 step cargo test --release --locked
 # the program that the tests were built with; not in release, where the compiler would need minutes for small networks
 step cargo clippy --locked --package check-onnx --all-targets -- -D warnings
-PETTEIA="${CARGO_TARGET_DIR:-$PWD/target}/release/petteia" step cargo test --locked --package check-onnx
+step cargo test --locked --package check-onnx
+step cargo clippy --release --locked --package breakthrough --all-targets -- -D warnings
+step cargo test --release --locked --package breakthrough
+step train_breakthrough
+step check_new_crate
+# the library alone
+step cargo check --release --locked --lib --no-default-features
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then

@@ -139,6 +139,7 @@ pub mod arena;
 pub mod run;
 pub mod export;
 pub mod protocol;
+#[cfg(feature = "cli")]
 pub mod cli;
 
 /// The examples of the guides, which are tests.
