@@ -415,7 +415,7 @@ fn benches_of_the_engine_say_what_they_measured() {
         if what == "selfplay" {
             let shares = lines[0]["shares"].as_object().unwrap();
             let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
-            assert!(shares.len() == 5 && (sum - 1.0).abs() < 0.01, "{shares:?}");
+            assert!(shares.len() == 4 && (sum - 1.0).abs() < 0.01, "{shares:?}");
         }
     }
     fails(&["bench", "net", "--net", "32"], 2, &["32x4"]);

@@ -1,6 +1,5 @@
 //! `petteia bench`: how fast the parts are, and what a change did to the search.
 
-mod clocked;
 mod setup;
 mod measure;
 mod net;

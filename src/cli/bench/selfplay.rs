@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::clocked::Clocked;
 use super::measure::Counters;
 use super::setup::{Bench, Benchmark, Setup};
 use crate::config::limits::MAX_CACHE;
@@ -33,9 +32,8 @@ const COUNTED: [(&str, &str); 4] = [
 #[command(after_help = "\
 Each thread has its games in flight and an evaluator of its own. Evaluations count \
 what the network computed, hits what the cache answered. The shares of the time \
-(rules, tree, encode, forward, softmax) come from a run of their own on one thread, \
-in which the clock is read around every part; what reading it costs is taken off. \
-That run takes as long as a repetition, and so does a first one that is not counted: \
+(search with its rules, encode, forward, softmax) come from a run of their own on one \
+thread, in which the clock is read around every batch. That run takes as long as a repetition, and so does a first one that is not counted: \
 seven times --seconds with the usual five.")]
 pub struct Selfplay {
     #[command(flatten)]
@@ -79,7 +77,7 @@ impl Benchmark for Play {
                     size => Box::new(Cached::new(bench.game.clone(), evaluator, size)),
                 };
                 while !counters.stopped() {
-                    play(&bench, &bench.game, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
+                    play(&bench, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
                         (0..4).for_each(|which| counters.add(which, done[which]));
                         !Counters::stopped(counters)
                     })?;
@@ -105,12 +103,11 @@ impl Benchmark for Play {
 
 /// Plays one shard of games and shows `tick` what was done since the last time: evaluations computed,
 /// simulations, positions, hits.
-fn play<G: Game, H: Game>(
+fn play<G: Game>(
     bench: &Bench<G>,
-    game: &H,
     config: &Config,
     thread: usize,
-    evaluator: &mut dyn Evaluator<H>,
+    evaluator: &mut dyn Evaluator<G>,
     tick: &(dyn Fn([usize; 4]) -> bool + Sync),
 ) -> Result<()> {
     let simulations = bench.setup.simulations;
@@ -135,7 +132,7 @@ fn play<G: Game, H: Game>(
         EvaluatorKind::Fused => play_shard,
         EvaluatorKind::Burn => play_halves,
     };
-    match play(game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
+    match play(&bench.game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
         // there was enough to measure
         Ok(_) | Err(Error::Interrupted) => Ok(()),
         Err(error) => Err(error),
@@ -165,19 +162,16 @@ impl<G: Game> Evaluator<G> for Timed<G> {
 
 /// The share of the time of each part of self-play on one thread.
 fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
-    let game = Clocked::new(bench.game.clone());
-    let mut evaluator = Timed { inner: net.evaluator(&game), spent: [Duration::ZERO; 3] };
+    let mut evaluator = Timed { inner: net.evaluator(&bench.game), spent: [Duration::ZERO; 3] };
     let seconds = bench.setup.measuring.seconds();
     bench.setup.measuring.announce("selfplay/shares", 1);
-    let (start, before) = (Instant::now(), Clocked::<G>::read());
-    play(bench, &game, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds)?;
-    let (total, clock) = (start.elapsed(), Clocked::<G>::read().since(before));
+    let start = Instant::now();
+    play(bench, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds)?;
+    let total = start.elapsed().as_secs_f64();
     let [encode, forward, softmax] = evaluator.spent.map(|spent| spent.as_secs_f64());
-    let total = total.as_secs_f64() - clock.reading;
     let share = |part: f64| (part / total * 1000.0).round() / 1000.0;
-    let tree = total - clock.rules - encode - forward - softmax;
     Ok(json!({
-        "rules": share(clock.rules), "tree": share(tree), "encode": share(encode),
+        "search": share(total - encode - forward - softmax), "encode": share(encode),
         "forward": share(forward), "softmax": share(softmax),
     }))
 }

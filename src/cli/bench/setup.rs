@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::measure::{Measurement, Measuring};
 use crate::checkpoint::Checkpoint;
@@ -114,6 +114,43 @@ impl Setup {
         let game = self.game.clone().unwrap_or_else(default_game::<R>);
         R::with_game(&game, &settings, Prepare { setup: self, benchmark })?
     }
+
+    /// The settings of the network, and the checkpoint that it is of if there is one.
+    fn network(&self, identity: &GameIdentity) -> Result<(NetConfig, Option<Checkpoint>)> {
+        let precision = match self.precision {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::Bf16 => Precision::Bf16,
+        };
+        if !CpuNet::has(precision) {
+            return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
+        }
+        let NetSize { filters, blocks } = self.net;
+        let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
+        let checkpoint = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
+        if let (Some(checkpoint), Some(path)) = (&checkpoint, &self.checkpoint) {
+            checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
+            config = checkpoint.manifest.net.clone();
+        }
+        if precision == Precision::Bf16 && config.evaluator == EvaluatorKind::Burn {
+            let what = "--precision bf16: this run has net.evaluator = \"burn\", which computes in f32";
+            return Err(Error::Config(what.into()));
+        }
+        config.precision = precision;
+        Ok((config, checkpoint))
+    }
+
+    /// Prints measurements with what they have in common.
+    fn print(&self, measured: &mut [Measurement], about: &Value) -> Result<()> {
+        for measurement in measured {
+            let about = about.as_object().expect("names and values");
+            for (name, value) in about.iter().filter(|(_, value)| !value.is_null()) {
+                measurement.about.insert(name.clone(), value.clone());
+            }
+            measurement.about.insert("threads".into(), json!(self.threads));
+            print(self.measuring.line(measurement))?;
+        }
+        Ok(())
+    }
 }
 
 fn default_game<R: Registry>() -> String {
@@ -132,25 +169,7 @@ impl<B: Benchmark> Job for Prepare<B> {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let Prepare { setup, benchmark } = self;
         let Rules { game, identity } = rules;
-        let precision = match setup.precision {
-            PrecisionArg::F32 => Precision::F32,
-            PrecisionArg::Bf16 => Precision::Bf16,
-        };
-        if !CpuNet::has(precision) {
-            return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
-        }
-        let NetSize { filters, blocks } = setup.net;
-        let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
-        let checkpoint = setup.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
-        if let (Some(checkpoint), Some(path)) = (&checkpoint, &setup.checkpoint) {
-            checkpoint.manifest.game.expect(&identity, &path.display().to_string())?;
-            config = checkpoint.manifest.net.clone();
-        }
-        if precision == Precision::Bf16 && config.evaluator == EvaluatorKind::Burn {
-            let what = "--precision bf16: this run has net.evaluator = \"burn\", which computes in f32";
-            return Err(Error::Config(what.into()));
-        }
-        config.precision = precision;
+        let (config, checkpoint) = setup.network(&identity)?;
         benchmark.run(Bench { game, identity, config, checkpoint, setup })
     }
 }
@@ -192,16 +211,8 @@ impl<G: Game> Bench<G> {
     }
 
     /// Prints measurements with what they have in common.
-    pub fn print<const N: usize>(&self, measured: [Measurement; N], about: Value) -> Result<()> {
-        for mut measurement in measured {
-            let parts: [&Map<String, Value>; 1] = [about.as_object().expect("names and values")];
-            for (name, value) in parts.into_iter().flatten().filter(|(_, value)| !value.is_null()) {
-                measurement.about.insert(name.clone(), value.clone());
-            }
-            measurement.about.insert("threads".into(), json!(self.setup.threads));
-            print(self.setup.measuring.line(&measurement))?;
-        }
-        Ok(())
+    pub fn print<const N: usize>(&self, mut measured: [Measurement; N], about: Value) -> Result<()> {
+        self.setup.print(&mut measured, &about)
     }
 
     /// The precision as a user writes it.
