@@ -1,8 +1,8 @@
-//! A game without type parameters, for whoever must not be generic: a web page, another language, a tool.
+//! A game without type parameters, for code that must not be generic: a web page, another language, a tool.
 //!
-//! [`open`] goes from an id to a [`Position`]: a game in progress with its rules behind a trait object. Actions and
-//! positions are texts, the board is a [`BoardView`], the planes are numbers. Every call is checked, so nothing that a
-//! user types reaches unchecked rules. The hot loop stays generic; this is a few times slower.
+//! [`open`] turns an id into a [`Position`]: a game in progress with its rules behind a trait object. Actions and
+//! positions are strings, the board is a [`BoardView`], the planes are numbers. Every call is checked, so no user
+//! input reaches unchecked rules. The hot loop stays generic; this is a few times slower.
 
 use crate::encode::{Planes, Shape};
 use crate::error::Result;
@@ -11,48 +11,48 @@ use crate::options::Settings;
 use crate::registry::{Job, Registry};
 use crate::session::Session;
 
-/// A game in progress: where it began and what was played since.
+/// A game in progress: its start and the actions since.
 pub trait Position: Send {
     /// The registry id of the game.
     fn id(&self) -> &str;
     /// Planes, height, width and actions.
     fn shape(&self) -> Shape;
-    /// What the two players are called.
+    /// The names of the two players.
     fn players(&self) -> [&'static str; 2];
     /// Whose turn it is.
     fn to_move(&self) -> Player;
-    /// The result when the game is over.
+    /// The result if the game is over.
     fn outcome(&self) -> Option<Outcome>;
-    /// The legal actions as texts, in the order of their indices; empty when the game is over.
+    /// The legal actions as texts, in the order of their indices; empty if the game is over.
     fn legal_actions(&self) -> Vec<String>;
     /// The legal actions as indices of the policy, in the same order.
     fn legal_indices(&self) -> Vec<u16>;
     /// Plays an action.
     ///
     /// # Errors
-    /// When the text is not a legal action here; the position stays as it was.
+    /// If the text is not a legal action here; the position is then unchanged.
     fn play(&mut self, action: &str) -> Result<()>;
     /// Plays an action by its index in the policy.
     ///
     /// # Errors
-    /// When it is not legal here; the position stays as it was.
+    /// If it is not legal here; the position is then unchanged.
     fn play_index(&mut self, action: u16) -> Result<()>;
-    /// Takes the last action back; false when there is none.
+    /// Takes back the last action; false if there is none.
     fn undo(&mut self) -> bool;
-    /// What was played, as texts.
+    /// The actions played, as texts.
     fn actions(&self) -> Vec<String>;
     /// The position as text.
     fn state_text(&self) -> String;
-    /// Begins again at a position.
+    /// Starts again at a position.
     ///
     /// # Errors
-    /// When the text is not a position of the game; nothing changes then.
+    /// If the text is not a position of the game; nothing changes then.
     fn restart(&mut self, state: &str) -> Result<()>;
-    /// The board, for people.
+    /// The board, for display.
     fn view(&self) -> BoardView;
     /// The squares (row, column) of [`Position::view`] that the last action touched.
     fn touched(&self) -> Vec<(usize, usize)>;
-    /// What a network sees, `[planes, height, width]`, by the player to move.
+    /// The network's input, `[planes, height, width]`, from the point of view of the player to move.
     fn planes(&self) -> Vec<f32>;
     /// An independent copy.
     fn boxed_clone(&self) -> Box<dyn Position>;
@@ -74,7 +74,7 @@ pub trait Position: Send {
 /// ```
 ///
 /// # Errors
-/// When no game has this id, or when the game refuses an option.
+/// If no game has this id, or the game rejects an option.
 pub fn open<R: Registry>(id: &str, settings: &Settings) -> Result<Box<dyn Position>> {
     struct Open;
     impl Job for Open {

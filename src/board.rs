@@ -1,10 +1,10 @@
-//! Squares as text and the symmetries of a board.
+//! Squares as text, and the symmetries of a board.
 //!
-//! A square is `row * width + column` with row 0 the first player's side (rank 1) and column 0
-//! the file `a`, unless a game file says otherwise.
+//! A square is `row * width + column`, where row 0 is the first player's side (rank 1) and column 0 is file `a`,
+//! unless a game's source says otherwise.
 
-/// One of the 8 symmetries of a square board (or one of 4 of a rectangle): first an optional
-/// transposition, then optional mirrors.
+/// One of the 8 symmetries of a square board (or 4 of a rectangle): first an optional transposition, then optional
+/// mirrors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     /// Exchange rows and columns first (square boards only).
@@ -36,7 +36,7 @@ impl Symmetry {
         symmetry(true, true, true),
     ];
 
-    /// Where a square of a `height` x `width` board goes.
+    /// Maps a square of a `height` x `width` board.
     pub fn square(self, square: usize, height: usize, width: usize) -> usize {
         let (mut row, mut column) = (square / width, square % width);
         if self.transpose {
@@ -52,7 +52,7 @@ impl Symmetry {
         row * width + column
     }
 
-    /// Where a step (columns, rows) goes.
+    /// Maps a step (columns, rows).
     pub fn step(self, (mut columns, mut rows): (i32, i32)) -> (i32, i32) {
         if self.transpose {
             (columns, rows) = (rows, columns);
@@ -61,7 +61,7 @@ impl Symmetry {
     }
 }
 
-/// `a1` for square 0 of a board `width` wide.
+/// `a1` for square 0 of a board with `width` columns.
 pub fn square_text(square: usize, width: usize) -> String {
     format!("{}{}", (b'a' + (square % width) as u8) as char, square / width + 1)
 }
@@ -88,8 +88,8 @@ pub fn rank_labels(height: usize) -> Vec<String> {
     (1..=height).rev().map(|y| y.to_string()).collect()
 }
 
-/// The ranks of a board from the top, separated by `/`; `letter` gives what stands on a square, runs of
-/// empty squares become a number.
+/// The ranks of a board from the top, separated by `/`; `letter` gives the content of a square, and runs of empty
+/// squares become a number.
 pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<char>) -> String {
     let rank = |row: usize| {
         let (mut text, mut run) = (String::new(), 0);
@@ -109,8 +109,8 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
     (0..height).rev().map(rank).collect::<Vec<_>>().join("/")
 }
 
-/// The inverse of [`ranks_text`]: what stands on each square, `None` where it is empty. Only letters of
-/// `letters` are taken; the error says what is wrong and in which rank.
+/// The inverse of [`ranks_text`]: the content of each square, `None` if it is empty. Only the given `letters` are
+/// accepted; the error says what is wrong and in which rank.
 pub fn parse_ranks(
     text: &str,
     height: usize,
@@ -129,7 +129,7 @@ pub fn parse_ranks(
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             if digits == 0 {
                 if !letters.contains(letter) {
-                    return wrong(format!("`{letter}` is no square of a board"));
+                    return wrong(format!("`{letter}` is not a square of a board"));
                 }
                 squares.push(Some(letter));
                 (filled, rest) = (filled + 1, &rest[letter.len_utf8()..]);
@@ -141,7 +141,7 @@ pub fn parse_ranks(
             let number = &rest[..digits];
             let run = number.parse().ok().filter(|run| (1..=width - filled).contains(run) && letter != '0');
             let Some(run) = run else {
-                return wrong(format!("`{number}` is no number of empty squares that fits"));
+                return wrong(format!("`{number}` is not a number of empty squares that fits"));
             };
             squares.resize(squares.len() + run, None);
             (filled, rest) = (filled + run, &rest[digits..]);
@@ -153,7 +153,7 @@ pub fn parse_ranks(
     Ok(squares)
 }
 
-/// A number up to `most`, without signs and leading zeros: printing it gives the same text.
+/// A number up to `most`, without signs or leading zeros: printing it gives the same text.
 pub fn parse_count(text: &str, most: usize) -> Option<usize> {
     text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text)
 }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_one_way_to_be_written() {
+    fn counts_have_only_one_spelling() {
         assert_eq!([parse_count("0", 9), parse_count("9", 9)], [Some(0), Some(9)]);
         for text in ["", "10", "-1", "+1", "01", "1 ", "x", "99999999999999999999999"] {
             assert_eq!(parse_count(text, 9), None, "{text}");
@@ -190,20 +190,20 @@ mod tests {
     }
 
     #[test]
-    fn wrong_ranks_are_refused_with_the_reason() {
+    fn wrong_ranks_are_rejected_with_the_reason() {
         let cases = [
             ("", "1 ranks, not 2"),
             ("2/2/2", "3 ranks, not 2"),
             ("2/", "rank 1: it has 0 squares"),
             ("2/1", "rank 1: it has 1 squares, not 2"),
-            ("3/2", "rank 2: `3` is no number"),
-            ("2/02", "rank 1: `02` is no number"),
-            ("2/11", "rank 1: `11` is no number"),
-            ("99999999999999999999/2", "rank 2: `99999999999999999999` is no number"),
-            ("xx1/2", "rank 2: `1` is no number"),
+            ("3/2", "rank 2: `3` is not a number"),
+            ("2/02", "rank 1: `02` is not a number"),
+            ("2/11", "rank 1: `11` is not a number"),
+            ("99999999999999999999/2", "rank 2: `99999999999999999999` is not a number"),
+            ("xx1/2", "rank 2: `1` is not a number"),
             ("xxx/2", "rank 2: it has more than 2 squares"),
-            ("2/x\u{e9}", "rank 1: `\u{e9}` is no square"),
-            ("2/x0", "rank 1: `0` is no number"),
+            ("2/x\u{e9}", "rank 1: `\u{e9}` is not a square"),
+            ("2/x0", "rank 1: `0` is not a number"),
         ];
         for (text, expected) in cases {
             let error = parse_ranks(text, 2, 2, "xo").unwrap_err();

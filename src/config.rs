@@ -1,10 +1,10 @@
-//! The settings of a run: one TOML file, then `key=value` on top of it, checked once.
+//! The settings of a run: one TOML file, then `key=value` overrides, checked once.
 //!
-//! A misspelt key prints the line, a caret and the legal keys; a value out of range prints the line
-//! and the permitted range. The resolved settings are written to the run folder and to every checkpoint.
+//! A misspelled key prints the line, a caret and the valid keys; a value out of range prints the line and the
+//! permitted range. The resolved settings are written to the run folder and to every checkpoint.
 //!
-//! A setting stands once, as a line of a table in `sections` or `arena`, and [`settings`] lists them all.
-//! [`Config::parse`] is strict; [`Config::read`] takes from a config of another version what it knows.
+//! Each setting is defined once, as a line of a table in `sections` or `arena`; [`settings`] lists them all.
+//! [`Config::parse`] is strict; [`Config::read`] takes what it knows from a config of another version.
 
 mod arena;
 mod lenient;
@@ -32,15 +32,15 @@ pub use sets::game_settings;
 pub use table::{Ignored, Kind, Setting};
 use table::{RangeProblem, Rule};
 
-/// The version of configs: raised when a key of an older one means something else than before. A config says which it is
-/// of by a key `config_format`; without that it is of version 1. One of a newer version is not resumed.
+/// The version of configs: raised when an existing key changes its meaning. The key `config_format` gives a config's
+/// version; without it, the version is 1. A run with a config of a newer version is not resumed.
 pub const CONFIG_FORMAT: u32 = 1;
 const FORMAT_KEY: &str = "config_format";
 
-/// In a config, and in a line of it.
+/// Limits for a whole config, and for a line of it.
 const MOST_BRACKETS: usize = 1000;
 const MOST_DOTS: usize = 100;
-const TOO_DEEP: &str = "too many brackets or dots: nothing is nested so deeply here";
+const TOO_DEEP: &str = "too many brackets or dots: no setting is nested this deeply";
 
 macro_rules! seed {
     () => {
@@ -57,9 +57,9 @@ macro_rules! game_id {
 const SEED: Rule<u64> = Rule { key: "seed", doc: seed!(), ends: None, even: false };
 const DEFAULT_SEED: u64 = 1;
 
-/// Everything that decides what a run does. Same config, same seed: same bytes.
+/// Everything that determines what a run does: same config, same seed, same bytes.
 ///
-/// Made by [`Config::new`], then changed field by field, or by [`Config::parse`].
+/// Made by [`Config::new`] and then changed field by field, or by [`Config::parse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -72,7 +72,7 @@ pub struct Config {
     /// The network.
     #[serde(default)]
     pub net: NetConfig,
-    /// The tree search of self-play and evaluation.
+    /// The tree search in self-play and evaluation.
     #[serde(default)]
     pub search: SearchConfig,
     /// Games that the agent plays against itself.
@@ -95,7 +95,7 @@ fn default_seed() -> u64 {
     DEFAULT_SEED
 }
 
-/// That a config is not of a newer version than [`CONFIG_FORMAT`].
+/// Checks that a config is not of a newer version than [`CONFIG_FORMAT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Format;
 
@@ -110,8 +110,8 @@ impl<'de> Deserialize<'de> for Format {
 
 fn format_problem(found: impl std::fmt::Display) -> String {
     format!(
-        "{FORMAT_KEY} = {found}: these settings are of a newer version of petteia, this one reads format \
-         {CONFIG_FORMAT}: resume the run with the version that began it"
+        "{FORMAT_KEY} = {found}: these settings are of a newer version of petteia, but this one reads format \
+         {CONFIG_FORMAT}: resume the run with the version that started it"
     )
 }
 
@@ -121,12 +121,12 @@ fn format_problem(found: impl std::fmt::Display) -> String {
 pub struct GameConfig {
     #[doc = concat!(game_id!(), "\n\nRequired.")]
     pub id: String,
-    /// The game's own switches; the game refuses those that it does not know.
+    /// The game's own switches; the game rejects unknown ones.
     #[serde(flatten)]
     pub options: Settings,
 }
 
-/// Every setting, in the order of a config. The options of a game are its own matter.
+/// Every setting, in the order of a config, except the options of a game.
 pub fn settings() -> impl Iterator<Item = Setting> {
     let id = Setting {
         key: "game.id",
@@ -166,7 +166,7 @@ impl Config {
         }
     }
 
-    /// Parses `source`, the text of `place`, applies `sets` (`key=value` each) and checks every range.
+    /// Parses `source`, the text of `place`, applies `sets` (`key=value` each), and checks every range.
     ///
     /// # Errors
     /// A key is unknown, a value is not permitted, or the config is of a newer version.
@@ -175,7 +175,7 @@ impl Config {
         if let Some(format) =
             table.get(FORMAT_KEY).filter(|format| format.as_integer() > Some(CONFIG_FORMAT.into()))
         {
-            // before its unknown keys, which follow from that
+            // before its unknown keys, which follow from the version
             return Err(wrong(place, &show(source, FORMAT_KEY, &format_problem(format))));
         }
         let mut config: Config = toml::from_str(source).map_err(|error| misread(place, source, error))?;
@@ -185,17 +185,17 @@ impl Config {
         for set in sets {
             config = sets::apply(&mut table, set)?;
         }
-        // all together: one may be in range only beside another
+        // all together: a value may be in range only in combination with another
         let Err(problem) = config.problem() else { return Ok(config) };
         let about = |set: &&String| sets::parse(set).is_ok_and(|(key, _)| key == problem.key);
         let set = sets.iter().rfind(about).or(sets.last()).expect("the file alone was checked");
         Err(sets::wrong(set, &problem.says))
     }
 
-    /// Checks every range, and what settings ask of each other.
+    /// Checks every range and the constraints between settings.
     ///
     /// # Errors
-    /// A setting is not permitted; it is named with its range.
+    /// A setting is not permitted; the error names it with its range.
     pub fn check(&self) -> Result<()> {
         self.problem().map_err(|problem| Error::Config(problem.says))
     }
@@ -205,7 +205,7 @@ impl Config {
         toml::to_string_pretty(self).expect("a config is always valid TOML")
     }
 
-    /// The settings that differ: key, ours, theirs.
+    /// The settings that differ: key, value in `self`, value in `other`.
     pub fn differences(&self, other: &Config) -> Vec<[String; 3]> {
         let flat = |config: &Config| {
             let mut rows = Vec::new();
@@ -232,7 +232,7 @@ impl Config {
         arena.check()?;
         if selfplay.fast_simulations >= search.simulations && selfplay.fast_simulations > 0 {
             let says = format!(
-                "selfplay.fast_simulations = {} is not below search.simulations = {}: fast searches are the shorter ones",
+                "selfplay.fast_simulations = {} is not below search.simulations = {}: fast searches must be shorter",
                 selfplay.fast_simulations, search.simulations
             );
             return Err(RangeProblem { key: "selfplay.fast_simulations", says });
@@ -251,7 +251,7 @@ impl Config {
     }
 }
 
-/// An error about `place`.
+/// An error in `place`.
 fn wrong(place: &str, what: &str) -> Error {
     Error::Config(format!("{place}: {}", what.trim_end()))
 }
@@ -268,7 +268,7 @@ fn parse_table(place: &str, source: &str) -> Result<toml::Table> {
     toml::from_str(source).map_err(|error| misread(place, source, error))
 }
 
-/// `says` below the line of `source` that sets `key` (`section.name`), with carets under its value; `says` alone when no
+/// `says` below the line of `source` that sets `key` (`section.name`), with carets under the value; only `says` if no
 /// line does.
 pub fn show(source: &str, key: &str, says: &str) -> String {
     match point::find(source, key) {
@@ -277,8 +277,8 @@ pub fn show(source: &str, key: &str, says: &str) -> String {
     }
 }
 
-/// The first line with more dots, or more brackets together with those before it, than any settings of ours or file
-/// name: tables in tables, and brackets that toml skips after an error, are followed until the stack overflows.
+/// The first line with more dots, or more brackets (including those before it), than any valid settings or file
+/// names: nested tables, and brackets that toml skips after an error, are followed until the stack overflows.
 fn too_deep(source: &str) -> Option<Range<usize>> {
     let (mut begin, mut brackets) = (0, 0);
     source.split_inclusive('\n').find_map(|line| {
@@ -290,7 +290,7 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
     })
 }
 
-/// What toml says, and a word for whoever looks for the key of another device.
+/// The message of toml, with a hint for users who look for a key to select a device.
 fn explained(error: &toml::de::Error) -> String {
     let text = error.message();
     let device = ["device", "gpu"].iter().any(|key| text.starts_with(&format!("unknown field `{key}`")));
@@ -306,7 +306,7 @@ fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {
                 flatten(&path, value, out);
             }
         }
-        // most settings are f32: not with the digits that only f64 shows
+        // most settings are f32: omit the digits that only f64 shows
         toml::Value::Float(number) if (*number as f32) as f64 == *number => {
             out.push((prefix.to_string(), format!("{:?}", *number as f32)));
         }

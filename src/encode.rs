@@ -1,12 +1,12 @@
-//! Encoded positions: a handful of words that expand into the network's input.
+//! Encoded positions: a few words that expand into the network's input.
 //!
-//! A plane is a bit set of up to 128 squares times one number, so a record's position stays small in
-//! the replay window and its symmetries are bit permutations. [`Planes::expand`] writes the
-//! `[planes, height, width]` floats that the network reads. Planes are seen by the player to move.
+//! A plane is a bit set of up to 128 squares times one number, so a record's position stays small in the replay
+//! window and its symmetries are bit permutations. [`Planes::expand`] writes the `[planes, height, width]` floats
+//! that the network reads. Planes are from the point of view of the player to move.
 
 use crate::board::Symmetry;
 
-/// The sizes that a network needs to know of a game.
+/// The sizes of a game that a network needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shape {
     /// Input planes.
@@ -15,8 +15,8 @@ pub struct Shape {
     pub height: usize,
     /// Columns of a plane.
     pub width: usize,
-    /// Policy logits: first as many whole planes of `height * width` as fit (action = plane *
-    /// cells + cell), then extras that belong to no square.
+    /// Policy logits: first as many whole planes of `height * width` as fit (action = plane * cells + cell), then
+    /// extras that belong to no square.
     pub actions: usize,
 }
 
@@ -26,7 +26,7 @@ impl Shape {
         self.height * self.width
     }
 
-    /// Numbers of one encoded position, `[planes, height, width]`.
+    /// Numbers per encoded position, `[planes, height, width]`.
     pub fn input_len(&self) -> usize {
         self.planes * self.cells()
     }
@@ -50,7 +50,7 @@ impl Plane {
     }
 }
 
-/// Squares in a plane at most.
+/// Maximum number of squares of a plane.
 pub const MAX_CELLS: usize = 128;
 
 /// The planes of one position.
@@ -72,7 +72,7 @@ impl Planes {
         Planes { planes: vec![unset; shape.planes], height: shape.height, width: shape.width }
     }
 
-    /// 1 on the squares of `bits`, 0 elsewhere.
+    /// Sets a plane to 1 on the squares of `bits` and to 0 elsewhere.
     ///
     /// # Panics
     /// There is no such plane.
@@ -80,7 +80,7 @@ impl Planes {
         self.planes[plane] = Plane::new(bits, 1.0);
     }
 
-    /// The same number on every square.
+    /// Sets every square of a plane to the same number.
     ///
     /// # Panics
     /// There is no such plane.
@@ -91,7 +91,7 @@ impl Planes {
     /// Writes `[planes, height, width]` floats.
     ///
     /// # Panics
-    /// `out` has another length than planes x squares.
+    /// The length of `out` is not planes x squares.
     pub fn expand(&self, out: &mut [f32]) {
         let cells = self.height * self.width;
         assert_eq!(out.len(), self.planes.len() * cells);
@@ -109,7 +109,7 @@ impl Planes {
         }
     }
 
-    /// The planes of the position that `symmetry` makes of this one.
+    /// The planes of the position that `symmetry` maps this one to.
     pub fn mapped(&self, symmetry: Symmetry) -> Planes {
         let mut mapped = self.clone();
         if symmetry == Symmetry::IDENTITY {

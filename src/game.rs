@@ -1,9 +1,9 @@
 //! The contract between the rules of a game and everything else.
 //!
-//! A [`Game`] is the rules of one variant as a value; its `State` is a position. Rules know
-//! nothing of search, networks or files. Players need not alternate: ask [`Game::to_move`].
-//! An [`Action`] is its own policy index, seen by the player to move (as the planes are), so the
-//! network's output needs no translation. Text appears only at the edge.
+//! A [`Game`] is the rules of one variant as a value; its `State` is a position. Rules know nothing about search,
+//! networks or files. Players need not alternate: ask [`Game::to_move`]. An [`Action`] is its own policy index, from
+//! the point of view of the player to move (as the planes are), so the network's output needs no translation. Text
+//! appears only at the edge.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -46,14 +46,14 @@ impl Player {
 /// How a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// That player has won.
+    /// This player won.
     Win(Player),
-    /// Nobody has won.
+    /// Nobody won.
     Draw,
 }
 
 impl Outcome {
-    /// 1 when `player` has won, -1 when the opponent has, 0 for a draw.
+    /// 1 if `player` won, -1 if the opponent did, 0 for a draw.
     pub fn value_for(self, player: Player) -> f32 {
         match self {
             Outcome::Win(winner) if winner == player => 1.0,
@@ -78,7 +78,7 @@ impl Outcome {
     }
 }
 
-/// An action: the index of its policy logit, `0..shape.actions`, seen by the player to move.
+/// An action: the index of its policy logit, `0..shape.actions`, from the point of view of the player to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Action(pub u16);
 
@@ -92,16 +92,16 @@ impl Action {
 /// A position drawn for people: row 0 is the top row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoardView {
-    /// Labels under the columns, from left to right.
+    /// Labels below the columns, from left to right.
     pub columns: Vec<String>,
-    /// Labels beside the rows, from the top.
+    /// Labels next to the rows, from the top.
     pub rows: Vec<String>,
-    /// One short text a square, `[rows][columns]`.
+    /// One short text per square, `[rows][columns]`.
     pub cells: Vec<Vec<String>>,
-    /// Which of these texts, all of one letter, are pieces: the first player's and the second's. Where players
-    /// take their colours later, the pieces of the two colours.
+    /// Which of these texts, all single letters, are pieces: the first player's and the second's. In games where
+    /// players choose their colors later, the pieces of the two colors.
     pub pieces: [&'static str; 2],
-    /// What the board does not show (reserves, moves left), or empty.
+    /// What the board does not show (reserves, moves left); may be empty.
     pub note: String,
 }
 
@@ -125,14 +125,14 @@ impl BoardView {
         }
     }
 
-    /// Whose piece stands at (`row`, `column`), if any does.
+    /// The owner of the piece at (`row`, `column`), if there is one.
     pub fn owner(&self, row: usize, column: usize) -> Option<Player> {
         let cell = self.cells[row][column].as_str();
         let has = |player: &Player| !cell.is_empty() && self.pieces[player.index()].contains(cell);
         [Player::First, Player::Second].into_iter().find(has)
     }
 
-    /// Row and column of a square of such a board.
+    /// Row and column of a square on such a board.
     pub fn place(square: usize, height: usize, width: usize) -> (usize, usize) {
         (height - 1 - square / width, square % width)
     }
@@ -140,85 +140,83 @@ impl BoardView {
 
 /// The rules of one variant of a game.
 pub trait Game: Clone + Send + Sync + 'static {
-    /// A position: small, cheap to clone, without heap.
+    /// A position: small, cheap to clone, without heap allocations.
     type State: Clone + Eq + Debug + Send + Sync;
 
-    /// The id of the plain game, lower case with hyphens.
+    /// The id of the plain game, lowercase with hyphens.
     const NAME: &'static str;
-    /// The name for people.
+    /// The name for display.
     const TITLE: &'static str;
     /// Who made the game.
     const AUTHOR: &'static str;
-    /// The rules in a few sentences and how actions are written, for whoever sits down to play.
+    /// The rules in a few sentences and how to write actions, for people who play the game.
     const SUMMARY: &'static str = "";
     /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
-    /// The switches that [`Game::new`] knows: name, and what it does with its default.
+    /// The switches that [`Game::new`] knows: name, and effect with its default.
     const OPTIONS: &'static [(&'static str, &'static str)] = &[];
-    /// The rules know no draws: one comes only from [`Game::max_plies`], a safety net that no real game
-    /// reaches, and whoever played it warns.
+    /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
+    /// do not reach, and causes a warning.
     const DRAWLESS: bool = false;
-    /// The variants, default first; the id is `NAME` for `""`, else `NAME-variant`.
+    /// The variants, default first; the id is `NAME` for `""`, otherwise `NAME-variant`.
     const VARIANTS: &'static [&'static str];
     /// Raised whenever the planes or the action layout change.
     const ENCODING: u32;
 
-    /// The rules for these options; unknown names are refused with the known ones.
+    /// The rules for these options; unknown names are rejected with a list of the known ones.
     fn new(options: &GameOptions) -> Result<Self>;
-    /// What the two players are called in this variant.
+    /// The names of the two players in this variant.
     fn players(&self) -> [&'static str; 2] {
         Self::PLAYERS
     }
     /// Planes, height, width and actions.
     fn shape(&self) -> Shape;
-    /// No game is longer than this many actions.
+    /// The maximum number of actions in a game.
     fn max_plies(&self) -> usize;
     /// The start position.
     fn initial(&self) -> Self::State;
     /// Who acts now; may stay the same after an action.
     fn to_move(&self, state: &Self::State) -> Player;
-    /// Replaces the content of `out`: ascending, empty exactly when the game is over.
+    /// Replaces the contents of `out`: ascending, empty exactly if the game is over.
     fn legal_actions(&self, state: &Self::State, out: &mut Vec<Action>);
-    /// How many actions [`Game::legal_actions`] would list; games that can count faster do.
+    /// How many actions [`Game::legal_actions`] would list; games that can count faster override this.
     fn count_legal_actions(&self, state: &Self::State, scratch: &mut Vec<Action>) -> usize {
         self.legal_actions(state, scratch);
         scratch.len()
     }
     /// Plays a legal action (unchecked in release builds).
     fn play(&self, state: &mut Self::State, action: Action);
-    /// The result when the game is over.
+    /// The result if the game is over.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
-    /// Writes every plane, seen by the player to move.
+    /// Writes every plane, from the point of view of the player to move.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
     /// A hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
-    /// Equal states have equal keys, and states with one key have the same player to move, planes, legal
-    /// actions and outcome, and but for what the next lines leave out so have the states that the same actions
-    /// make of them. Limits and repetitions would part positions that differ in nothing else, so each game says
-    /// which of these it uses:
+    /// Equal states have equal keys. States with the same key have the same player to move, planes, legal actions and
+    /// outcome and, except for what is left out below, so do the states that the same actions lead to. Limits and
+    /// repetitions would separate positions that do not differ otherwise, so each game says which of these it uses:
     ///
-    /// - A counter that a limit will bind (plies since a capture, plies of the game) is part of the key as it
-    ///   is. Lines that transpose have the same length, so nothing is lost, and no cycle can arise.
-    /// - A limit that is a mere safety net joins the key only from the ply on where it comes near.
-    /// - Of a list of earlier positions only what the next few plies can run into is part of the key (how
-    ///   often this position occurred, and those of which one more occurrence ends the game), since the whole
-    ///   list differs whenever the order of the actions did.
+    /// - A counter that a limit will bind (plies since a capture, plies of the game) is part of the key as is. Lines
+    ///   that transpose have the same length, so nothing is lost, and no cycle can arise.
+    /// - A limit that is only a safety net is part of the key only from the ply where it comes near.
+    /// - Of a list of earlier positions, only what the next few plies can run into is part of the key (how often this
+    ///   position occurred, and the positions that end the game if they occur once more), since the whole list
+    ///   differs whenever the order of the actions did.
     fn key(&self, state: &Self::State) -> u64;
 
     /// The action as text, in the board's own coordinates.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
-    /// The inverse of [`Game::action_text`]; `None` for text that is no legal action here.
+    /// The inverse of [`Game::action_text`]; `None` for text that is not a legal action here.
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
     /// The position as text, on one line.
     fn state_text(&self, state: &Self::State) -> String;
-    /// The inverse of [`Game::state_text`], up to [`Game::without_history`]; the error says what is wrong and
-    /// where.
+    /// The inverse of [`Game::state_text`], up to [`Game::without_history`]; the error says what is wrong and where.
     fn parse_state(&self, text: &str) -> Result<Self::State>;
     /// The position as its text gives it: without the earlier positions that a repetition rule remembers.
     fn without_history(&self, state: &Self::State) -> Self::State {
         state.clone()
     }
-    /// The position for people.
+    /// The position for display.
     fn view(&self, state: &Self::State) -> BoardView;
     /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches.
     fn touched(&self, before: &Self::State, action: Action) -> Vec<(usize, usize)>;
@@ -227,16 +225,16 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn symmetries(&self, _state: &Self::State) -> &'static [Symmetry] {
         &[Symmetry::IDENTITY]
     }
-    /// Where a symmetry takes an action (both seen by the player to move).
+    /// Maps an action by a symmetry (both from the point of view of the player to move).
     fn map_action(&self, _symmetry: Symmetry, action: Action) -> Action {
         action
     }
-    /// Where a symmetry takes a position.
+    /// Maps a position by a symmetry.
     fn map_state(&self, _symmetry: Symmetry, state: &Self::State) -> Self::State {
         state.clone()
     }
 
-    /// Plays an action if it is legal, else leaves the state as it was.
+    /// Plays an action if it is legal; otherwise leaves the state unchanged.
     fn try_play(&self, state: &mut Self::State, action: Action) -> Result<()> {
         let mut legal = Vec::new();
         self.legal_actions(state, &mut legal);
@@ -255,7 +253,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
 }
 
-/// A game together with what a file must say to mean the same game again.
+/// A game together with what a file must record to mean the same game again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GameIdentity {
     /// The registry id, e.g. `"cage-8"`.
@@ -270,17 +268,16 @@ pub struct GameIdentity {
 }
 
 impl GameIdentity {
-    /// Refuses when `self`, read from `place`, is not the game `expected`; says which part differs.
+    /// Fails if `self`, read from `place`, is not the game `expected`; says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
             Err(Error::Mismatch(format!(
                 "{place} has {what}: use it for the game, with the options and the program version that made it, or \
-                 train anew"
+                 train again"
             )))
         };
-        let differs = |what: &str, found: String, wanted: String| {
-            other(format!("{what} {found}, but {wanted} is asked for"))
-        };
+        let differs =
+            |what: &str, found: String, wanted: String| other(format!("{what} {found} instead of {wanted}"));
         if self.id != expected.id {
             return differs("game", self.id.clone(), expected.id.clone());
         }
@@ -309,7 +306,7 @@ pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// The rules of a game together with what files say to mean the same game again.
+/// The rules of a game together with what files record to mean the same game again.
 #[derive(Clone, Debug)]
 pub struct Rules<G> {
     /// The rules.
@@ -322,12 +319,12 @@ impl<G: Game> Rules<G> {
     /// The game with these options.
     ///
     /// # Errors
-    /// When the game refuses one of them.
+    /// If the game rejects one of them.
     pub fn new(options: &GameOptions) -> Result<Rules<G>> {
         Ok(Rules::of(G::new(options)?, options))
     }
 
-    /// A game that was made with these options.
+    /// Wraps a game that was made with these options.
     pub fn of(game: G, options: &GameOptions) -> Rules<G> {
         let identity = GameIdentity {
             id: id_of::<G>(&options.variant),
@@ -347,7 +344,7 @@ pub fn id_of<G: Game>(variant: &str) -> String {
     }
 }
 
-/// A line of actions in words.
+/// A sequence of actions as text.
 pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
     let mut state = state.clone();
     line.iter()
@@ -365,7 +362,7 @@ pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     perft_into::<G, true>(game, state, depth, &mut lists)
 }
 
-/// [`perft`] with every leaf played: the same number, slower.
+/// [`perft`] with every leaf played: the same number, but slower.
 pub fn perft_played<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     let mut lists = vec![Vec::new(); depth];
     perft_into::<G, false>(game, state, depth, &mut lists)
@@ -378,7 +375,7 @@ fn perft_into<G: Game, const COUNT: bool>(
     lists: &mut [Vec<Action>],
 ) -> u64 {
     let Some((legal, deeper)) = lists.split_first_mut() else {
-        // the position is looked at, or playing it could be left out
+        // `black_box` keeps the compiler from omitting the last play
         std::hint::black_box(state);
         return 1;
     };

@@ -1,6 +1,7 @@
-//! Whether settings fit into the memory of this machine: what they need at least in, an error that computes it out.
+//! Checks whether settings fit into the memory of this machine: computes a lower bound of their needs, and fails with
+//! it.
 //!
-//! Only what is taken for certain is counted, and an eighth of the memory is left to everything else.
+//! Only what is certain to be needed is counted, and an eighth of the memory is left for everything else.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +12,13 @@ use crate::error::{Error, Input, Result};
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Bytes of a number in the network.
+/// Bytes per number in the network.
 const NUMBER: u64 = 4;
 
-/// Refuses settings of a run that need more memory than there is, with so many threads.
+/// Rejects settings of a run that need more memory than there is, with this many threads.
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
-    // burn's evaluator plays one shard after the other
+    // burn's evaluator plays one shard after another
     let at_once = match config.net.evaluator {
         EvaluatorKind::Fused => settings.games.div_ceil(settings.batch).min(threads),
         EvaluatorKind::Burn => 1,
@@ -25,13 +26,13 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     check_cache("selfplay.cache", settings.cache, at_once)?;
     fits(training(config, shape), "a smaller train.batch or net.filters", || {
         format!(
-            "train.batch = {}: the gradient of so many positions in a network of {} filters and {} blocks",
+            "train.batch = {}: the gradient of that many positions in a network of {} filters and {} blocks",
             config.train.batch, config.net.filters, config.net.blocks
         )
     })
 }
 
-/// Refuses evaluation caches of `mebibytes` for so many shards in flight that exceed the memory; `name` is the setting.
+/// Rejects evaluation caches of `mebibytes` for `shards` in flight that exceed the memory; `name` is the setting.
 pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
     let fitting = fits(need, &format!("a smaller {name} or fewer threads"), || {
@@ -41,8 +42,8 @@ pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     fitting.map_err(|error| error.about(Input::Threads))
 }
 
-/// Bytes that a step of training takes at least: the output of every layer of the tower, kept for the gradient, and the
-/// weights with gradients and two moments.
+/// A lower bound of the bytes of a training step: the output of every layer of the tower, kept for the gradient, and
+/// the weights with gradients and two moments.
 fn training(config: &Config, shape: Shape) -> u64 {
     let [batch, filters, blocks] = [config.train.batch, config.net.filters, config.net.blocks];
     let layers = 2 * blocks as u64 + 1;
@@ -51,11 +52,11 @@ fn training(config: &Config, shape: Shape) -> u64 {
     NUMBER * (outputs + 4 * weights)
 }
 
-/// Fails when `need` bytes are more than there are; `what` needs them.
+/// Fails if `need` bytes exceed the memory; `what` describes what needs them.
 fn fits(need: u64, remedy: &str, what: impl Fn() -> String) -> Result<()> {
     match limit() {
         Some(limit) if need > limit - limit / 8 => Err(Error::Config(format!(
-            "{} needs {}, but there are {} of memory here: give {remedy}",
+            "{} needs {}, but only {} of memory is available: use {remedy}",
             what(),
             gibibytes(need),
             gibibytes(limit)
@@ -68,8 +69,8 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
-/// Bytes that this process can have at most, where the system says so (Linux): the machine's memory, the limit of its
-/// container, its own limit.
+/// The most memory that this process can have, in bytes, if the system reports it (Linux): the machine's memory, the
+/// limit of its container, its own limit.
 fn limit() -> Option<u64> {
     let text = |path: &str| fs::read_to_string(path).ok();
     let machine =
@@ -79,12 +80,12 @@ fn limit() -> Option<u64> {
     [machine, own, group].into_iter().flatten().min()
 }
 
-/// The number behind `name` in a table of the kernel's; `None` for `unlimited`.
+/// The number after `name` in one of the kernel's tables; `None` for `unlimited`.
 fn row(table: &str, name: &str) -> Option<u64> {
     table.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-/// The least limit of the process's control group and those above it, in the tree at `root`.
+/// The lowest limit of the process's control group and its parents, in the tree at `root`.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let limit = |folder: &Path| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok();
@@ -134,7 +135,7 @@ Max address space         10240000000          unlimited            bytes
         assert_eq!(training(&large, shape), 65536 * 100 * 512 * 81 * 4 + weights);
         assert!(check_run(&large, shape, 1).unwrap_err().to_string().contains("train.batch = 65536"));
         let error = check_cache("selfplay.cache", usize::MAX, 512).unwrap_err().to_string();
-        assert!(error.contains("512 shards in flight x") && error.contains("GiB of memory here"), "{error}");
+        assert!(error.contains("512 shards in flight x") && error.contains("GiB of memory"), "{error}");
         check_cache("selfplay.cache", 0, 512).unwrap();
     }
 }

@@ -8,17 +8,17 @@ use crate::error::{Error, Result};
 /// The switches of a game as a user wrote them (`[game]` of a config without `id`).
 pub type Settings = BTreeMap<String, toml::Value>;
 
-/// What `Game::new` is given: one of `Game::VARIANTS` and the user's switches.
+/// The input of `Game::new`: one of `Game::VARIANTS` and the user's switches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GameOptions {
     /// The variant: the part of the id after the name, empty for the plain game.
     pub variant: String,
-    /// Named switches; a game refuses those that it does not know.
+    /// Named switches; a game rejects unknown ones.
     pub settings: Settings,
 }
 
 impl GameOptions {
-    /// Refuses switches that are not in `known`.
+    /// Rejects switches that are not in `known`.
     pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {
         match self.settings.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),
@@ -41,7 +41,7 @@ impl GameOptions {
         }
     }
 
-    /// A switch that is a whole number of `permitted`.
+    /// A switch that is a whole number in `permitted`.
     pub fn integer(&self, name: &str, default: i64, permitted: RangeInclusive<i64>) -> Result<i64> {
         match self.settings.get(name) {
             None => Ok(default),
@@ -53,7 +53,7 @@ impl GameOptions {
         }
     }
 
-    /// A switch that names one of `known`, the first when it is not set; returns its index.
+    /// A switch that names one of `known`, the first if it is not set; returns its index.
     pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
         let Some(value) = self.settings.get(name) else { return Ok(0) };
         let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));

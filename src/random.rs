@@ -1,27 +1,27 @@
-//! Named random streams: every stream is a function of the run's seed and a list of numbers (what for,
-//! generation, game ...), never of threads or time.
+//! Named random streams: every stream is a function of the run's seed and a list of numbers (purpose, generation,
+//! game ...), never of threads or time.
 
 use rand::{RngExt, SeedableRng};
 
 /// The generator of all streams (xoshiro256++, Blackman and Vigna 2019).
 pub type Random = rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a stream is for; part of its name.
+/// The purpose of a stream; part of its name.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
-    /// A self-play game: then generation and game index.
+    /// A self-play game; numbers: generation and game index.
     Selfplay = 1,
-    /// Sampling of one training step: then the step.
+    /// Sampling of one training step; number: the step.
     Sampling = 2,
-    /// The network's first weights.
+    /// The network's initial weights.
     Weights = 3,
-    /// Openings of an arena match: then the pair.
+    /// Openings of an arena match; number: the pair.
     Opening = 4,
-    /// An agent in an arena game: then game and side.
+    /// An agent in an arena game; numbers: game and side.
     Agent = 5,
 }
 
-/// The stream of this purpose and these numbers.
+/// The stream for this purpose and these numbers.
 pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
     let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
     state = mix(state.wrapping_add(purpose as u64));
@@ -31,14 +31,14 @@ pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
     Random::seed_from_u64(state)
 }
 
-/// The finalizer of SplitMix64: a bijection that spreads every bit (hashes of positions use it too).
+/// The finalizer of SplitMix64: a bijection that mixes every bit (position hashes use it too).
 pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// One of `items`, uniformly.
+/// One of `items`, chosen uniformly.
 pub fn choose<T: Copy>(random: &mut Random, items: &[T]) -> T {
     items[random.random_range(0..items.len())]
 }

@@ -1,12 +1,12 @@
-//! A game in progress: where it began, what was played, and the position now.
+//! A game in progress: its start, the actions since, and the current position.
 //!
-//! Whoever follows a game holds one: play in the terminal, the protocols, external programs, records that are shown. In go
-//! legal actions only, so the position is always one of the rules.
+//! Everything that follows a game uses one: play in the terminal, protocols, external programs, displayed records. It
+//! accepts only legal actions, so the position is always valid.
 
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
-/// A game that is being played.
+/// A game in progress.
 #[derive(Clone)]
 pub struct Session<G: Game> {
     game: G,
@@ -18,13 +18,13 @@ pub struct Session<G: Game> {
 debug_fields!(Session<G: Game>, start, actions, state);
 
 impl<G: Game> Session<G> {
-    /// A game that begins at the initial position.
+    /// A game that starts at the initial position.
     pub fn new(game: G) -> Session<G> {
         let start = game.initial();
         Session::from(game, start)
     }
 
-    /// A game that begins at `start`.
+    /// A game that starts at `start`.
     pub fn from(game: G, start: G::State) -> Session<G> {
         Session { game, state: start.clone(), start, actions: Vec::new() }
     }
@@ -34,17 +34,17 @@ impl<G: Game> Session<G> {
         &self.game
     }
 
-    /// Where the game began.
+    /// The position where the game started.
     pub fn start(&self) -> &G::State {
         &self.start
     }
 
-    /// What was played since.
+    /// The actions since the start.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// The position now.
+    /// The current position.
     pub fn state(&self) -> &G::State {
         &self.state
     }
@@ -54,7 +54,7 @@ impl<G: Game> Session<G> {
         self.game.outcome(&self.state).is_some()
     }
 
-    /// Begins again at `start`.
+    /// Starts again at `start`.
     pub fn restart(&mut self, start: G::State) {
         self.state.clone_from(&start);
         self.start = start;
@@ -70,14 +70,14 @@ impl<G: Game> Session<G> {
     /// Plays an action if it is legal.
     ///
     /// # Errors
-    /// When it is not; nothing changes then.
+    /// If it is not; nothing changes then.
     pub fn try_play(&mut self, action: Action) -> Result<()> {
         self.game.try_play(&mut self.state, action)?;
         self.actions.push(action);
         Ok(())
     }
 
-    /// The legal action that a text means.
+    /// The legal action that a text stands for.
     pub fn parse(&self, text: &str) -> Option<Action> {
         let is_legal = |action: &Action| self.game.legal(&self.state).binary_search(action).is_ok();
         self.game.parse_action(&self.state, text).filter(is_legal)
@@ -86,7 +86,7 @@ impl<G: Game> Session<G> {
     /// Plays the action of this text.
     ///
     /// # Errors
-    /// When it is not a legal action here; nothing changes then.
+    /// If it is not a legal action here; nothing changes then.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
         let action =
             self.parse(text).ok_or_else(|| Error::Illegal(format!("{} is not legal here", quoted(text))))?;
@@ -94,24 +94,24 @@ impl<G: Game> Session<G> {
         Ok(action)
     }
 
-    /// Takes the last action back; false when there is none.
+    /// Takes back the last action; false if there is none.
     pub fn undo(&mut self) -> bool {
         let taken = self.actions.pop().is_some();
         self.state = self.state_after(self.actions.len());
         taken
     }
 
-    /// The position after so many of the actions.
+    /// The position after this many of the actions.
     ///
     /// # Panics
-    /// When fewer were played.
+    /// If fewer were played.
     pub fn state_after(&self, plies: usize) -> G::State {
         let mut state = self.start.clone();
         self.actions[..plies].iter().for_each(|action| self.game.play(&mut state, *action));
         state
     }
 
-    /// Every position with the action that was played there, the oldest first; the position now is not among them.
+    /// Every earlier position with the action played there, oldest first, without the current position.
     pub fn plies(&self) -> impl Iterator<Item = (G::State, Action)> {
         let mut state = self.start.clone();
         self.actions.iter().map(move |&action| {
@@ -121,7 +121,7 @@ impl<G: Game> Session<G> {
         })
     }
 
-    /// What was played, as texts.
+    /// The actions played, as texts.
     pub fn texts(&self) -> Vec<String> {
         self.plies().map(|(state, action)| self.game.action_text(&state, action)).collect()
     }
@@ -142,7 +142,7 @@ mod tests {
     use crate::games::tic_tac_toe::TicTacToe;
 
     #[test]
-    fn what_is_undone_was_never_played() {
+    fn an_undone_action_was_never_played() {
         let mut session = Session::new(TicTacToe::new(&GameOptions::default()).unwrap());
         assert!(session.touched().is_empty() && !session.undo());
         for text in ["b2", "a1", "c3"] {

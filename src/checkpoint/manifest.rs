@@ -1,8 +1,8 @@
-//! What a checkpoint says of itself: `manifest.json`, and the entry `petteia` in the header of a file of weights.
+//! The description of a checkpoint: `manifest.json`, and the entry `petteia` in the header of a weights file.
 //!
-//! In go the bytes of a manifest, out comes one whose parts agree with each other. The file in a checkpoint's folder
-//! is sealed with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those in
-//! headers have neither.
+//! It is parsed from bytes, and its parts are checked against each other. The file in a checkpoint's folder is sealed
+//! with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those in headers
+//! have neither.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::game::{GameIdentity, Shape};
 use crate::replay::store::ShardInfo;
 use crate::storage;
 
-/// More planes than any encoding needs; an action fits into 16 bits.
+/// More planes than any encoding needs; an action fits in 16 bits.
 const MOST_PLANES: usize = 4096;
 const MOST_ACTIONS: usize = 1 << 16;
 
-/// What a checkpoint is.
+/// The description of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT`].
@@ -34,7 +34,7 @@ pub struct Manifest {
     /// The network's sizes.
     #[serde(deserialize_with = "net_of_any_version")]
     pub net: NetConfig,
-    /// Generations trained.
+    /// Number of generations trained.
     pub generation: usize,
     /// Optimizer steps.
     pub step: usize,
@@ -42,9 +42,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The run's resolved settings, as TOML.
     pub config: String,
-    /// SHA-256 of each file beside the manifest, and of the `tensors` of the weights file.
+    /// SHA-256 of each file next to the manifest, and of the `tensors` of the weights file.
     pub files: BTreeMap<String, String>,
-    /// The records that the run had when it was saved; `None` in headers and in checkpoints of version 0.1.
+    /// The records that the run had when this was saved; `None` in headers and in checkpoints of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<TrainingData>,
 }
@@ -54,15 +54,15 @@ pub struct Manifest {
 pub struct TrainingData {
     /// The shards of this generation and of the window, oldest first.
     pub shards: Vec<ShardInfo>,
-    /// How many of them, counted from the end, are the window.
+    /// How many of them, counted from the end, are in the window.
     pub window_shards: usize,
     /// Positions in the window.
     pub window_positions: usize,
     /// Positions that this generation added.
     pub new_positions: usize,
-    /// Optimizer steps since the checkpoint before.
+    /// Optimizer steps since the previous checkpoint.
     pub new_steps: usize,
-    /// Shards that are lost, and that the user decided to train without, by their names.
+    /// Names of lost shards that the user decided to train without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<String>,
 }
@@ -80,7 +80,7 @@ impl Manifest {
         serde_json::to_string_pretty(self).expect("manifests are valid JSON")
     }
 
-    /// The run's settings, read from `place`, of which all must be known and agree with `net`.
+    /// The run's settings, read from `place`; all must be known and agree with `net`.
     pub(super) fn settings(&self, place: &Path) -> Result<Config> {
         let config = Config::parse(&place.display().to_string(), &self.config, &[])?;
         match config.net == self.net {
@@ -89,32 +89,32 @@ impl Manifest {
         }
     }
 
-    /// The run's settings as far as this program knows them.
+    /// The run's settings, as far as this program knows them.
     pub(super) fn reading(&self, place: &Path) -> Result<Reading> {
         Config::read(&place.display().to_string(), &self.config)
     }
 
-    /// From the bytes of a file in the folder of a checkpoint: its seal must be right.
+    /// Parses the bytes of a file in a checkpoint's folder, whose seal must be right.
     pub(super) fn parse_sealed(bytes: &[u8], place: &Path) -> Result<Manifest> {
         let seal = storage::check_seal(bytes);
         if seal == Some(false) {
-            let what = "it was changed or damaged, its SHA-256 differs from the one in it";
+            let what = "it was changed or damaged: its SHA-256 differs from the one in it";
             return Err(damaged(place, what));
         }
         let manifest = Manifest::parse(bytes, place)?;
         if seal.is_none() && manifest.data.is_some() {
-            return Err(damaged(place, "it was changed or damaged, its SHA-256 is not in it any more"));
+            return Err(damaged(place, "it was changed or damaged: its SHA-256 is no longer in it"));
         }
         Ok(manifest)
     }
 
-    /// From JSON, which must be of a game and a network that can be.
+    /// Parses JSON, which must describe a possible game and network.
     pub(super) fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(text)
             .map_err(|e| damaged(place, &format!("it is not a Petteia manifest: {e}")))?;
         if manifest.format != FORMAT {
             return Err(Error::Mismatch(format!(
-                "{}: checkpoint format {}, this program reads {FORMAT}",
+                "{}: checkpoint format {}, but this program reads {FORMAT}",
                 place.display(),
                 manifest.format
             )));
@@ -124,13 +124,13 @@ impl Manifest {
             && (1..=MOST_ACTIONS).contains(&actions)
             && (1..=MAX_CELLS).contains(&height.saturating_mul(width));
         if !possible {
-            return Err(damaged(place, &format!("no game has {:?}", manifest.game.shape)));
+            return Err(damaged(place, &format!("no game has the shape {:?}", manifest.game.shape)));
         }
         manifest.reading(place)?;
         Ok(manifest)
     }
 
-    /// What `self`, the manifest of a folder, and `header`, that in the weights beside it, say differently.
+    /// Where `self`, the manifest of a folder, and `header`, the one in its weights, differ.
     pub(super) fn differences(&self, header: &Manifest) -> Vec<String> {
         let rows = [
             ("generation", self.generation.to_string(), header.generation.to_string()),
@@ -150,12 +150,12 @@ impl Manifest {
     }
 }
 
-/// The network of a checkpoint of any version: its sizes must be possible, whatever else is said of it.
+/// The network of a checkpoint of any version: its sizes must be possible, whatever else is stored.
 fn net_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NetConfig, D::Error> {
     NetConfig::of_checkpoint(toml::Table::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// A manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.
+/// The error for a manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.
 pub(super) fn damaged(place: &Path, what: &str) -> Error {
     let remedy = match place.ends_with(MANIFEST) || place.is_dir() {
         true => "remove the checkpoint to resume without it",

@@ -1,10 +1,10 @@
-//! Checkpoints: a folder with weights, optimizer and a manifest that says what they are.
+//! Checkpoints: folders with weights, optimizer state and a manifest that describes them.
 //!
-//! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` appears whole or not
-//! at all. The manifest names game, options, encoding, shape, config, step and seed, lists the records that were
-//! trained on, and has the SHA-256 of the other files, which is checked whenever they are read, and of itself. The
-//! header of the weights has the same without the records; an exported safetensors file carries that,
-//! so it can be used wherever a checkpoint can, and so can a bot, which has such a file attached.
+//! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
+//! all. The manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained
+//! on, and has the SHA-256 of the other files, checked whenever they are read, and of itself. The header of the
+//! weights contains the same except for the records. An exported safetensors file has that header, so it can be used
+//! wherever a checkpoint can, and so can a bot, which has such a file attached.
 
 mod manifest;
 
@@ -30,25 +30,25 @@ use crate::storage;
 use crate::storage::attachment;
 use crate::train::Trainer;
 
-/// The version of this format: raised when a network can compute something else than the keys known before say, for those
-/// that a program does not know are passed over.
+/// The version of this format. Unknown keys are ignored, so it is raised when a network can compute something that
+/// the previously known keys do not describe.
 pub const FORMAT: u32 = 1;
 const FOLDER: &str = "checkpoints";
-/// What a checkpoint is, in its folder.
+/// The description of a checkpoint, in its folder.
 pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
-/// What the gate decided about a checkpoint: beside the manifest and not named there, since it comes later.
+/// The gate's decision about a checkpoint: next to the manifest but not listed there, since it comes later.
 pub const GATE: &str = "gate.json";
-/// A decision of the gate has some numbers.
+/// A gate decision is only a few numbers.
 const LARGEST_GATE: u64 = 1 << 20;
-/// An optimizer keeps at most so many numbers for each of the network's, beside this many bytes of names.
+/// Upper bound of an optimizer file: this many numbers per number of the network, plus this many bytes of names.
 const OPTIMIZER_SHARE: u64 = 3;
 const OPTIMIZER_NAMES: u64 = 4 << 20;
 /// The entry of a safetensors header that holds the manifest.
 const ABOUT: &str = "petteia";
-/// The part of the weights file behind its header, which an export carries unchanged.
+/// The part of the weights file after its header, which an export keeps unchanged.
 pub(crate) const TENSORS: &str = "tensors";
 
 /// A checkpoint found on disk.
@@ -56,7 +56,7 @@ pub(crate) const TENSORS: &str = "tensors";
 pub struct Checkpoint {
     /// Its folder, or an exported safetensors file or bot.
     pub path: PathBuf,
-    /// What it is.
+    /// Its description.
     pub manifest: Manifest,
 }
 
@@ -85,7 +85,7 @@ pub fn save(
         data: None,
     };
     let snapshot = trainer.snapshot();
-    // the tensors are the same whatever the header says, so their checksum can stand in it
+    // the tensors do not depend on the header, so it can contain their checksum
     let tensors = storage::sha256(tensors_of(&snapshot.to_safetensors("")?).unwrap_or_default());
     manifest.files.insert(TENSORS.into(), tensors);
     let weights = snapshot.to_safetensors(&manifest.text())?;
@@ -102,7 +102,7 @@ pub fn save(
     Ok(Checkpoint { path, manifest })
 }
 
-/// The newest checkpoint of a run, if it has any.
+/// The newest checkpoint of a run, if there is one.
 ///
 /// # Errors
 /// The newest checkpoint is damaged or of a newer format.
@@ -110,15 +110,15 @@ pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
     list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
 }
 
-/// Where the checkpoint of a generation is.
+/// The folder of a generation's checkpoint.
 pub fn path_of(run: &Path, generation: usize) -> PathBuf {
     run.join(FOLDER).join(format!("generation-{generation:04}"))
 }
 
-/// The checkpoint that stands for a run: the newest that its gate promoted, else the newest.
+/// The checkpoint that represents a run: the newest that its gate promoted, otherwise the newest.
 ///
 /// # Errors
-/// A decision of the gate or the manifest beside it is damaged.
+/// A gate decision or the manifest next to it is damaged.
 pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
     #[derive(Deserialize)]
     struct Decision {
@@ -157,11 +157,11 @@ pub fn clean(run: &Path) -> Result<()> {
 }
 
 impl Checkpoint {
-    /// Finds what a user means by `path`: a checkpoint folder, a run folder (its [`champion`]), or an exported
+    /// Resolves a path given by a user: a checkpoint folder, a run folder (its [`champion`]), or an exported
     /// safetensors file or bot.
     ///
     /// # Errors
-    /// There is no checkpoint, or one that is damaged or of a newer format.
+    /// There is no checkpoint, or it is damaged or of a newer format.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if storage::is_file(path)? {
             return Checkpoint::open_file(path);
@@ -177,14 +177,14 @@ impl Checkpoint {
             .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 
-    /// The checkpoint in a folder, of whose files only the manifest is read.
+    /// Opens the checkpoint in a folder; of its files, only the manifest is read.
     ///
     /// # Errors
-    /// It is not a whole checkpoint, or one of a newer format.
+    /// It is not a complete checkpoint, or it is of a newer format.
     pub fn open_folder(path: &Path) -> Result<Checkpoint> {
         let place = path.join(MANIFEST);
         if !storage::exists(&place)? {
-            return Err(damaged(path, "it has no manifest.json, so it is not a whole checkpoint"));
+            return Err(damaged(path, "it has no manifest.json, so it is not a complete checkpoint"));
         }
         let bytes = storage::read_at_most(&place, storage::LARGEST_TEXT, "a manifest")?;
         let manifest = Manifest::parse_sealed(&bytes, &place)?;
@@ -196,7 +196,7 @@ impl Checkpoint {
         }
     }
 
-    /// What the gate decided of it, `None` when it was not asked yet. A decision about other weights is refused.
+    /// The gate's decision about it, `None` if there is none yet. A decision about other weights is rejected.
     ///
     /// # Errors
     /// The decision is damaged, or about other weights.
@@ -209,7 +209,7 @@ impl Checkpoint {
         if !storage::exists(&path)? {
             return Ok(None);
         }
-        let bytes = storage::read_at_most(&path, LARGEST_GATE, "a decision of the gate")?;
+        let bytes = storage::read_at_most(&path, LARGEST_GATE, "a gate decision")?;
         let wrong = |what: &str| {
             Error::Data(format!(
                 "{}: {what}; put the file back from a copy, or remove it: the gate of the newest checkpoint plays its \
@@ -218,14 +218,14 @@ impl Checkpoint {
             ))
             .about(Input::AcceptMissing)
         };
-        let parsed = |e: serde_json::Error| wrong(&format!("it is not a decision of the gate: {e}"));
+        let parsed = |e: serde_json::Error| wrong(&format!("it is not a gate decision: {e}"));
         let about: About = serde_json::from_slice(&bytes).map_err(parsed)?;
         match (storage::check_seal(&bytes), about.weights) {
             // of version 0.1
             (None, None) | (Some(true), None) => {}
             (Some(true), Some(weights)) if weights == self.tensors_sha256() => {}
-            (Some(true), Some(_)) => return Err(wrong("it is about other weights than those beside it")),
-            _ => return Err(wrong("it was changed or damaged, its SHA-256 differs from the one in it")),
+            (Some(true), Some(_)) => return Err(wrong("it is about other weights than those next to it")),
+            _ => return Err(wrong("it was changed or damaged: its SHA-256 differs from the one in it")),
         }
         serde_json::from_slice(&bytes).map(Some).map_err(parsed)
     }
@@ -233,7 +233,7 @@ impl Checkpoint {
     /// The network, loaded on `device`.
     ///
     /// # Errors
-    /// The weights are damaged, or not those of the manifest.
+    /// The weights are damaged, or do not match the manifest.
     pub fn network(&self, device: &Device) -> Result<Network> {
         let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
         let bytes = self.weights()?;
@@ -244,34 +244,37 @@ impl Checkpoint {
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
     }
 
-    /// The header of a folder's weights says the same as the manifest beside them.
+    /// Checks that the header of a folder's weights says the same as the manifest next to them.
     fn compare_header(&self, weights: &[u8], place: &Path) -> Result<()> {
         let header = tensors::read_header(&mut &*weights, weights.len() as u64).ok();
         let about = header.and_then(|header| tensors::metadata(&header, ABOUT)).ok_or_else(|| {
-            Error::Data(format!("{} does not say what it is, so it is not ours", place.display()))
+            Error::Data(format!("{} has no Petteia metadata, so Petteia did not write it", place.display()))
         })?;
         let differences = self.manifest.differences(&Manifest::parse(about.as_bytes(), place)?);
         match differences.is_empty() {
             true => Ok(()),
             false => Err(damaged(
                 &self.path.join(MANIFEST),
-                &format!("it was changed: it says {} of the weights beside it", differences.join(", ")),
+                &format!(
+                    "it was changed; compared with the weights next to it, it has {}",
+                    differences.join(", ")
+                ),
             )),
         }
     }
 
-    /// The most bytes that the weights can have.
+    /// The largest possible size of the weights file, in bytes.
     fn most_bytes(&self) -> u64 {
         let tensors = tensors::bytes_of(&self.manifest.net, self.manifest.game.shape);
         tensors.saturating_add(tensors::PREFIX + tensors::LARGEST_HEADER)
     }
 
-    /// The SHA-256 of the tensors, the same for a checkpoint and its export.
+    /// The SHA-256 of the tensors, equal for a checkpoint and its export.
     pub fn tensors_sha256(&self) -> &str {
         self.manifest.files.get(TENSORS).map_or("unknown", String::as_str)
     }
 
-    /// The weights file as it is.
+    /// The bytes of the weights file.
     ///
     /// # Errors
     /// The file is damaged or cannot be read.
@@ -292,7 +295,7 @@ impl Checkpoint {
         }
     }
 
-    /// The safetensors file that this is, or that of the bot.
+    /// The exported safetensors file, or the one attached to the bot.
     fn exported(&self) -> Result<Vec<u8>> {
         match attachment::find(&self.path)? {
             Some(attached) => attached.read(self.most_bytes()),
@@ -300,10 +303,10 @@ impl Checkpoint {
         }
     }
 
-    /// A trainer that resumes from here.
+    /// A trainer that resumes from this checkpoint.
     ///
     /// # Errors
-    /// Weights or optimizer are damaged, or this is an export, which has no optimizer.
+    /// Weights or optimizer state are damaged, or this is an export, which has no optimizer state.
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
         let (optimizer, place) = self.file(OPTIMIZER, most)?;
@@ -311,7 +314,7 @@ impl Checkpoint {
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 
-    /// The settings of the run that made it, to resume it.
+    /// The settings of the run that made it, to resume the run.
     ///
     /// # Errors
     /// This program does not know all of them, or one is not permitted.
@@ -319,10 +322,10 @@ impl Checkpoint {
         self.manifest.settings(&self.path)
     }
 
-    /// The settings of the run that made it, to play by it or to show: as far as this program knows them.
+    /// The settings of the run that made it, to play with it or to show them, as far as this program knows them.
     ///
     /// # Errors
-    /// They are not TOML, or name no game.
+    /// They are not TOML, or do not name a game.
     pub fn reading(&self) -> Result<Reading> {
         self.manifest.reading(&self.path)
     }
@@ -365,7 +368,7 @@ impl Checkpoint {
     }
 }
 
-/// Header and tensors of a safetensors file: 8 bytes of length, JSON, numbers.
+/// Splits a safetensors file into header and tensors: 8 bytes of length, JSON, numbers.
 pub(crate) fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
     bytes.get(8..)?.split_at_checked(usize::try_from(length).ok()?)
@@ -375,10 +378,10 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
     parts(bytes).map(|(_, tensors)| tensors)
 }
 
-/// `; runs here: a, b` when there are run folders where the user looked, or in `runs`.
+/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`.
 fn runs_beside(path: &Path) -> String {
-    let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("runs"));
-    let mut found: Vec<String> = fs::read_dir(beside)
+    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("runs"));
+    let mut found: Vec<String> = fs::read_dir(parent)
         .into_iter()
         .flatten()
         .flatten()

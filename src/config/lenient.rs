@@ -1,8 +1,9 @@
 //! Configs of other versions, read as far as this one understands them.
 //!
-//! To resume a run is to know all of its settings, so [`Config::parse`] is strict. Who plays by a checkpoint, exports it or
-//! lists what is there needs only some of them: here unknown keys are passed over, values out of range are brought into it,
-//! and what is missing has its default. What was not taken as it stands is named.
+//! To resume a run, all of its settings must be known, so [`Config::parse`] is strict. Playing with a checkpoint,
+//! exporting it or listing it needs only some of them: here unknown keys are ignored, values out of range are moved
+//! to the nearest permitted one, and missing ones get their defaults. Everything that was not taken as is gets
+//! reported.
 
 use super::table::Ignored;
 use super::{
@@ -11,13 +12,13 @@ use super::{
 };
 use crate::error::{Result, shown};
 
-/// A config as any version of the program may have written it.
+/// A config that any version of the program may have written.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
-    /// What this program knows of it.
+    /// The settings that this program knows.
     pub config: Config,
-    /// What was not taken as it stands.
+    /// The settings that were not taken as is.
     pub ignored: Vec<Ignored>,
 }
 
@@ -25,7 +26,7 @@ impl Config {
     /// Reads `source`, the text of `place`, as far as this program understands it.
     ///
     /// # Errors
-    /// The text is not TOML, or names no game.
+    /// The text is not TOML, or does not name a game.
     pub fn read(place: &str, source: &str) -> Result<Reading> {
         let mut table = parse_table(place, source)?;
         let mut ignored = Vec::new();
@@ -34,7 +35,7 @@ impl Config {
             Some(Err(error)) => {
                 return Err(wrong(place, &show(source, "game.id", &format!("game: {}", error.message()))));
             }
-            None => return Err(wrong(place, "it names no game: `game.id` is missing")),
+            None => return Err(wrong(place, "it does not name a game: `game.id` is missing")),
         };
         let mut section = |name: &str, ignored: &mut Vec<Ignored>| match table.remove(name) {
             Some(toml::Value::Table(section)) => section,
@@ -63,8 +64,8 @@ impl Config {
 }
 
 impl NetConfig {
-    /// The network that a checkpoint of any version says it has. What it computes follows from its sizes, which must be
-    /// there and possible; a key of another version, or a way of computing that this one lacks, is passed over.
+    /// The network of a checkpoint of any version. Its output depends on its sizes, which must be present and
+    /// possible; a key of another version, or a way to compute that this version lacks, is ignored.
     pub(crate) fn of_checkpoint(net: toml::Table) -> Result<NetConfig, String> {
         for size in ["filters", "blocks", "value_planes", "value_hidden"] {
             if !net.contains_key(size) {

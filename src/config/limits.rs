@@ -1,6 +1,6 @@
 //! Limits that the settings share with command lines, protocols and files.
 
-/// The most simulations of an action, in settings, agents, protocols and records.
+/// The most simulations per action, in settings, agents, protocols and records.
 pub const MAX_SIMULATIONS: usize = 1_000_000;
 /// The most simulations of a fast search: fewer than those of a full one.
 pub const MAX_FAST_SIMULATIONS: usize = MAX_SIMULATIONS - 1;
@@ -10,9 +10,9 @@ pub const MAX_MATCH_GAMES: usize = 1_000_000;
 pub const MAX_GAMES: usize = 10_000_000;
 /// The most positions or games that are computed together.
 pub const MAX_BATCH: usize = 65_536;
-/// The most mebibytes of an evaluation cache.
+/// The largest evaluation cache, in mebibytes.
 pub const MAX_CACHE: usize = 65_536;
-/// The most random plies at the beginning of a game.
+/// The most random plies at the start of a game.
 pub const MAX_OPENING_PLIES: usize = 1_000;
 /// The most worker threads of a command.
 pub const MAX_THREADS: usize = 512;

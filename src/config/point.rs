@@ -1,12 +1,12 @@
-//! Where a text of settings is wrong: the place in, the line with carets under it out, as compilers show it.
+//! Shows where a text of settings is wrong: the line with carets under the place, as compilers do.
 //!
-//! Of a line that is too long to read only the part around the carets is shown.
+//! If a line is too long to read, only the part around the carets is shown.
 
 use std::ops::Range;
 
 /// Characters of a line that are shown.
 const WIDEST: usize = 120;
-/// Of them those before the carets, where the line does not fit.
+/// Of these, characters before the carets if the line does not fit.
 const BEFORE: usize = 40;
 
 /// `says` below the line of `source` that holds the bytes `span`, with carets under them.
@@ -15,7 +15,7 @@ pub(super) fn point(source: &str, span: Range<usize>, says: &str) -> String {
     let begin = source[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = source[begin..].split('\n').next().unwrap_or_default().trim_end_matches('\r');
     let number = source[..begin].matches('\n').count() + 1;
-    // a line's end is behind its last character
+    // the end of a line is after its last character
     let inside = |place: usize| floor(line, place.saturating_sub(begin).min(line.len()));
     let (first, last) = (inside(at), inside(span.end));
     let column = line[..first].chars().count();
@@ -30,7 +30,8 @@ pub(super) fn point(source: &str, span: Range<usize>, says: &str) -> String {
     )
 }
 
-/// What is shown of a line whose carets begin behind `column` characters: the text, and where and how many they are then.
+/// The visible part of a line whose carets begin after `column` characters: the text, and the carets' new column and
+/// number.
 fn window(line: &str, column: usize, width: usize) -> (String, usize, usize) {
     if line.len() <= WIDEST {
         return (line.into(), column, width);
@@ -43,7 +44,7 @@ fn window(line: &str, column: usize, width: usize) -> (String, usize, usize) {
     (format!("{left}{shown}{right}"), left.len() + indent, width.min(WIDEST - indent))
 }
 
-/// The bytes of the value that a line of `source` gives `key` (`section.name`).
+/// The bytes of the value of `key` (`section.name`) in its line of `source`.
 pub(super) fn find(source: &str, key: &str) -> Option<Range<usize>> {
     let (section, name) = key.split_once('.').unwrap_or(("", key));
     let mut inside = section.is_empty();
@@ -65,7 +66,7 @@ pub(super) fn find(source: &str, key: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The last place up to `at` where a character begins.
+/// The last character boundary up to `at`.
 fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
@@ -103,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_place_is_out_of_bounds(source in "[aé =\\[\n\r#]{0,300}", start in 0usize..400, len in 0usize..400) {
+        fn no_position_is_out_of_bounds(source in "[aé =\\[\n\r#]{0,300}", start in 0usize..400, len in 0usize..400) {
             let text = point(&source, start..start + len, "wrong");
             prop_assert!(text.lines().all(|line| line.chars().count() < 2 * WIDEST), "{text}");
             find(&source, "a.a");

@@ -1,4 +1,4 @@
-//! The sections of a run's own work, each a table: documentation, field, default, range.
+//! The sections of a run's own work, each a table of documentation, field, default and range.
 
 use super::limits::{
     MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_OPENING_PLIES, MAX_SIMULATIONS,
@@ -8,7 +8,7 @@ use super::table::{choice, section};
 section! {
     /// `[net]`: a residual tower (AlphaZero: 256 filters, 19 blocks).
     ///
-    /// The ranges of the sizes can grow but not shrink: a network that was ever trained is read.
+    /// The ranges of the sizes may grow but not shrink: any network ever trained must remain readable.
     pub struct NetConfig, "net" {
         /// Channels of the tower.
         filters: usize = 32, 1..=512;
@@ -18,10 +18,10 @@ section! {
         value_planes: usize = 4, 1..=64;
         /// Hidden units of the value head (AlphaZero: 256).
         value_hidden: usize = 64, 1..=1024;
-        /// What evaluates positions outside training.
+        /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
-        /// Products of the fused forward pass in `f32` or `bf16` (1.6 to 1.8 times as fast, where the CPU has the
-        /// instructions; agents of a run that was trained in bf16 play in f32 elsewhere).
+        /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.6 to 1.8 times as fast, if the CPU
+        /// has the instructions; elsewhere, agents of a run trained in bf16 play in f32).
         precision: Precision = Precision::F32;
     }
 }
@@ -31,7 +31,7 @@ choice! {
     pub enum Precision {
         /// 32 bits.
         F32 = "f32",
-        /// Factors of 16 bits (8 of them exponent) inside the tower, everything else of 32.
+        /// Factors of 16 bits (8 of them exponent) in the tower, 32 bits for everything else.
         Bf16 = "bf16",
     }
 }
@@ -47,37 +47,37 @@ choice! {
 }
 
 section! {
-    /// `[search]`: PUCT (Silver et al. 2017, Rosin 2011), at the root by choice Gumbel (Danihelka et al. 2022).
+    /// `[search]`: PUCT (Silver et al. 2017, Rosin 2011), optionally Gumbel at the root (Danihelka et al. 2022).
     pub struct SearchConfig, "search" {
-        /// New simulations an action (AlphaZero: 800).
+        /// New simulations per action (AlphaZero: 800).
         simulations: usize = 64, 1..=MAX_SIMULATIONS;
         /// What decides at the root: `gumbel` considers few actions and halves them ("Policy improvement by planning
-        /// with Gumbel", ICLR 2022), plays the winner and teaches the improved policy instead of the visits; root
-        /// noise and temperatures are then not used. For small numbers of simulations.
+        /// with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the target instead of the
+        /// visits; root noise and temperatures are then not used. For small numbers of simulations.
         root: RootKind = RootKind::Puct;
         /// Actions that the Gumbel root considers (the paper: 16).
         gumbel_actions: usize = 16, 1..=65_536;
         /// The paper's c_visit: how much values count before there are visits.
         gumbel_visit: f32 = 50.0, 0.0..=1e4;
-        /// The paper's c_scale, for values of 0 to 1: how much values count beside logits.
+        /// The paper's c_scale, for values of 0 to 1: how much values count relative to logits.
         gumbel_scale: f32 = 1.0, 0.001..=100.0;
         /// Exploration constant (AlphaZero: 1.25).
         cpuct: f32 = 1.5, 0.01..=100.0;
-        /// First-play urgency: an unvisited action counts as the parent's value minus this times the root of the
-        /// prior mass already visited (KataGo: 0.2).
+        /// First-play urgency: an unvisited action counts as the parent's value minus this times the square root of
+        /// the prior mass already visited (KataGo: 0.2).
         fpu_reduction: f32 = 0.2, 0.0..=2.0;
         /// The same at a root with noise (KataGo: 0).
         fpu_reduction_root: f32 = 0.0, 0.0..=2.0;
-        /// Total concentration of the Dirichlet noise, shared by the legal actions: alpha = this / actions (KataGo:
-        /// 10.83).
+        /// Total concentration of the Dirichlet noise, divided among the legal actions: alpha = this / actions
+        /// (KataGo: 10.83).
         noise_concentration: f32 = 10.83, 0.1..=1000.0;
         /// Share of the noise in the root's priors during self-play (AlphaZero: 0.25).
         noise_fraction: f32 = 0.25, 0.0..=1.0;
         /// Keep the subtree of the action played.
         reuse_tree: bool = true;
-        /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each visited
-        /// action gets at least sqrt(this * prior * simulations) simulations, and those that its score did not
-        /// ask for are taken out of the policy target (0: off; KataGo: 2).
+        /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each
+        /// visited action gets at least sqrt(this * prior * simulations) simulations, and those that its score does
+        /// not justify are removed from the policy target (0: off; KataGo: 2).
         forced_playouts: f32 = 0.0, 0.0..=100.0;
     }
 }
@@ -95,13 +95,13 @@ choice! {
 section! {
     /// `[selfplay]`
     pub struct SelfplayConfig, "selfplay" {
-        /// Games a generation.
+        /// Games per generation.
         games: usize = 512, 1..=MAX_GAMES;
-        /// Games in flight together on one thread; their leaves form one batch (with `net.evaluator = "burn"` half of
-        /// them do, and all cores work on the other half meanwhile) and their records one shard. `games / batch` is how
-        /// many cores self-play can keep busy.
+        /// Games in flight together on one thread; their leaves form one batch (with `net.evaluator = "burn"`, half
+        /// of them do, and all cores work on the other half in the meantime) and their records one shard.
+        /// `games / batch` is the number of cores that self-play can keep busy.
         batch: usize = 128, 1..=MAX_BATCH;
-        /// Temperature of the first `temperature_plies` plies.
+        /// Temperature for the first `temperature_plies` plies.
         temperature: f32 = 1.0, 0.0..=10.0;
         /// Plies at `temperature` (AlphaZero: 30 in chess).
         temperature_plies: usize = 16, 0..=10_000;
@@ -109,23 +109,24 @@ section! {
         temperature_final: f32 = 0.2, 0.0..=10.0;
         /// Up to this many uniformly random actions begin a game (they are not trained on).
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
-        /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise and is
-        /// not trained on, neither its policy nor its value (0: off; KataGo: 100 of 600). Fewer than
+        /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise
+        /// and is not trained on, neither its policy nor its value (0: off; KataGo: 100 of 600). Must be fewer than
         /// `search.simulations`.
         fast_simulations: usize = 0, 0..=MAX_FAST_SIMULATIONS;
-        /// Share of full searches, with noise and trained on, when there are fast ones (KataGo: 0.25).
+        /// Share of full searches, which have noise and are trained on, if there are fast ones (KataGo: 0.25).
         full_share: f32 = 0.25, 0.01..=1.0;
-        /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight goes to
-        /// its positions by how far the policy target is from the prior, the rest equally (0: off; KataGo: 0.5).
+        /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight is
+        /// distributed to its positions by how far the policy target is from the prior, the rest equally (0: off;
+        /// KataGo: 0.5).
         surprise_weight: f32 = 0.0, 0.0..=1.0;
         /// Mebibytes of evaluations that each shard in flight remembers (0: none): games that reach the same position
         /// ask the network once. Changes no game (of the fused evaluator), only the time.
         cache: usize = 0, 0..=MAX_CACHE;
-        /// Games of the first generation, played before any network exists.
+        /// Games of the first generation, played before there is a network.
         bootstrap_games: usize = 512, 0..=MAX_GAMES;
         /// Their evaluator.
         bootstrap: Bootstrap = Bootstrap::Rollout;
-        /// Their simulations an action.
+        /// Their simulations per action.
         bootstrap_simulations: usize = 200, 1..=MAX_SIMULATIONS;
     }
 }
@@ -135,7 +136,7 @@ choice! {
     pub enum Bootstrap {
         /// Random playouts to the end of the game, without root noise.
         Rollout = "rollout",
-        /// Equal priors and value 0: only the ends of games that the tree reaches say anything.
+        /// Equal priors and value 0: only the ends of games that the tree reaches give information.
         Uniform = "uniform",
     }
 }
@@ -144,7 +145,7 @@ section! {
     /// `[replay]`
     pub struct ReplayConfig, "replay" {
         /// Newest positions that training samples from (AlphaZero: the last million games). Whole shards are kept, so
-        /// the window may hold a little more.
+        /// the window may hold slightly more.
         window: usize = 100_000, 1..=100_000_000;
     }
 }
@@ -152,14 +153,14 @@ section! {
 section! {
     /// `[train]`
     pub struct TrainConfig, "train" {
-        /// Turns of the pipeline.
+        /// Number of generations: self-play, training and evaluation each.
         generations: usize = 10, 1..=100_000;
-        /// Samples a step (AlphaZero: 4096).
+        /// Samples per step (AlphaZero: 4096).
         batch: usize = 128, 1..=MAX_BATCH;
         /// How often a new position is sampled on average: a generation takes
         /// `new positions * samples_per_position / batch` steps.
         samples_per_position: f32 = 4.0, 0.01..=1000.0;
-        /// What turns gradients into steps (AlphaZero: SGD with momentum 0.9).
+        /// How gradients become steps (AlphaZero: SGD with momentum 0.9).
         optimizer: OptimizerKind = OptimizerKind::Adamw;
         /// Highest learning rate.
         learning_rate: f64 = 0.002, 1e-9..=1.0;
@@ -167,13 +168,13 @@ section! {
         learning_rate_final: f64 = 0.0001, 0.0..=1.0;
         /// Steps over which the rate rises from 0.
         warmup_steps: usize = 100, 0..=1_000_000;
-        /// Decoupled (AdamW) or L2 (SGD) weight decay, not on norms and biases.
+        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases.
         weight_decay: f64 = 0.0001, 0.0..=1.0;
         /// Momentum of SGD.
         momentum: f64 = 0.9, 0.0..=0.999;
         /// Largest norm of the whole gradient.
         clip_norm: f32 = 5.0, 1e-6..=1e6;
-        /// Weight of the value loss beside the policy loss.
+        /// Weight of the value loss relative to the policy loss.
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0;

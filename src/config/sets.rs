@@ -1,4 +1,4 @@
-//! Settings given one by one, `key=value`, on top of a file or without one.
+//! Settings given individually as `key=value`, on top of a file or without one.
 
 use super::{Config, TOO_DEEP, explained, too_deep};
 use crate::error::{Error, Input, Result, quoted, shown};
@@ -16,7 +16,7 @@ pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {
     if too_deep(set).is_some() {
         return Err(wrong(set, TOO_DEEP));
     }
-    // what is no TOML value is a text, so that game.id=phage needs no quotes
+    // what is not a TOML value is a string, so that game.id=phage needs no quotes
     let value = format!("x = {text}")
         .parse::<toml::Table>()
         .ok()
@@ -25,15 +25,15 @@ pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {
     Ok((key, value))
 }
 
-/// What is wrong with a `key=value`.
+/// The error for a wrong `key=value`.
 pub(super) fn wrong(set: &str, what: &str) -> Error {
     Error::Config(format!("{}: {}", shown(set), what.trim_end())).about(Input::Setting)
 }
 
-/// The switches of a game in a list of `game.NAME=VALUE`, for whoever needs no whole config.
+/// The switches of a game in a list of `game.NAME=VALUE`, for callers that do not need a whole config.
 ///
 /// # Errors
-/// One of them is written otherwise, or is not about the game's options.
+/// One of them is malformed, or is not one of the game's own options.
 pub fn game_settings(sets: &[String]) -> Result<Settings> {
     let mut settings = Settings::new();
     for set in sets {
@@ -46,7 +46,7 @@ pub fn game_settings(sets: &[String]) -> Result<Settings> {
     Ok(settings)
 }
 
-/// Puts one `key=value` into `table` and returns the config that it then describes.
+/// Puts one `key=value` into `table` and returns the resulting config.
 pub(super) fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
     let wrong = |what: &str| wrong(set, what);
     let (key, value) = parse(set)?;
@@ -57,7 +57,7 @@ pub(super) fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
             .entry(section)
             .or_insert_with(|| toml::Value::Table(toml::Table::new()))
             .as_table_mut()
-            .ok_or_else(|| wrong(&format!("{} is no section", quoted(section))))?;
+            .ok_or_else(|| wrong(&format!("{} is not a section", quoted(section))))?;
     }
     target.insert(name.to_string(), value);
     table.clone().try_into().map_err(|e: toml::de::Error| wrong(&explained(&e)))

@@ -1,8 +1,8 @@
-//! The tables of settings: a field of a section, its documentation, default and range stand once, in one line of
-//! [`section!`], and so do the names of a choice, in [`choice!`].
+//! The tables of settings. One line of [`section!`] defines a field of a section with its documentation, default and
+//! range; [`choice!`] defines the names of a choice.
 //!
-//! Out of a table come the struct with its documentation, its `Default`, the check of its ranges with their messages, the
-//! list of [`Setting`]s, and the reading of a section of which this program knows only a part.
+//! A table produces the struct with its documentation, its `Default`, the check of its ranges with their messages,
+//! the list of [`Setting`]s, and a lenient reader for sections that this program knows only in part.
 
 use std::fmt::{self, Display};
 
@@ -11,25 +11,25 @@ use serde::de::DeserializeOwned;
 
 use crate::error::shown;
 
-/// One setting, as the tables have it.
+/// One setting, as defined in the tables.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// `section.name`, as in the file and behind `--set`.
+    /// `section.name`, as in the file and after `--set`.
     pub key: &'static str,
-    /// What it is for.
+    /// Its documentation.
     pub doc: String,
-    /// What a value of it is.
+    /// The kind of its values.
     pub kind: Kind,
-    /// The default, as in the file; `None` when the setting must be given.
+    /// The default, as in the file; `None` if the setting is required.
     pub default: Option<String>,
-    /// The least and the most that is permitted, as in the file.
+    /// The lowest and the highest permitted value, as in the file.
     pub range: Option<[String; 2]>,
     /// Whether a number must be even.
     pub even: bool,
 }
 
-/// What the value of a setting is.
+/// The kind of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -39,20 +39,20 @@ pub enum Kind {
     Number,
     /// `true` or `false`.
     Switch,
-    /// A text.
+    /// A string.
     Text,
-    /// One of these texts.
+    /// One of these strings.
     Choice(&'static [&'static str]),
 }
 
-/// A key whose value is not permitted.
+/// A key with a value that is not permitted.
 #[derive(Debug)]
 pub(super) struct RangeProblem {
     pub key: &'static str,
     pub says: String,
 }
 
-/// A setting that a file has, and that was not taken as it stands there.
+/// A setting in a file that was not taken as is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ignored {
@@ -60,19 +60,19 @@ pub struct Ignored {
     pub key: String,
     /// The value in the file.
     pub value: String,
-    /// What became of it.
+    /// What was done instead.
     pub what: &'static str,
 }
 
 const UNKNOWN: &str = "unknown to this version";
 
 impl Ignored {
-    /// A key of another version, or a misspelt one.
+    /// A key of another version, or a misspelled one.
     pub(super) fn unknown(key: String, value: &toml::Value) -> Ignored {
         Ignored { key, value: value.to_string(), what: UNKNOWN }
     }
 
-    /// Whether this program has no such setting.
+    /// Whether this program does not have the setting.
     pub fn is_unknown(&self) -> bool {
         self.what == UNKNOWN
     }
@@ -85,11 +85,11 @@ impl Display for Ignored {
     }
 }
 
-/// What a setting can be.
+/// A type that a setting can have.
 pub(super) trait Value: Clone + Display + PartialOrd + Serialize + DeserializeOwned {
     const KIND: Kind;
 
-    /// As in the file.
+    /// The value as in the file.
     fn text(&self) -> String {
         toml::Value::try_from(self).expect("a setting is always valid TOML").to_string()
     }
@@ -114,7 +114,7 @@ impl Value for u64 {
 impl Value for f32 {
     const KIND: Kind = Kind::Number;
 
-    // not with the digits that only f64 shows
+    // omit the digits that only f64 shows
     fn text(&self) -> String {
         format!("{self:?}")
     }
@@ -132,7 +132,7 @@ impl Value for String {
     const KIND: Kind = Kind::Text;
 }
 
-/// What a line of a table says of a setting by itself, beside its default.
+/// The constraints of a setting in a line of a table, without its default.
 pub(super) struct Rule<T> {
     pub key: &'static str,
     pub doc: &'static str,
@@ -141,7 +141,7 @@ pub(super) struct Rule<T> {
 }
 
 impl<T: Value> Rule<T> {
-    /// Compares in the setting's own type: what rounds to an f32 bound is the bound.
+    /// Compares in the setting's own type, so that a value that rounds to an f32 bound is that bound.
     pub fn check(&self, value: &T) -> Result<(), RangeProblem> {
         let key = self.key;
         if let Some([low, high]) = &self.ends
@@ -152,7 +152,7 @@ impl<T: Value> Rule<T> {
             return Err(RangeProblem { key, says });
         }
         if self.even && !value.is_even() {
-            let says = format!("{key} = {value} is odd: games come in pairs, each opening with both colours");
+            let says = format!("{key} = {value} is odd: games come in pairs, each opening with both colors");
             return Err(RangeProblem { key, says });
         }
         Ok(())
@@ -170,8 +170,8 @@ impl<T: Value> Rule<T> {
         }
     }
 
-    /// Takes the value out of a section of a file that any version may have written: the `default` where it is missing or
-    /// means nothing here, the nearest that is permitted where it is out of range.
+    /// Takes the value from a section of a file that any version may have written: the `default` if it is missing or
+    /// has no meaning here, the nearest permitted value if it is out of range.
     pub fn read(&self, section: &mut toml::Table, default: T, ignored: &mut Vec<Ignored>) -> T {
         let name = self.key.rsplit_once('.').map_or(self.key, |(_, name)| name);
         let Some(found) = section.remove(name) else { return default };
@@ -180,7 +180,7 @@ impl<T: Value> Rule<T> {
             Err(_) => (default, "not a value that this version knows: the default is used"),
             Ok(known) if self.check(&known).is_ok() => return known,
             Ok(known) => match self.nearest(&known) {
-                Some(near) => (near, "out of the range of this version: the nearest value in it is used"),
+                Some(near) => (near, "out of the range of this version: the nearest value in range is used"),
                 None => (default, "not permitted by this version: the default is used"),
             },
         };
@@ -188,7 +188,7 @@ impl<T: Value> Rule<T> {
         taken
     }
 
-    /// The end of the range beyond which `value` lies; NaN lies nowhere.
+    /// The end of the range that `value` is beyond; `None` for NaN.
     fn nearest(&self, value: &T) -> Option<T> {
         let [low, high] = self.ends.as_ref()?;
         let end = if value < low { low } else { high };
@@ -196,8 +196,8 @@ impl<T: Value> Rule<T> {
     }
 }
 
-/// Defines a section of the config. A line of it: documentation, name, type, default, and where they apply the range and
-/// `even`.
+/// Defines a section of the config. Each line has documentation, name, type, default and, where they apply, the range
+/// and `even`.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -248,7 +248,7 @@ macro_rules! section {
                 )+]
             }
 
-            /// Finds the first setting that is not permitted by itself.
+            /// Finds the first setting that is not permitted on its own.
             pub(super) fn check(&self) -> Result<(), $crate::config::table::RangeProblem> {
                 $(
                     $crate::config::table::rule!($section, $name, $kind, [], [$($low, $high)?], [$($even)?])
@@ -257,7 +257,7 @@ macro_rules! section {
                 Ok(())
             }
 
-            /// What this program knows of a section that any version may have written; the rest is `ignored`.
+            /// What this program knows of a section that any version may have written; the rest goes to `ignored`.
             pub(super) fn read(
                 mut section: toml::Table,
                 ignored: &mut Vec<$crate::config::Ignored>,
@@ -312,7 +312,7 @@ macro_rules! choice {
     };
 }
 
-/// A default in the type of its setting.
+/// A default as a value of its setting's type.
 macro_rules! default {
     (String, $value:expr) => {
         String::from($value)
@@ -322,14 +322,14 @@ macro_rules! default {
     };
 }
 
-/// A default in the documentation.
+/// A default for the documentation.
 macro_rules! default_text {
     ($kind:ident, $value:expr) => {
         concat!("`", stringify!($value), "`")
     };
 }
 
-/// The upper end of a range in the documentation.
+/// The upper bound of a range for the documentation.
 macro_rules! bound {
     ($value:literal) => {
         concat!("`", stringify!($value), "`")
@@ -351,7 +351,7 @@ macro_rules! rule {
     };
 }
 
-/// `Some` of what is there.
+/// `Some` of the argument if there is one.
 macro_rules! optional {
     () => {
         None

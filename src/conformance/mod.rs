@@ -1,9 +1,8 @@
-//! The conformance test: does a game keep the contract of [`Game`]?
+//! The conformance test: does a game satisfy the contract of [`Game`]?
 //!
-//! [`check`] plays seeded random games and looks at every position on the way: legal actions, texts,
-//! planes, key, symmetries, view and illegal actions. It returns what the games were like, or the first
-//! broken rule together with the seed that shows it again: `check(&game, 1, violation.seed)` (a clash of
-//! keys may need the games before it too).
+//! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
+//! view and illegal actions. It returns statistics of the games, or the first violated rule with the seed that
+//! reproduces it: `check(&game, 1, violation.seed)` (a collision of keys may also need the preceding games).
 
 mod playthrough;
 
@@ -21,16 +20,16 @@ use crate::game::{Action, Game, Outcome, Shape, id_of};
 
 pub use playthrough::playthrough;
 
-/// What the games of a passed [`check`] were like.
+/// Statistics of the games of a passed [`check`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Games played.
     pub games: usize,
-    /// Positions looked at, final ones included.
+    /// Positions examined, including final ones.
     pub positions: usize,
     /// Actions played.
     pub actions: usize,
-    /// Legal actions of all positions together.
+    /// Sum of the legal actions of all positions.
     pub legal_actions: usize,
     /// Plies of the shortest game.
     pub shortest: usize,
@@ -41,12 +40,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Plies of a game on average.
+    /// Average number of plies per game.
     pub fn mean_length(&self) -> f64 {
         self.actions as f64 / self.games.max(1) as f64
     }
 
-    /// Legal actions of a position that is not final, on average.
+    /// Average number of legal actions in positions that are not final.
     pub fn mean_branching(&self) -> f64 {
         self.legal_actions as f64 / self.actions.max(1) as f64
     }
@@ -68,17 +67,17 @@ impl Display for Report {
         let [first, second, draws] = self.outcomes;
         let (length, branching) = (self.mean_length(), self.mean_branching());
         write!(f, "{} games, {} positions, ", self.games, self.positions)?;
-        write!(f, "{length:.1} plies a game ({}-{}), ", self.shortest, self.longest)?;
-        write!(f, "{branching:.1} legal actions a position; first {first}, second {second}, draws {draws}")
+        write!(f, "{length:.1} plies per game ({}-{}), ", self.shortest, self.longest)?;
+        write!(f, "{branching:.1} legal actions per position; first {first}, second {second}, draws {draws}")
     }
 }
 
-/// A broken rule and where.
+/// A violated rule and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The seed of the game that shows it.
     pub seed: u64,
-    /// Actions played before.
+    /// Number of actions played before.
     pub ply: usize,
     /// The position as text.
     pub position: String,
@@ -94,7 +93,7 @@ impl Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks `game` over that many random games; game `i` has the seed `seed + i`.
+/// Checks `game` with this many random games; game `i` has the seed `seed + i`.
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Report, Violation> {
     let mut checker = Checker { game, shape: game.shape(), keys: HashMap::new(), report: Report::default() };
     let initial = || game.state_text(&game.initial());
@@ -105,10 +104,10 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Report, Viola
     Ok(checker.report)
 }
 
-/// `Err` holds the broken rule.
+/// `Err` holds the violated rule.
 type Verdict = Result<(), String>;
 
-/// Breaks a rule unless `kept`.
+/// Reports a violation unless `kept`.
 fn require(kept: bool, rule: impl FnOnce() -> String) -> Verdict {
     if kept { Ok(()) } else { Err(rule()) }
 }
@@ -116,12 +115,13 @@ fn require(kept: bool, rule: impl FnOnce() -> String) -> Verdict {
 struct Checker<'a, G: Game> {
     game: &'a G,
     shape: Shape,
-    /// By key: a digest of all that positions with one key must share, and the first one's text.
+    /// By key: a digest of everything that positions with the same key must share, and the first such position as
+    /// text.
     keys: HashMap<u64, (u64, String)>,
     report: Report,
 }
 
-/// What is looked at, with its legal actions and planes.
+/// A position under examination, with its legal actions and planes.
 struct Position<S> {
     state: S,
     text: String,
@@ -136,10 +136,10 @@ impl<G: Game> Checker<'_, G> {
             |id: &str| id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-');
         let sizes = planes > 0 && height > 0 && width > 0 && height * width <= MAX_CELLS;
         require(sizes, || {
-            format!("the shape needs planes of 1 to {MAX_CELLS} squares, not {:?}", self.shape)
+            format!("the shape must have planes of 1 to {MAX_CELLS} squares, not {:?}", self.shape)
         })?;
         let fits = (1..=u16::MAX as usize + 1).contains(&actions);
-        require(fits, || format!("{actions} actions do not fit 16 bits"))?;
+        require(fits, || format!("{actions} actions do not fit in 16 bits"))?;
         require(!G::VARIANTS.is_empty(), || "VARIANTS is empty; the plain game is \"\"".into())?;
         for (index, variant) in G::VARIANTS.iter().enumerate() {
             let id = id_of::<G>(variant);
@@ -147,7 +147,7 @@ impl<G: Game> Checker<'_, G> {
                 format!("the id `{id}` is not lower case with hyphens")
             })?;
             let new = !G::VARIANTS[..index].contains(variant);
-            require(new, || format!("the variant `{variant}` stands twice"))?;
+            require(new, || format!("the variant `{variant}` is listed twice"))?;
         }
         let [first, second] = self.game.players();
         require(first != second, || format!("both players are called {first}"))
@@ -195,7 +195,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     fn legal_actions(&self, state: &G::State) -> Result<Vec<Action>, String> {
-        // what the list held before must not show
+        // the previous content of the list must not matter
         let mut legal = vec![Action(u16::MAX); 3];
         self.game.legal_actions(state, &mut legal);
         let ascending = legal.is_sorted_by(|a, b| a < b);
@@ -215,7 +215,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     fn action_texts(&self, position: &Position<G::State>) -> Verdict {
-        // a text is parsed as one action: texts that round trip are distinct
+        // a text is parsed as one action, so texts that round-trip are distinct
         for &action in &position.legal {
             let text = self.game.action_text(&position.state, action);
             let parsed = self.game.parse_action(&position.state, &text);
@@ -224,7 +224,7 @@ impl<G: Game> Checker<'_, G> {
             })?;
             let mut played = position.state.clone();
             let tried = self.game.try_play(&mut played, action);
-            require(tried.is_ok(), || format!("try_play refuses the legal action `{text}`"))?;
+            require(tried.is_ok(), || format!("try_play rejects the legal action `{text}`"))?;
             let mut expected = position.state.clone();
             self.game.play(&mut expected, action);
             require(played == expected, || format!("try_play and play differ for the action `{text}`"))?;
@@ -236,9 +236,9 @@ impl<G: Game> Checker<'_, G> {
         let Position { state, text, .. } = position;
         require(!text.contains('\n'), || "the position's text has more than one line".into())?;
         let parsed = self.game.parse_state(text);
-        let parsed = parsed.map_err(|error| format!("the position's own text is refused: {error}"))?;
+        let parsed = parsed.map_err(|error| format!("the position's own text is rejected: {error}"))?;
         let written = self.game.without_history(state);
-        require(parsed == written, || "the position parsed from its own text is another one".into())?;
+        require(parsed == written, || "the position parsed from its own text is different".into())?;
         let same = self.game.without_history(&written) == written;
         require(same, || "the position without history still has one".into())?;
         let again = self.game.state_text(&parsed);
@@ -247,21 +247,21 @@ impl<G: Game> Checker<'_, G> {
         self.behaves_like(&parsed, &written, &legal, "the position parsed from its own text")?;
         let same = self.game.key(&parsed) == self.game.key(&written);
         require(same, || "equal positions have different keys".into())?;
-        // a history can end the game, and can do nothing else
+        // a history may end the game, but has no other effect
         require(legal == position.legal || position.legal.is_empty(), || {
-            "the position without history has other legal actions".into()
+            "the position without history has different legal actions".into()
         })
     }
 
-    /// Both have the same player to move, outcome and legal actions.
+    /// Checks that both have the same player to move, outcome and legal actions.
     fn behaves_like(&self, other: &G::State, state: &G::State, legal: &[Action], what: &str) -> Verdict {
         let same = self.game.to_move(other) == self.game.to_move(state);
-        require(same, || format!("{what} has another player to move"))?;
+        require(same, || format!("{what} has a different player to move"))?;
         let same = self.game.outcome(other) == self.game.outcome(state);
-        require(same, || format!("{what} has another outcome"))?;
+        require(same, || format!("{what} has a different outcome"))?;
         let other = self.game.legal(other);
         require(other == legal, || {
-            format!("{what} has other legal actions: {}, not {}", indices(&other), indices(legal))
+            format!("{what} has different legal actions: {}, not {}", indices(&other), indices(legal))
         })
     }
 
@@ -297,7 +297,10 @@ impl<G: Game> Checker<'_, G> {
         for &action in &position.legal {
             for (row, column) in self.game.touched(&position.state, action) {
                 require(row < rows && column < columns, || {
-                    format!("action {} touches row {row}, column {column}: not on the view", action.0)
+                    format!(
+                        "action {} touches row {row}, column {column}, which is not on the view",
+                        action.0
+                    )
                 })?;
             }
         }
@@ -308,7 +311,7 @@ impl<G: Game> Checker<'_, G> {
         let symmetries = self.game.symmetries(&position.state);
         let first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(first, || "the identity is not the first of the symmetries".into())?;
-        // all of them at the start, then in turn: a long game has positions enough for each
+        // all of them at the start, then in turn: a long game has enough positions for each
         let looked_at = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
         for index in (0..symmetries.len()).filter(looked_at) {
             self.symmetry(position, symmetries[index]).map_err(|rule| format!("symmetry {index}: {rule}"))?;
@@ -338,7 +341,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// Positions with one key must agree in all that a cache would keep for them.
+    /// Positions with the same key must agree in everything that a cache would store for them.
     fn same_key(&mut self, position: &Position<G::State>) -> Verdict {
         let Position { state, text, legal, planes } = position;
         let mut hasher = DefaultHasher::new();

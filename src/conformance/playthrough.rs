@@ -6,16 +6,16 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::encode::Planes;
 use crate::game::{Action, Game, Outcome, Rules};
 
-/// Plies between two drawings of the planes.
+/// Plies from one drawing of the planes to the next.
 const PLANES_EVERY: usize = 11;
 /// Plies at the start and at the end of a game that are shown in full.
 const FIRST: usize = 50;
 const LAST: usize = 10;
 
-/// One random game as text, for a person to look at: boards, legal actions in words, planes drawn, and the outcome.
+/// One random game as text, for people to look at: boards, legal actions in words, drawn planes, and the outcome.
 ///
-/// What no program can check is seen here, such as an outcome with the wrong sign. Of a long game the middle has one
-/// line a ply. The text depends on the rules and `seed` alone, so a test can keep it as a golden file.
+/// It shows what no program can check, such as an outcome with the wrong sign. In a long game the middle has one line
+/// per ply. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
 pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
     let game = &rules.game;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -77,7 +77,7 @@ fn choice<G: Game>(game: &G, state: &G::State, legal: &[Action], action: Action)
     format!("legal: {legal}\n{player} plays {text} (action {}, touches {touched:?})\n", action.0)
 }
 
-/// Planes side by side, the top row first: `#` 1, `.` 0; those with one number everywhere in words.
+/// Planes side by side, the top row first: `#` is 1, `.` is 0; uniform planes are described in words.
 fn planes<G: Game>(game: &G, state: &G::State) -> String {
     let shape = game.shape();
     let mut encoded = Planes::new(shape);

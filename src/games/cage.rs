@@ -1,54 +1,54 @@
-//! Cage, by Mark Steere (2010): a full board of checkers that eat each other on their way to the centre.
+//! Cage, by Mark Steere (2010): a full board of checkers that capture each other on their way to the center.
 //!
-//! Rulings (G1..G6), Red first, n x n squares, n = 10 (the game), 8, 6, 4. The board starts full: Red on a1
-//! and on all squares of its colour, Blue on the others. nb(s, c) = number of orthogonal neighbours of square
-//! s that hold a checker of colour c, the moving checker itself never counted.
+//! Rulings (G1..G6), Red first, n x n squares, n = 10 (the game), 8, 6, 4. The board starts full: Red on a1 and on
+//! all squares of its color, Blue on the others. nb(s, c) = number of orthogonal neighbors of square s with a checker
+//! of color c, never counting the moving checker itself.
 //!
-//! - G1 Step. A checker goes to one of its 8 neighbour squares, which is empty and has nb(to, own) = 0
-//!   (restriction 1), and either *centering*: (2x-n+1)² + (2y-n+1)² gets strictly smaller, or *adjoining*:
-//!   nb(from, enemy) = 0 and nb(to, enemy) > 0, in any direction; and never when nb(from, enemy) > 0 and
-//!   nb(to, enemy) = 0 (restriction 2). A step is a whole turn.
-//! - G2 Jump. Over an orthogonally adjacent enemy to the square directly behind it, which must be empty with
-//!   nb(land, own) = 0, and the enemy is removed at once. Vacated and captured squares count as empty.
-//! - G3 Edge capture. When the square behind the enemy is off the board, both checkers are removed and the
-//!   turn ends; restriction 1 is not tested.
-//! - G4 After a jump the same player must go on with the same checker while it can jump (edge captures
-//!   included). To start with a jump is never compulsory. Restriction 2 does not apply to jumps.
-//! - G5 Pass only when there is no step and no jump at the start of a turn; then it is the only action.
-//! - G6 A player without checkers has lost, also when it removed its last checker itself. If the last
-//!   checkers of both sides go together, the mover wins. There are no draws: the game is a draw after 1,000
-//!   actions, but that is a safety net, and whoever sees such a draw in play should say so aloud.
+//! - G1 Step. A checker goes to one of its 8 neighbor squares, which must be empty with nb(to, own) = 0 (restriction
+//!   1). The step must be either *centering*: (2x-n+1)² + (2y-n+1)² gets strictly smaller, or *adjoining*: nb(from,
+//!   enemy) = 0 and nb(to, enemy) > 0, in any direction. It must not have nb(from, enemy) > 0 and nb(to, enemy) = 0
+//!   (restriction 2). A step is a whole turn.
+//! - G2 Jump. Over an orthogonally adjacent enemy to the square directly behind it, which must be empty with nb(land,
+//!   own) = 0; the enemy is removed at once. Vacated and captured squares count as empty.
+//! - G3 Edge capture. If the square behind the enemy is off the board, both checkers are removed and the turn ends;
+//!   restriction 1 does not apply.
+//! - G4 After a jump the same player must continue with the same checker as long as it can jump (edge captures
+//!   included). Starting with a jump is never compulsory. Restriction 2 does not apply to jumps.
+//! - G5 Pass only if there is no step and no jump at the start of a turn; it is then the only action.
+//! - G6 A player without checkers has lost, even if it removed its last checker itself. If the last checkers of both
+//!   sides are removed together, the mover wins. There are no draws: the program ends a game as a draw after 1,000
+//!   actions, but that is a safety net, and whoever sees such a draw in play should report it.
 //!
-//! The rules are the same for both colours and in every direction, so the board is never turned.
+//! The rules are the same for both colors and in every direction, so the board is never flipped.
 //!
 //! | action           | meaning (s = rank*n + file; directions N E S W NE SE SW NW) |
 //! |------------------|-------------------------------------------------------------|
 //! | d*n² + s         | the checker on s steps in direction d = 0..7 |
-//! | (8 + d)*n² + s   | the checker on s jumps in direction d = 0..3, over the edge too |
+//! | (8 + d)*n² + s   | the checker on s jumps in direction d = 0..3, also over the edge |
 //! | 12*n²            | pass |
 //!
 //! | planes | content |
 //! |--------|---------|
 //! | 0, 1   | own checkers, the opponent's |
 //! | 2      | empty squares |
-//! | 3      | the checker that must go on jumping |
-//! | 4, 5   | own checkers beside an enemy, the opponent's |
-//! | 6, 7   | empty squares without own neighbours (restriction 1), without the opponent's |
+//! | 3      | the checker that must continue jumping |
+//! | 4, 5   | own checkers next to an enemy, the opponent's |
+//! | 6, 7   | empty squares without own neighbors (restriction 1), without the opponent's |
 //! | 8, 9   | own checkers that can jump now, the opponent's that could in its turn |
 //! | 10, 11 | own checkers that these could capture, the opponent's that can be captured now |
 //! | 12     | (plies - 500) / 500 everywhere, 0 up to ply 500 |
-//! | 13...  | n/2 rings of squares, the four in the centre first |
+//! | 13...  | n/2 rings of squares, the four in the center first |
 //!
-//! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long; most of
-//! the time of a random game goes into listing them, since there are few in each of 24 words.
+//! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long; most of the
+//! time of a random game is spent listing them, since each of 24 words holds only a few.
 //!
-//! The key holds the checkers, the side to move, the square of the checker that must go on jumping, and the
-//! plies from ply 500 on only: the limit is a mere safety net, far from games of 80 to 210 actions.
+//! The key contains the checkers, the side to move, the square of the checker that must continue jumping, and, only
+//! from ply 500, the plies: the limit is only a safety net, far from games of 80 to 210 actions.
 //!
-//! Position text: `<board> <side> <square> <plies>`: ranks n to 1 separated by `/`, `R`, `B` or a number of
-//! empty squares; `r` or `b`; the square of the checker that must go on jumping or `-`; actions played so
-//! far. Any placement of checkers is a position; without checkers on either side it is one that the player
-//! not to move has won. Action text: step `c3-d4`, jump `c3xc5`, edge capture `b5xoff(a5)`, `pass`.
+//! Position text: `<board> <side> <square> <plies>`: ranks n to 1 separated by `/`, `R`, `B` or a number of empty
+//! squares; `r` or `b`; the square of the checker that must continue jumping or `-`; actions played so far. Any
+//! placement of checkers is a position; if either side has no checkers, the player not to move has won. Action text:
+//! step `c3-d4`, jump `c3xc5`, edge capture `b5xoff(a5)`, `pass`.
 
 use std::hint::select_unpredictable;
 
@@ -58,17 +58,17 @@ use crate::error::{Error, Result};
 use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
 use crate::random::mix;
 
-/// Directions (file, rank), the orthogonal ones first: jumps know no others.
+/// Directions (file, rank), the orthogonal ones first: jumps use only those.
 const DIRECTIONS: [(i32, i32); 8] = [(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1)];
 const STEPS: usize = 8;
 const JUMPS: usize = 4;
 const KINDS: usize = STEPS + JUMPS;
 const MAX_PLIES: u16 = 1000;
-/// From here on the plies are part of the key and of the planes.
+/// From this ply on, the plies are part of the key and of the planes.
 const CAP_IN_SIGHT: u16 = 500;
 const NOBODY: u8 = u8::MAX;
 
-/// Calls a function for the board's width, so that shifts and masks are constants.
+/// Calls a function with the board's width as a constant, so that shifts and masks are constants.
 macro_rules! sized {
     ($game:expr, $function:ident($($argument:expr),*)) => {
         match $game.side {
@@ -80,16 +80,16 @@ macro_rules! sized {
     };
 }
 
-/// The board N squares wide as sets of squares.
+/// The board of width N as sets of squares.
 struct Squares<const N: usize>;
 
 impl<const N: usize> Squares<N> {
     const ALL: u128 = !0 >> (128 - N * N);
     /// The squares from which a step in that direction stays on the board.
     const INSIDE: [u128; STEPS] = Self::starts(false);
-    /// Those from which it comes nearer to the centre, too.
+    /// The squares from which such a step also gets closer to the center.
     const NEARER: [u128; STEPS] = Self::starts(true);
-    /// The `N / 2` rings, the innermost first.
+    /// The `N / 2` rings, innermost first.
     const RINGS: [u128; 5] = Self::rings();
 
     const fn starts(nearer: bool) -> [u128; STEPS] {
@@ -124,19 +124,19 @@ impl<const N: usize> Squares<N> {
     }
 }
 
-/// How far the number of a square changes in a direction.
+/// The change of a square's index for a step in a direction.
 const fn offset<const N: usize>(direction: usize) -> i32 {
     DIRECTIONS[direction].1 * N as i32 + DIRECTIONS[direction].0
 }
 
-/// The squares from which `direction` leads into `set`, and wrongly some for which it leaves the board.
+/// The squares from which `direction` leads into `set`, plus some false ones from which it leaves the board.
 #[inline(always)]
 fn behind<const N: usize>(set: u128, direction: usize) -> u128 {
     let offset = offset::<N>(direction);
     if offset > 0 { set >> offset } else { set << -offset }
 }
 
-/// The squares with at least one and with at least two orthogonal neighbours in `set`.
+/// The squares with at least one and with at least two orthogonal neighbors in `set`.
 #[inline(always)]
 fn around<const N: usize>(set: u128) -> (u128, u128) {
     let inside = Squares::<N>::INSIDE;
@@ -146,22 +146,22 @@ fn around<const N: usize>(set: u128) -> (u128, u128) {
     (vertical | horizontal, upright.0 & upright.1 | level.0 & level.1 | vertical & horizontal)
 }
 
-/// Empty squares without own neighbours: restriction 1 for a checker that comes from elsewhere.
+/// Empty squares without own neighbors: restriction 1 for a checker that comes from elsewhere.
 #[inline(always)]
 fn free<const N: usize>(own: u128, enemy: u128) -> u128 {
     Squares::<N>::ALL & !(own | enemy | around::<N>(own).0)
 }
 
-/// G2, G3: by direction, those of `movers` that can jump, to the `free` squares or over the edge.
+/// G2, G3: by direction, the `movers` that can jump, to the `free` squares or over the edge.
 #[inline(always)]
 fn jumps<const N: usize>(movers: u128, enemy: u128, free: u128) -> [u128; JUMPS] {
     let jump = |direction| {
         let inside = Squares::<N>::INSIDE[direction];
-        // what `behind` gets wrong are enemies on the edge, which can be taken in any case
+        // the false results of `behind` are enemies on the edge, which can be captured in any case
         let takeable = enemy & (behind::<N>(free, direction) | !inside);
         movers & inside & behind::<N>(takeable, direction)
     };
-    // written out here and below, since calls through `map` are not inlined
+    // written out here and below, because calls through `map` are not inlined
     [jump(0), jump(1), jump(2), jump(3)]
 }
 
@@ -176,7 +176,7 @@ fn steps<const N: usize>(own: u128, enemy: u128) -> [u128; STEPS] {
     let (beside_own, crowded) = around::<N>(own);
     let (beside_enemy, _) = around::<N>(enemy);
     let step = |direction| {
-        // the checker itself is one neighbour of where it goes, unless it goes there diagonally
+        // the checker itself is a neighbor of its target unless the step is diagonal
         let targets = empty & !if direction < JUMPS { crowded } else { beside_own };
         let any = behind::<N>(targets, direction);
         let joining = behind::<N>(targets & beside_enemy, direction);
@@ -187,7 +187,7 @@ fn steps<const N: usize>(own: u128, enemy: u128) -> [u128; STEPS] {
     [step(0), step(1), step(2), step(3), step(4), step(5), step(6), step(7)]
 }
 
-/// By kind of action the squares from which it is legal, passing apart.
+/// By kind of action, the squares from which it is legal, except for passing.
 #[inline(always)]
 fn actions<const N: usize>(state: &State) -> [u128; KINDS] {
     let mut sets = [0; KINDS];
@@ -202,7 +202,7 @@ fn actions<const N: usize>(state: &State) -> [u128; KINDS] {
 }
 
 fn list<const N: usize>(state: &State, out: &mut Vec<Action>) {
-    // the sets that are not empty, by halves, and the first action of each; a zero ends them
+    // the nonempty sets, in halves, and the first action of each; a zero ends the list
     let (mut words, mut firsts, mut used) = ([0; 2 * KINDS + 1], [0; 2 * KINDS + 1], 0);
     for (kind, set) in actions::<N>(state).into_iter().enumerate() {
         for (half, word) in [set as u64, (set >> 64) as u64].into_iter().enumerate() {
@@ -219,7 +219,7 @@ fn list<const N: usize>(state: &State, out: &mut Vec<Action>) {
         list.push(Action(firsts[at] + word.trailing_zeros() as u16));
         let rest = word & (word - 1);
         let last = rest == 0;
-        // how many bits a set has is anybody's guess: a branch on it would cost more than all the rest
+        // the number of bits in a set is unpredictable: a branch on it would cost more than everything else
         word = select_unpredictable(last, words[at + 1], rest);
         at += last as usize;
     }
@@ -271,7 +271,7 @@ fn encode<const N: usize>(state: &State, planes: &mut Planes) {
     {
         let free = free::<N>(own, enemy);
         let jumps = jumps::<N>(movers, enemy, free);
-        // a jump leads to the captured checker as the opposite direction leads back
+        // `behind` in the opposite direction steps ahead, from the jumping to the captured checker
         let captured = behind::<N>(jumps[0], 2)
             | behind::<N>(jumps[1], 3)
             | behind::<N>(jumps[2], 0)
@@ -296,10 +296,10 @@ pub struct Cage {
 /// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Red's and Blue's.
+    /// Red's and Blue's checkers.
     checkers: [u128; 2],
     to_move: Player,
-    /// The square of the checker that must go on jumping, or [`NOBODY`].
+    /// The square of the checker that must continue jumping, or [`NOBODY`].
     jumping: u8,
     plies: u16,
 }
@@ -311,7 +311,7 @@ impl State {
         (self.checkers[player], self.checkers[1 - player])
     }
 
-    /// The own checkers that may jump.
+    /// The own checkers that are allowed to jump.
     fn movers(&self) -> u128 {
         if self.jumping == NOBODY { self.sides().0 } else { 1 << self.jumping }
     }
@@ -330,7 +330,7 @@ impl Cage {
         square_text(square, self.side)
     }
 
-    /// The square so many steps on in a direction, if it is on the board.
+    /// The square `steps` further in a direction, if it is on the board.
     fn ahead(&self, from: usize, direction: usize, steps: i32) -> Option<usize> {
         let (dx, dy) = DIRECTIONS[direction];
         let x = (from % self.side) as i32 + steps * dx;
@@ -360,7 +360,7 @@ impl Cage {
         let to_move = match side {
             "r" => Player::First,
             "b" => Player::Second,
-            _ => return Err(format!("the side to move is `r` or `b`, not `{side}`")),
+            _ => return Err(format!("the side to move must be `r` or `b`, not `{side}`")),
         };
         let mut checkers = [0; 2];
         for (square, letter) in parse_ranks(board, self.side, self.side, "RB")?.into_iter().enumerate() {
@@ -369,18 +369,18 @@ impl Cage {
             }
         }
         let Some(plies) = parse_count(plies, MAX_PLIES as usize) else {
-            return Err(format!("the plies are a number up to {MAX_PLIES}, not `{plies}`"));
+            return Err(format!("the plies must be a number up to {MAX_PLIES}, not `{plies}`"));
         };
         let mut state = State { checkers, to_move, jumping: NOBODY, plies: plies as u16 };
         if jumping != "-" {
             let square = parse_square(jumping, self.side, self.side)
-                .ok_or_else(|| format!("the jumping square is a square or `-`, not `{jumping}`"))?;
+                .ok_or_else(|| format!("the jumping square must be a square or `-`, not `{jumping}`"))?;
             self.set_jumping(&mut state, square)?;
         }
         Ok(state)
     }
 
-    /// G4: the checker on `square` has just jumped and must go on.
+    /// G4: the checker on `square` has just jumped and must continue.
     fn set_jumping(&self, state: &mut State, square: usize) -> Result<(), String> {
         let name = self.square(square);
         if state.plies == 0 {
@@ -405,12 +405,12 @@ impl Game for Cage {
     const NAME: &'static str = "cage";
     const TITLE: &'static str = "Cage";
     const AUTHOR: &'static str = "Mark Steere, 2010";
-    const SUMMARY: &'static str = "Who has no checkers left has lost. A checker steps to one of the 8 squares around it that is empty \
-        and beside no checker of its own colour (diagonals do not count): nearer to the centre, or from \
-        beside no enemy to beside one, and never from beside an enemy to beside none. Or it jumps straight \
-        over an enemy beside it, which is removed, landing beside none of its own, and goes on while it \
-        can; over the edge of the board both checkers leave. Step c3-d4, jump c3xc5, over the edge \
-        b5xoff(a5); pass when nothing else is possible.";
+    const SUMMARY: &'static str = "A player with no checkers left loses. A checker steps to an empty one of the 8 squares around it \
+        that is not next to a checker of its color (diagonals do not count): closer to the center, or from \
+        not next to an enemy to next to one, but never the other way around. Or it jumps straight over an \
+        adjacent enemy, which is removed, landing next to none of its own, and continues as long as it \
+        can; a jump over the edge removes both checkers. Step c3-d4, jump c3xc5, over the edge \
+        b5xoff(a5); pass if nothing else is possible.";
     const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
     const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
     const ENCODING: u32 = 1;
@@ -467,7 +467,7 @@ impl Game for Cage {
             (true, true) if state.plies >= MAX_PLIES => Some(Outcome::Draw),
             (true, true) => None,
             (true, false) => Some(Outcome::Win(state.to_move)),
-            // a last capture ends the turn: with no checkers left its maker is not to move
+            // capturing the last enemy ends the turn, so a player who lost its own last checker too is not to move
             (false, _) => Some(Outcome::Win(state.to_move.other())),
         }
     }

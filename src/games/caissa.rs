@@ -1,24 +1,24 @@
-//! Caïssa, by Christian Freeling, in the rules of CodeCup 2003: chess pieces that carry the board along.
+//! Caïssa, by Christian Freeling, with the rules of CodeCup 2003: chess pieces that carry the board along.
 //!
-//! Rulings (R1..R9), White first, 7x7 squares a1..g7, a tile on each at the start:
+//! Rulings (R1..R9), White first, 7x7 squares a1..g7, each with a tile at the start:
 //!
-//! - R1 Queen, rook, bishop and knight move along the lines of the chess pieces. Only pieces block a line, holes
+//! - R1 Queen, rook, bishop and knight move along the lines of the chess pieces. Only pieces block a line; holes
 //!   never do. A slider may land on the first piece it meets (as R3 allows), never beyond it.
-//! - R2 The queen's target needs a tile and no piece of her own colour; an enemy rook, bishop or knight there is
-//!   captured. The tile that she leaves is removed. While in check she may only go to one of the 8 squares around.
-//! - R3 Rook, bishop, knight: a hole as target takes the tile along, so that the square left becomes a hole; an
-//!   empty tile is a plain move; a rook, bishop or knight of either colour changes places with the mover; a
-//!   queen cannot be a target.
-//! - R4 After every move all tiles form one group (8 neighbours a square).
-//! - R5 After every move the mover's queen is not in check, and the queens do not see each other on a rank,
+//! - R2 The queen's target must have a tile and no piece of her own color; an enemy rook, bishop or knight there is
+//!   captured. The tile that she leaves is removed. While in check she may only go to one of the 8 adjacent squares.
+//! - R3 Rook, bishop, knight: moving to a hole takes the tile along, so that the square left becomes a hole; to an
+//!   empty tile is a plain move; a rook, bishop or knight of either color on the target trades places with the mover;
+//!   a queen cannot be a target.
+//! - R4 After every move all tiles must form one group (8 neighbors per square).
+//! - R5 After every move the mover's queen must not be in check, and the queens must not see each other on a rank,
 //!   file or diagonal without a piece in between.
 //! - R6 Check: an enemy rook, bishop or knight has the queen's square among its targets by R1, pinned or not.
-//! - R7 An exchange of pieces of different colours may not be undone by the very next action (`exchange_ban`).
-//! - R8 Without a legal move the side to move has lost when in check, otherwise it is a draw; so is the position
-//!   after 200 plies, if it is no mate. No repetition rule, no passing.
-//! - R9 The own queen may not be exchanged (unless `queen_exchange`).
+//! - R7 An exchange of pieces of different colors must not be undone by the very next action (`exchange_ban`).
+//! - R8 Without a legal move the side to move loses if it is in check; otherwise the game is a draw. A position after
+//!   200 plies is also a draw unless it is mate. There is no repetition rule and no passing.
+//! - R9 A player's own queen must not be exchanged (unless `queen_exchange`).
 //!
-//! Each side has one piece of a kind, and no rule knows a direction, so nothing is turned over for Black:
+//! Each side has one piece of each kind, and no rule depends on direction, so nothing is flipped for Black:
 //!
 //! | action      | meaning |
 //! |-------------|---------|
@@ -29,21 +29,21 @@
 //! | 0-3    | own queen, rook, bishop, knight |
 //! | 4-7    | the opponent's |
 //! | 8, 9   | tiles, holes |
-//! | 10     | tiles whose removal would part the others (R4) |
+//! | 10     | tiles whose removal would disconnect the others (R4) |
 //! | 11     | both squares of the exchange that R7 forbids now |
 //! | 12-15  | where each own piece may legally go now |
 //! | 16-19  | the lines of each of the opponent's pieces (R1) |
 //! | 20     | 1 everywhere when in check |
 //! | 21     | plies / 200 everywhere |
 //!
-//! [`Game::encode`] costs about 500 ns, most of it for plane 10; a position is 24 bytes.
+//! [`Game::encode`] takes about 500 ns, most of it for plane 10; a position has 24 bytes.
 //!
-//! The key holds all of the state, the plies too: the limit can bind from any position, lines that transpose have
-//! the same length, and a game cannot run in circles. The ban is part of the state only where the
-//! forbidden action would be possible by R1, so it seldom parts positions that have the same future.
+//! The key contains the whole state, including the plies: the limit can bind from any position, lines that transpose
+//! have the same length, and a game cannot run in circles. The ban is part of the state only where the forbidden
+//! action would be possible by R1, so it rarely separates positions with the same future.
 //!
-//! Position text: `<ranks 7..1> <side> <ban> <ply>`: `QRBN` White, `qrbn` Black, number = empty tiles, `*` = a
-//! hole; `w` or `b`; `-` or the action that R7 forbids; plies of both. Action text: `b2-c4`.
+//! Position text: `<ranks 7..1> <side> <ban> <ply>`: `QRBN` White, `qrbn` Black, number = empty tiles, `*` = a hole;
+//! `w` or `b`; `-` or the action that R7 forbids; plies of both players. Action text: `b2-c4`.
 
 use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text, square_text};
 use crate::encode::Planes;
@@ -62,7 +62,7 @@ const BISHOP: usize = 2;
 const KNIGHT: usize = 3;
 const LETTERS: [&str; 2] = ["QRBN", "qrbn"];
 const MAX_PLIES: u8 = 200;
-/// The square of a captured piece: a bit that is on no board.
+/// The square of a captured piece: a bit outside the board.
 const GONE: u8 = 63;
 const INITIAL: &str = "7/3bqn1/4r2/7/2R4/1NQB3/7 w - 0";
 
@@ -79,13 +79,13 @@ pub struct State {
     tiles: u64,
     /// Square of each player's piece by kind, or [`GONE`].
     pieces: [[u8; KINDS]; 2],
-    /// From and to of the exchange that R7 forbids, or [`GONE`] twice.
+    /// Source and target of the exchange that R7 forbids, or [`GONE`] twice.
     ban: [u8; 2],
     plies: u8,
     to_move: Player,
 }
 
-/// What the player to move has in front of it.
+/// The board from the point of view of the player to move.
 struct Sight {
     own: [u8; KINDS],
     enemy: [u8; KINDS],
@@ -105,7 +105,7 @@ fn set(pieces: [u8; KINDS]) -> u64 {
     (1 << pieces[0] | 1 << pieces[1] | 1 << pieces[2] | 1 << pieces[3]) & ALL
 }
 
-/// R1: the lines of a kind. A captured piece has none, since no ray leaves its square.
+/// R1: the lines of a kind. A captured piece has none, because no ray leaves its square.
 #[inline(always)]
 fn lines(kind: usize, square: usize, occupied: u64) -> u64 {
     match kind {
@@ -143,7 +143,7 @@ impl State {
             .find(|&(player, kind)| self.pieces[player][kind] as usize == square)
     }
 
-    /// R2: where the queen may go.
+    /// R2: the queen's targets.
     fn queen_targets(&self, sight: &Sight) -> u64 {
         let queen = sight.own[QUEEN] as usize;
         let mut targets = (sight.straight | sight.diagonal) & self.tiles & !sight.own_set;
@@ -159,7 +159,7 @@ impl State {
         if targets != 0 && removable(self.tiles, queen) { targets } else { 0 }
     }
 
-    /// R3: where the rook, bishop or knight may go as far as R1, R4, R7 and R9 say.
+    /// R3: the targets of the rook, bishop or knight as far as R1, R4, R7 and R9 determine them.
     fn piece_targets(&self, rules: &Caissa, sight: &Sight, kind: usize) -> u64 {
         let from = sight.own[kind];
         let mut targets =
@@ -190,7 +190,7 @@ impl State {
         exposed(queen as usize, occupied, enemy)
     }
 
-    /// The squares where each piece of the player to move may go; those of a finished game by the limit, too.
+    /// The targets of each piece of the player to move, even if the game was ended by the limit.
     fn targets(&self, rules: &Caissa) -> [u64; KINDS] {
         let sight = self.sight();
         let of = |kind: usize| {
@@ -210,7 +210,7 @@ impl State {
         [self.queen_targets(&sight), of(ROOK), of(BISHOP), of(KNIGHT)]
     }
 
-    /// The `candidates` that could expose the own queen.
+    /// The `candidates` that could expose the player's own queen.
     #[inline(always)]
     fn unsure(&self, sight: &Sight, kind: usize, candidates: u64) -> u64 {
         let from = bit(sight.own[kind]);
@@ -218,7 +218,7 @@ impl State {
         if sight.in_check {
             return candidates;
         }
-        // an exchange with an enemy puts that one on the square left
+        // an exchange with an enemy puts the enemy on the square left
         let mut unsure = candidates & (sight.enemy_set | bit(sight.own[QUEEN]));
         // a piece that shields the queen opens a line when it leaves
         if from & (sight.straight | sight.diagonal) != 0
@@ -239,13 +239,13 @@ impl Caissa {
         let to_move = match side {
             "w" => Player::First,
             "b" => Player::Second,
-            _ => return Err(format!("the side to move is `w` or `b`, not `{side}`")),
+            _ => return Err(format!("the side to move must be `w` or `b`, not `{side}`")),
         };
         let Some(plies) = parse_count(plies, MAX_PLIES as usize) else {
-            return Err(format!("the plies are a number up to {MAX_PLIES}, not `{plies}`"));
+            return Err(format!("the plies must be a number up to {MAX_PLIES}, not `{plies}`"));
         };
         if plies % 2 != to_move.index() {
-            return Err(format!("after {plies} plies `{side}` cannot be to move: White begins"));
+            return Err(format!("after {plies} plies `{side}` cannot be to move: White goes first"));
         }
         let (tiles, pieces) = parse_board(board)?;
         let mut state = State { tiles, pieces, ban: [GONE; 2], plies: plies as u8, to_move };
@@ -295,7 +295,7 @@ fn parse_ban(state: &State, text: &str) -> Result<[u8; 2], String> {
         Some([parse_square(from, SIDE, SIDE)? as u8, parse_square(to, SIDE, SIDE)? as u8])
     });
     let Some([from, to]) = squares else {
-        return Err(format!("the forbidden action is like `b2-c4` or `-`, not `{text}`"));
+        return Err(format!("the forbidden action must be like `b2-c4` or `-`, not `{text}`"));
     };
     let mover = state.to_move.index();
     let occupied = set(state.pieces[0]) | set(state.pieces[1]);
@@ -323,15 +323,15 @@ impl Game for Caissa {
     const NAME: &'static str = "caissa";
     const TITLE: &'static str = "Caïssa";
     const AUTHOR: &'static str = "Christian Freeling, rules of CodeCup 2003";
-    const SUMMARY: &'static str = "Who is in check and has no action has lost; without check it is a draw, as it is after 200 \
-        actions. Q, R, B and N go as in chess, and only pieces block a line. R, B and N go to a tile (.), \
-        carry their own tile into a hole (*), or change places with an R, B or N of either side. The queen \
-        needs a tile, may capture there, removes the tile she leaves, and in check goes one square only. \
-        All tiles must stay one group, and the queens may not see each other. Write b2-c4.";
+    const SUMMARY: &'static str = "A player in check without an action loses; without check it is a draw, as it is after 200 \
+        actions. Q, R, B and N move as in chess, and only pieces block a line. R, B and N go to a tile (.), \
+        carry their own tile into a hole (*), or trade places with an R, B or N of either side. The queen \
+        needs a tile, may capture there, removes the tile she leaves, and in check moves one square only. \
+        All tiles must stay one group, and the queens must not see each other. Write b2-c4.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("exchange_ban", "an exchange with an enemy may not be undone at once, ruling R7 (default true)"),
-        ("queen_exchange", "the own queen may be exchanged, ruling R9 (default false)"),
+        ("exchange_ban", "an exchange with an enemy may not be undone immediately, ruling R7 (default true)"),
+        ("queen_exchange", "a player's own queen may be exchanged, ruling R9 (default false)"),
     ];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;

@@ -1,9 +1,9 @@
-//! Connect Four, by Howard Wexler and Ned Strongin (1974), 7 columns x 6 rows: a yardstick, solved in 1988
-//! (the first player wins, beginning in the middle).
+//! Connect Four, by Howard Wexler and Ned Strongin (1974), 7 columns x 6 rows: a benchmark, solved in 1988 (the first
+//! player wins, starting in the middle column).
 //!
-//! F1 Two players, Red first, drop a man into a column in turn; it falls to the lowest empty square.
-//! F2 A full column takes no more men.
-//! F3 Who has four men in a row, orthogonally or diagonally, has won.
+//! F1 Two players, Red first, take turns dropping a man into a column; it falls to the lowest empty square.
+//! F2 A full column accepts no more men.
+//! F3 A player with four men in a row, orthogonally or diagonally, wins.
 //! F4 A full board without such a row is a draw.
 //!
 //! | action | meaning |
@@ -16,10 +16,10 @@
 //! | 1     | men of the opponent |
 //! | 2     | where a man would fall now |
 //!
-//! [`Game::encode`] costs about 130 ns.
+//! [`Game::encode`] takes about 130 ns.
 //!
-//! Position text: the columns played so far (`4455`), `-` for the empty board. The state remembers them, so
-//! two ways to the same board are two states; their [`Game::key`] is the same, since future play is.
+//! Position text: the columns played so far (`4455`), `-` for the empty board. The state remembers them, so two move
+//! orders to the same board are two states; their [`Game::key`] is the same, since future play is.
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
@@ -29,7 +29,7 @@ use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
 const WIDTH: usize = 7;
 const HEIGHT: usize = 6;
 const CELLS: usize = WIDTH * HEIGHT;
-/// Bits of a column: its squares from the bottom and one that stays empty, so that rows do not wrap.
+/// Bits per column: its squares from the bottom and one that stays empty, so that rows do not wrap around.
 const STRIDE: usize = HEIGHT + 1;
 const COLUMN: u64 = (1 << HEIGHT) - 1;
 /// The top square of each column.
@@ -42,11 +42,11 @@ const TOP: u64 = {
     top
 };
 
-/// The rules; there is nothing to choose.
+/// The rules; there are no options.
 #[derive(Clone, Debug)]
 pub struct ConnectFour;
 
-/// A position and how it came about. Bit `column * 7 + row` of a set is a square.
+/// A position and the actions that led to it. Bit `column * 7 + row` of a set is a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     men: [u64; 2],
@@ -69,7 +69,7 @@ impl State {
 
     fn has_four(&self, player: Player) -> bool {
         let men = self.men[player.index()];
-        // upwards, to the right, and both diagonals
+        // upward, to the right, and both diagonals
         [1, STRIDE, STRIDE - 1, STRIDE + 1].iter().any(|step| {
             let pairs = men & men >> step;
             pairs & pairs >> (2 * step) != 0
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// A set of squares with row-major squares, as planes have them.
+/// Converts a set of squares to row-major order, as in planes.
 fn plane(men: u64) -> u128 {
     let squares = (0..CELLS).filter(|square| men >> (square % WIDTH * STRIDE + square / WIDTH) & 1 == 1);
     squares.fold(0, |set, square| set | 1 << square)
@@ -143,7 +143,7 @@ impl Game for ConnectFour {
     }
 
     fn outcome(&self, state: &State) -> Option<Outcome> {
-        // only who moved last can have a new row
+        // only the player who moved last can have a new row
         let last = state.mover().other();
         if state.has_four(last) {
             return Some(Outcome::Win(last));
@@ -161,7 +161,7 @@ impl Game for ConnectFour {
     }
 
     fn key(&self, state: &State) -> u64 {
-        // men of Red plus one above the top man of each column: a unique number of a position
+        // Red's men plus one bit above the top man of each column: a number unique to the position
         let bottoms: u64 = (0..WIDTH).fold(0, |set, column| set | 1 << (column * STRIDE));
         let mixed = (state.men[0] + state.occupied() + bottoms).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 32
@@ -199,7 +199,7 @@ impl Game for ConnectFour {
         for (ply, letter) in (1..).zip(text.chars()) {
             let column = letter.to_digit(10).filter(|digit| (1..=7).contains(digit));
             let Some(column) = column else {
-                return Err(wrong(format!("man {ply}: `{letter}` is no column 1 to 7")));
+                return Err(wrong(format!("man {ply}: `{letter}` is not a column from 1 to 7")));
             };
             if self.outcome(&state).is_some() {
                 return Err(wrong(format!("man {ply}: the game is over before it")));
@@ -263,25 +263,25 @@ mod tests {
         let [one, other] = ["123", "321"].map(|text| ConnectFour.parse_state(text).unwrap());
         assert_eq!(ConnectFour.key(&one), ConnectFour.key(&other));
         assert_ne!(one, other);
-        // the same squares taken by other players
+        // the same squares taken by the other players
         let exchanged = ConnectFour.parse_state("213").unwrap();
         assert_ne!(ConnectFour.key(&one), ConnectFour.key(&exchanged));
     }
 
     #[test]
-    fn rows_do_not_run_over_the_edge() {
-        // Red's men at the top of column 1 and the bottom of column 2 lie side by side in the bit set
+    fn rows_do_not_wrap_around_the_edge() {
+        // Red's men at the top of column 1 and the bottom of column 2 are adjacent in the bit set
         let state = ConnectFour.parse_state("2122111").unwrap();
         assert_eq!(ConnectFour.outcome(&state), None);
     }
 
     #[test]
-    fn a_wrong_text_is_refused_with_the_place() {
+    fn a_wrong_text_is_rejected_with_the_place() {
         let cases = [
             ("", "it is empty"),
-            ("0", "man 1: `0` is no column 1 to 7"),
-            ("44x", "man 3: `x` is no column 1 to 7"),
-            ("4\u{664}", "man 2: `\u{664}` is no column"),
+            ("0", "man 1: `0` is not a column from 1 to 7"),
+            ("44x", "man 3: `x` is not a column from 1 to 7"),
+            ("4\u{664}", "man 2: `\u{664}` is not a column"),
             ("1111111", "man 7: column 1 is full"),
             ("12121212", "man 8: the game is over before it"),
         ];

@@ -1,79 +1,77 @@
-//! Custodial Trap, by Rich Hutnik (2014): a man between two enemies is trapped, and can be captured.
+//! Custodial Trap, by Rich Hutnik (2014): a man between two enemies is trapped and can be captured.
 //!
-//! Rulings (C1..C6), two colours, 18 men each, 8x8 squares a1..h8; the *inner* squares are b2..g7. Three
-//! variants: `intro` (all men on the board), `intermediate` (two a side in reserve), `advanced` (empty board
-//! and a set-up). What the rule sheet leaves open and was deduced is a switch or a position to be set.
+//! Rulings (C1..C6), two colors, 18 men each, 8x8 squares a1..h8; the *inner* squares are b2..g7. Three variants:
+//! `intro` (all men on the board), `intermediate` (two per side in reserve), `advanced` (empty board and a setup
+//! phase). Whatever the rule sheet leaves open and had to be deduced is a switch or a position to be set.
 //!
-//! - C1 Trapped. A man is trapped when, on at least one of the 4 axes (file, rank, two diagonals), the
-//!   longest unbroken run of men of its colour through it has an enemy man directly at both ends. Edges and
-//!   empty squares never trap. The men at the ends may themselves be trapped; a man may move into a trap.
+//! - C1 Trapped. A man is trapped if, on at least one of the 4 axes (file, rank, two diagonals), the longest unbroken
+//!   run of men of its color through it has an enemy man directly at both ends. Edges and empty squares never trap.
+//!   The men at the ends may themselves be trapped; a man may move into a trap.
 //! - C2 Slide. An untrapped man moves like a chess queen over empty squares to an empty square.
-//! - C3 Capture. An untrapped man X moves one step in one of the 8 directions onto an adjacent enemy man Y
-//!   and removes it, when the unbroken run of enemy men that begins with Y in that direction has a man of
-//!   X's colour directly behind its far end. Never compulsory. `diagonal_capture = false`: 4 directions
-//!   only.
-//! - C4 Drop (not intro). Instead of moving, put a man of the reserve on any empty inner square. No pass.
-//! - C5 End, tested after an action of M (O is to move), in this order: a. O has fewer than 7 men left,
-//!   board and reserve together: M wins. b. Not intro: M's reserve is empty and its men are one orthogonal
-//!   group: M wins. c. O has no legal action: M wins. d. Not intro: O's reserve is empty and its men are one
-//!   orthogonal group: O wins. e. Third occurrence of (board, reserves, side to move): draw (`repetition`, 0
-//!   for never). f. 100 plies in a row without capture or drop: draw (`no_progress`). Positions from outside
-//!   are judged likewise.
-//! - C6 White begins, in the advanced game the colour that A names.
+//! - C3 Capture. An untrapped man X moves one step in one of the 8 directions onto an adjacent enemy man Y and
+//!   removes it, if the unbroken run of enemy men that starts with Y in that direction has a man of X's color
+//!   directly after its far end. Never compulsory. With `diagonal_capture = false`, 4 directions only.
+//! - C4 Drop (not intro). Instead of moving, put a man from the reserve on any empty inner square. No passing.
+//! - C5 End, tested after an action of M (O is to move), in this order: a. O has fewer than 7 men left, board and
+//!   reserve together: M wins. b. Not intro: M's reserve is empty and its men form one orthogonal group: M wins. c. O
+//!   has no legal action: M wins. d. Not intro: O's reserve is empty and its men form one orthogonal group: O wins.
+//!   e. Third occurrence of (board, reserves, side to move): draw (`repetition`, 0 for never). f. 100 plies in a row
+//!   without a capture or drop: draw (`no_progress`). Positions given as text are judged likewise.
+//! - C6 White goes first; in the advanced game, the color that A names.
 //!
-//! In the advanced game the players are A (first) and B (second), apart from the colours until the pick:
-//! *place*: A puts men of either colour on inner squares in ascending order, and ends that by naming who
-//! begins; *choose*: B takes a colour, or lifts one colour's men (or, from a full board, those of one half)
-//! to rearrange them; *re-w, re-b, re-s, re-n*: B puts lifted men back in ascending order until `done`;
-//! *pick*: A takes a colour. At most 76 actions.
+//! In the advanced game the players are A (first) and B (second), and have no colors until the pick: *place*: A puts
+//! men of either color on inner squares in ascending order, and ends that by naming the color that goes first;
+//! *choose*: B takes a color, or lifts one color's men (or, from a full board, those of one half) to rearrange them;
+//! *re-w, re-b, re-s, re-n*: B puts lifted men back in ascending order until `done`; *pick*: A takes a color. At most
+//! 76 actions.
 //!
-//! The rules of play are the same for both colours and in every direction, so the board is never turned.
+//! The rules of play are the same for both colors and in every direction, so the board is never flipped.
 //!
 //! | action             | meaning (s = rank*8 + file; directions N NE E SE S SW W NW) |
 //! |--------------------|-------------------------------------------------------------|
 //! | (7d + k - 1)*64 + s | the man on s slides k = 1..7 squares in direction d = 0..7 |
 //! | (56 + d)*64 + s    | the man on s captures in direction d |
 //! | 64*64 + s          | a man is dropped on s (not intro) |
-//! | 65*64 + s          | set-up: a white man is put on s (advanced from here on) |
-//! | 66*64 + s          | set-up: a black man is put on s |
+//! | 65*64 + s          | setup: a white man is put on s (this and what follows: advanced only) |
+//! | 66*64 + s          | setup: a black man is put on s |
 //! | 67*64 + 0..8       | `first:w first:b pick:w pick:b re:w re:b re:s re:n done` |
 //!
-//! | planes | content; own = of the colour to move, in the set-up White's |
+//! | planes | content; own = of the color to move, in the setup White's |
 //! |--------|--------------------------------------------------------------|
-//! | 0-2    | own men, the other colour's, empty squares |
-//! | 3, 4   | own trapped men, the other colour's |
-//! | 5, 6   | own men that could be captured if the other colour were to move, other men that can be now |
+//! | 0-2    | own men, the other color's, empty squares |
+//! | 3, 4   | own trapped men, the other color's |
+//! | 5, 6   | own men that could be captured if the other color were to move, other men that can be now |
 //! | 7      | inner squares |
-//! | 8, 9   | own men with the reserve / 18 everywhere, the other colour's |
-//! | 10, 11 | own reserve / 18, the other colour's |
+//! | 8, 9   | own men with the reserve / 18 everywhere, the other color's |
+//! | 10, 11 | own reserve / 18, the other color's |
 //! | 12     | plies without capture or drop / `no_progress` |
 //! | 13     | (occurrences of this position - 1) / (`repetition` - 1), or 0 |
-//! | 14, 15 | 1 if the own men are one orthogonal group, the other colour's |
+//! | 14, 15 | 1 if the own men are one orthogonal group, the other color's |
 //! | 16-23  | advanced: 1 in phase play, place, choose, re-w, re-b, re-s, re-n, pick |
 //! | 24, 25 | advanced: where a white man, a black man can be put now |
 //! | 26     | advanced: the last square of the phase's ascending order |
-//! | 27, 28 | advanced, in the set-up: 1 if White begins, Black |
+//! | 27, 28 | advanced, in the setup: 1 if White goes first, Black |
 //!
-//! Costs on one core of a server of 2024: [`Game::encode`] 30 ns (advanced 35 to 60), a list of the legal
-//! actions 135 ns, their number 37 ns, an action with the copy of the state (272 bytes) 29 ns. Repetitions
-//! are 10 ns of that: the state holds the slides since the last capture or drop (200 bytes), which are looked
-//! through only where two sets of squares leave the possibility of a repetition, see `state.rs`.
+//! Times on one core of a server from 2024: [`Game::encode`] 30 ns (advanced 35 to 60), a list of the legal actions
+//! 135 ns, their number 37 ns, an action including the copy of the state (272 bytes) 29 ns. Repetitions account for
+//! 10 ns of that: the state holds the slides since the last capture or drop (200 bytes), which are searched only if
+//! two sets of squares leave a repetition possible; see `state.rs`.
 //!
-//! The key holds the men, reserves, colour to move, phase, last square, colour that begins, colour of A, the
-//! plies without capture or drop, how often the position has occurred, and the listed positions of which one
-//! more occurrence makes a draw. Those that occurred less often (with `repetition = 3` once) are left out: a draw through
-//! one of them needs two more visits, the second at least five plies away; a first visit only changes the
-//! number of occurrences that plane 13 shows, and is in the key of the position visited. The plies of the
-//! game are left out, nothing depends on them. A key costs 8 ns, and 0.3 µs on average (0.8 µs with 90 or
-//! more slides) where the list has to be looked through: after a position has occurred twice since the last
-//! capture or drop, and always with `repetition = 2`.
+//! The key contains the men, reserves, color to move, phase, last square, color that goes first, color of A, the
+//! plies without a capture or drop, how often the position has occurred, and the listed positions that become a draw
+//! with one more occurrence. Those that occurred less often (with `repetition = 3`, once) are left out: a draw
+//! through one of them needs two more visits, the second at least five plies away; a first visit only changes the
+//! number of occurrences that plane 13 shows, and is in the key of the position visited. The plies of the game are
+//! left out, because nothing depends on them. A key takes 8 ns, and 0.3 µs on average (0.8 µs with 90 or more slides)
+//! if the list has to be searched: after a position has occurred twice since the last capture or drop, and always
+//! with `repetition = 2`.
 //!
-//! Position text, nine fields: `<variant> <board> <turn> <reserve w/b> <clock> <ply> <phase> <first> <colour
-//! of A>`: ranks 8 to 1 separated by `/`, `w`, `b` or a number of empty squares; turn `w` or `b` in play,
-//! else `A` or `B`; clock = plies since the last capture or drop; ply = actions so far, the set-up included;
-//! phase = `play`, `choose`, `pick`, or `place:`, `re-w:`, `re-b:`, `re-s:`, `re-n:` with the last square or
-//! `-`; first = the colour that begins or `-`; colour of A or `-`. A position from text remembers no earlier
-//! ones. Action text: slide `a1-d4`, capture `b4xc5`, drop `@c3`, set-up `W@c3`, `B@c3` and the words above.
+//! Position text, nine fields: `<variant> <board> <turn> <reserve w/b> <clock> <ply> <phase> <first> <color of A>`:
+//! ranks 8 to 1 separated by `/`, `w`, `b` or a number of empty squares; turn `w` or `b` in play, otherwise `A` or
+//! `B`; clock = plies since the last capture or drop; ply = actions so far, including the setup; phase = `play`,
+//! `choose`, `pick`, or `place:`, `re-w:`, `re-b:`, `re-s:`, `re-n:` with the last square or `-`; first = the color
+//! that goes first or `-`; color of A or `-`. A position from text remembers no earlier ones. Action text: slide
+//! `a1-d4`, capture `b4xc5`, drop `@c3`, setup `W@c3`, `B@c3` and the words above.
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
@@ -91,17 +89,17 @@ use settings::{Start, Variant};
 use squares::{DISTANCES, HALVES, INNER, SLIDES};
 pub use state::State;
 
-/// Men a side.
+/// Men per side.
 const MEN: u32 = 18;
-/// C5a: fewer than this, board and reserve together, have lost.
+/// C5a: a side with fewer men than this, board and reserve together, has lost.
 const LEAST: u32 = 7;
 const MAX_NO_PROGRESS: usize = 100;
 const MAX_SET_UP: usize = 76;
-/// Where the plies of a position stop being counted: no game is so long, but a text may say so.
+/// Where the ply count of a position stops: no game is that long, but a text may claim it.
 const MOST_PLIES: u16 = 9999;
 const WHITE: usize = 0;
 const BLACK: usize = 1;
-/// No colour.
+/// No color.
 const NEITHER: u8 = 2;
 /// No square.
 const NOWHERE: u8 = 64;
@@ -110,38 +108,38 @@ const CAPTURE: usize = SLIDES;
 const DROP: usize = 64;
 const PLACE: usize = 65;
 const EXTRA: usize = 67 * 64;
-/// The actions without a square, from [`EXTRA`] on.
+/// The actions without a square, starting at [`EXTRA`].
 const EXTRAS: [&str; 9] = ["first:w", "first:b", "pick:w", "pick:b", "re:w", "re:b", "re:s", "re:n", "done"];
 const FIRST: usize = 0;
 const PICK: usize = 2;
 const LIFT: usize = 4;
 const DONE: usize = 8;
 
-/// What is being done; all but `Play` belong to the set-up of the advanced game.
+/// The phase of the game; all but `Play` belong to the setup of the advanced game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Play,
-    /// A puts men.
+    /// A puts men on the board.
     Place,
-    /// B takes a colour or lifts men.
+    /// B takes a color or lifts men.
     Choose,
     /// B puts lifted white men back.
     White,
-    /// Black men.
+    /// B puts lifted black men back.
     Black,
-    /// The men of ranks 2-4.
+    /// B puts the men of ranks 2-4 back.
     South,
-    /// The men of ranks 5-7.
+    /// B puts the men of ranks 5-7 back.
     North,
-    /// A takes a colour.
+    /// A takes a color.
     Pick,
 }
 
 impl Phase {
-    /// What `re:w`, `re:b`, `re:s` and `re:n` begin.
+    /// The phases that `re:w`, `re:b`, `re:s` and `re:n` begin.
     const LIFTED: [Phase; 4] = [Phase::White, Phase::Black, Phase::South, Phase::North];
 
-    /// Which of [`Phase::LIFTED`] it is.
+    /// The index of this phase in [`Phase::LIFTED`].
     fn lifted(self) -> Option<usize> {
         Phase::LIFTED.iter().position(|phase| *phase == self)
     }
@@ -153,13 +151,13 @@ pub struct CustodialTrap {
     variant: Variant,
     start: Start,
     diagonal_capture: bool,
-    /// Occurrences that make a draw, 0 for none.
+    /// Number of occurrences that make a draw, 0 for none.
     repetition: u8,
     no_progress: u8,
 }
 
 impl CustodialTrap {
-    /// What follows from the board: who can move, and C5.
+    /// Updates what follows from the board: which men can move, and C5.
     fn judge(&self, state: &mut State) {
         let (own, enemies) = state.sides();
         state.movers = own & !squares::trapped(own, enemies);
@@ -169,8 +167,8 @@ impl CustodialTrap {
     /// C5: M has acted, O is to move.
     fn ending(&self, state: &State) -> Option<Outcome> {
         let (o, m) = ((state.turn & 1) as usize, 1 - (state.turn & 1) as usize);
-        let grouped = |colour: usize| {
-            self.variant.drops() && state.reserve[colour] == 0 && squares::one_group(state.men[colour])
+        let grouped = |color: usize| {
+            self.variant.drops() && state.reserve[color] == 0 && squares::one_group(state.men[color])
         };
         if state.total(o) < LEAST || grouped(m) || !self.can_act(state) {
             return Some(Outcome::Win(state.owner(m as u8)));
@@ -182,7 +180,7 @@ impl CustodialTrap {
         (repeated || state.clock >= self.no_progress).then_some(Outcome::Draw)
     }
 
-    /// Whether the colour to move has a legal action.
+    /// Whether the color to move has a legal action.
     #[inline(always)]
     fn can_act(&self, state: &State) -> bool {
         let (own, enemies) = state.sides();
@@ -191,7 +189,7 @@ impl CustodialTrap {
             || squares::captures(state.movers, own, enemies, self.diagonal_capture) != [0; 8]
     }
 
-    /// C4: where the colour to move can drop a man.
+    /// C4: the squares where the color to move can drop a man.
     fn drop_squares(&self, state: &State) -> u64 {
         if state.reserve[(state.turn & 1) as usize] > 0 { state.empty() & INNER } else { 0 }
     }
@@ -210,7 +208,7 @@ impl CustodialTrap {
         let (slides, captures, drops) = self.sets(state);
         let sets = slides.iter().chain(&captures).chain([&drops]);
         let count: u32 = sets.map(|set| set.count_ones()).sum();
-        // behind each set's actions `put` may write a few slots more
+        // after each set's actions `put` may write a few extra slots
         out.resize(count as usize + MOST_SLOTS, Action(0));
         let mut at = 0;
         for (direction, sets) in slides.chunks_exact(DISTANCES).enumerate() {
@@ -234,16 +232,16 @@ impl CustodialTrap {
 
     fn list_set_up(&self, state: &State, out: &mut Vec<Action>) {
         let men = state.men[WHITE] | state.men[BLACK];
-        for colour in [WHITE, BLACK] {
-            let mut places = state.places(colour);
+        for color in [WHITE, BLACK] {
+            let mut places = state.places(color);
             while places != 0 {
-                out.push(Action(((PLACE + colour) * 64) as u16 + places.trailing_zeros() as u16));
+                out.push(Action(((PLACE + color) * 64) as u16 + places.trailing_zeros() as u16));
                 places &= places - 1;
             }
         }
         let extras = match state.phase {
             Phase::Choose if men == INNER => PICK..DONE,
-            // halves can be lifted from a full board only
+            // halves can be lifted only from a full board
             Phase::Choose => PICK..LIFT + 2,
             Phase::Pick => PICK..LIFT,
             _ if men == 0 => 0..0,
@@ -255,9 +253,9 @@ impl CustodialTrap {
 
     fn play_set_up(&self, state: &mut State, action: usize) {
         if action < EXTRA {
-            let (colour, square) = (action / 64 - PLACE, action % 64);
-            state.men[colour] |= 1 << square;
-            state.reserve[colour] -= 1;
+            let (color, square) = (action / 64 - PLACE, action % 64);
+            state.men[color] |= 1 << square;
+            state.reserve[color] -= 1;
             state.pointer = square as u8;
             return;
         }
@@ -266,9 +264,9 @@ impl CustodialTrap {
         match extra {
             FIRST..PICK => (state.first, state.phase) = (extra as u8, Phase::Choose),
             PICK..LIFT => {
-                let colour = (extra - PICK) as u8;
-                // B's choice leaves the other colour to A
-                state.colour = if state.phase == Phase::Choose { 1 - colour } else { colour };
+                let color = (extra - PICK) as u8;
+                // B's choice leaves the other color to A
+                state.color = if state.phase == Phase::Choose { 1 - color } else { color };
                 state.phase = Phase::Play;
                 state.turn = state.first;
                 self.judge(state);
@@ -276,19 +274,19 @@ impl CustodialTrap {
             DONE => state.phase = Phase::Pick,
             _ => {
                 let what = extra - LIFT;
-                for colour in [WHITE, BLACK] {
+                for color in [WHITE, BLACK] {
                     let area = match what.checked_sub(2) {
                         Some(half) => HALVES[half],
                         None => {
-                            if what == colour {
+                            if what == color {
                                 !0
                             } else {
                                 0
                             }
                         }
                     };
-                    state.reserve[colour] += (state.men[colour] & area).count_ones() as u8;
-                    state.men[colour] &= !area;
+                    state.reserve[color] += (state.men[color] & area).count_ones() as u8;
+                    state.men[color] &= !area;
                 }
                 state.phase = Phase::LIFTED[what];
             }
@@ -323,18 +321,18 @@ impl CustodialTrap {
     }
 }
 
-/// Slots of a list that [`put`] writes at most without looking at how many it needs.
+/// The most slots of a list that [`put`] writes without checking how many it needs.
 const MOST_SLOTS: usize = 8;
 
-/// Writes the actions of a kind into `list` from `at` on, returns where the next ones go.
+/// Writes the actions of one kind into `list` starting at `at`, and returns where the next ones go.
 ///
-/// What costs is a branch that cannot be foreseen: N slots are written in any case, N being seldom exceeded,
-/// and those that are not needed are written again by the next call.
+/// An unpredictable branch is what costs most: N slots are always written (N is rarely exceeded), and the next call
+/// overwrites those that were not needed.
 #[inline(always)]
 fn put<const N: usize>(list: &mut [Action], at: usize, kind: usize, mut set: u64) -> usize {
     let count = set.count_ones() as usize;
     let mut take = |slot: &mut Action| {
-        // said to be no empty set, or the processor would look
+        // tells the compiler that the set is not empty, so that the processor does not check
         *slot = Action((kind * 64) as u16 + (set | 1 << 63).trailing_zeros() as u16);
         set &= set.wrapping_sub(1);
     };
@@ -345,7 +343,7 @@ fn put<const N: usize>(list: &mut [Action], at: usize, kind: usize, mut set: u64
     at + count
 }
 
-/// The square that a slide or capture of that kind reaches.
+/// The target square of a slide or capture of that kind.
 #[inline(always)]
 fn target(kind: usize, from: usize) -> usize {
     const OFFSETS: [i8; DROP] = {
@@ -369,16 +367,16 @@ impl Game for CustodialTrap {
     const NAME: &'static str = "custodial-trap";
     const TITLE: &'static str = "Custodial Trap";
     const AUTHOR: &'static str = "Rich Hutnik, 2014";
-    const SUMMARY: &'static str = "A man is trapped and cannot act when the unbroken row of own men through it, along a file, rank or \
+    const SUMMARY: &'static str = "A man is trapped and cannot act if the unbroken row of own men through it, along a file, rank or \
         diagonal, has an enemy directly at both ends. Others slide like a chess queen (a1-d4) or capture \
-        an enemy beside them when one of their own men stands directly behind it or behind the row that it \
-        begins (b4xc5). Who has fewer than 7 men left or cannot act has lost; with reserves, men are \
-        dropped on inner squares (@c3), and who has none left to drop and all men joined along files and \
-        ranks wins. The set-up puts men with W@c3 and B@c3, then the words in the list.";
+        an adjacent enemy if one of their own men is directly behind it or behind the row that it \
+        begins (b4xc5). A player with fewer than 7 men left or without an action loses; with reserves, men \
+        are dropped on inner squares (@c3), and a player with none left to drop and all men joined along \
+        files and ranks wins. The setup places men with W@c3 and B@c3, then uses the words in the list.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         ("start", "\"standard\" (default), in intro also \"quarters\", in intermediate also \"blocks\""),
-        ("diagonal_capture", "men capture diagonally, too, ruling C3 (default true)"),
+        ("diagonal_capture", "men also capture diagonally, ruling C3 (default true)"),
         ("repetition", "occurrences of a position that make a draw, 2 to 9, or 0 for none (default 3)"),
         ("no_progress", "plies without capture or drop that make a draw, 2 to 100 (default 100)"),
     ];
@@ -390,7 +388,7 @@ impl Game for CustodialTrap {
     }
 
     fn players(&self) -> [&'static str; 2] {
-        // colours are taken only when the set-up ends
+        // colors are taken only when the setup ends
         if self.variant == Variant::Advanced { ["A", "B"] } else { Self::PLAYERS }
     }
 
@@ -400,7 +398,7 @@ impl Game for CustodialTrap {
     }
 
     fn max_plies(&self) -> usize {
-        // each side can lose 11 men and go on, the next capture ends the game
+        // each side can lose 11 men and play on; the next capture ends the game
         let captures = 2 * (MEN - LEAST) as usize + 1;
         let (drops, set_up) = match self.variant {
             Variant::Advanced => (2 * MEN as usize, MAX_SET_UP),
@@ -416,7 +414,7 @@ impl Game for CustodialTrap {
         if self.variant == Variant::Advanced {
             state.phase = Phase::Place;
         } else {
-            state.colour = WHITE as u8;
+            state.color = WHITE as u8;
             self.judge(&mut state);
         }
         state
@@ -431,7 +429,7 @@ impl Game for CustodialTrap {
     }
 
     fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
-        // a list of its own can be kept in registers
+        // a list of our own can be kept in registers
         let mut list = std::mem::take(out);
         list.clear();
         if state.phase != Phase::Play {
@@ -472,12 +470,12 @@ impl Game for CustodialTrap {
     }
 
     fn key(&self, state: &State) -> u64 {
-        let set_up = [state.phase as u8, state.pointer, state.first, state.colour];
+        let set_up = [state.phase as u8, state.pointer, state.first, state.color];
         let counters = [state.reserve[0], state.reserve[1], state.clock, state.occurrences];
         let word = |high: [u8; 4], low: [u8; 4]| {
             (u32::from_le_bytes(high) as u64) << 32 | u32::from_le_bytes(low) as u64
         };
-        // positions one occurrence short of a draw; the present one is among them or does not matter
+        // positions one occurrence short of a draw; it does not matter whether the current one is among them
         let short = match self.repetition {
             2 => state.often(1),
             3.. if state.repeated => state.often(self.repetition as usize - 1),
@@ -535,7 +533,7 @@ impl Game for CustodialTrap {
     }
 
     fn symmetries(&self, state: &State) -> &'static [Symmetry] {
-        // the set-up goes through the squares in one order
+        // the setup fills the squares in one fixed order
         if state.phase == Phase::Play { &Symmetry::SQUARE } else { &[Symmetry::IDENTITY] }
     }
 

@@ -1,4 +1,4 @@
-//! The games that Petteia comes with, one file each, and the registry that names them.
+//! The games that come with Petteia, one file each, and the registry that names them.
 
 pub mod cage;
 pub mod caissa;

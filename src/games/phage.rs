@@ -1,23 +1,23 @@
-//! Phage, by Steve Gardner (2003): four pieces a side that burn their squares behind them.
+//! Phage, by Steve Gardner (2003): four pieces per side that burn their squares behind them.
 //!
 //! Rulings (P1..P6), White first, 8x8 squares a1..h8:
 //!
-//! - P1 A piece slides one or more squares along one of its directions: circle all 8; diamond the 4
-//!   orthogonal; square the 4 diagonal; triangle sideways both ways and straight ahead only (White north,
+//! - P1 A piece slides one or more squares along one of its directions: the circle all 8; the diamond the 4
+//!   orthogonal; the square the 4 diagonal; the triangle both ways sideways and straight ahead only (White north,
 //!   Black south).
-//! - P2 Every square passed and the square landed on is open: on the board, without a piece, never left by a
+//! - P2 Every square passed and the square landed on must be open: on the board, without a piece, never left by a
 //!   piece before.
 //! - P3 The square that a piece leaves is closed for both players for the rest of the game.
-//! - P4 Each piece has 7 moves; they are not transferable. No capture, no pass.
-//! - P5 The game ends when the side to move has no legal move. Black to move and stuck: White wins. White to
-//!   move and stuck: Black wins if Black could still move, otherwise a draw.
+//! - P4 Each piece has 7 moves, which are not transferable. No captures, no passing.
+//! - P5 The game ends if the side to move has no legal move. Black to move and stuck: White wins. White to move and
+//!   stuck: Black wins if Black could still move, otherwise a draw.
 //! - P6 At most 56 plies; the game is acyclic.
 //!
-//! | action      | meaning, seen by the player to move (ranks turned over for Black) |
+//! | action      | meaning, from the point of view of the player to move (ranks flipped for Black) |
 //! |-------------|------------------------------------------------------------------|
 //! | kind*64 + s | the piece of that kind (circle, square, triangle, diamond) slides to square s = rank*8 + file |
 //!
-//! | planes | content, ranks turned over for Black |
+//! | planes | content, ranks flipped for Black |
 //! |--------|--------------------------------------|
 //! | 0-3    | own circle, square, triangle, diamond |
 //! | 4-7    | the opponent's |
@@ -29,7 +29,7 @@
 //! | 19-22  | where each own piece can slide now |
 //! | 23-26  | where each of the opponent's could |
 //!
-//! [`Game::encode`] costs about 30 ns.
+//! [`Game::encode`] takes about 30 ns.
 //!
 //! Position text: `<board> <side> <moves left>`: ranks 8 to 1 separated by `/`, digit = run of open empty
 //! squares, `x` = closed, `C S T D` White's circle, square, triangle, diamond, `c s t d` Black's; `w` or `b`;
@@ -46,7 +46,7 @@ const MOVES: u8 = 7;
 const LETTERS: [&str; 2] = ["CSTD", "cstd"];
 const INITIAL: &str = "7d/5t2/3s4/1c6/6C1/4S3/2T5/D7 w 7777/7777";
 
-/// Steps (file, rank): those that raise the square's number first.
+/// Steps (file, rank): first those that raise the square's index.
 const STEPS: [(i32, i32); 8] = [(1, 0), (-1, 1), (0, 1), (1, 1), (-1, 0), (1, -1), (0, -1), (-1, -1)];
 const RISING: usize = 4;
 const EAST: usize = 0;
@@ -109,14 +109,14 @@ const fn next() -> [[[u64; 64]; KINDS]; 2] {
     next
 }
 
-/// The rules; there is nothing to choose.
+/// The rules; there are no options.
 #[derive(Clone, Debug)]
 pub struct Phage;
 
 /// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// Squares without a piece that none has left.
+    /// Squares without a piece that no piece has left.
     open: u64,
     /// Square of each player's piece, by kind.
     pieces: [[u8; KINDS]; 2],
@@ -126,14 +126,14 @@ pub struct State {
 }
 
 impl State {
-    /// Where each piece of a player can slide.
+    /// The squares that each piece of a player can slide to.
     fn reach(&self, player: usize) -> [u64; KINDS] {
         let reach = |kind: usize| if self.left[player][kind] > 0 { self.slides(player, kind) } else { 0 };
         // with literal kinds the rays of each are unrolled
         [reach(0), reach(1), reach(2), reach(3)]
     }
 
-    /// Where a piece can slide, its moves left disregarded.
+    /// The squares that a piece can slide to, ignoring its moves left.
     #[inline(always)]
     fn slides(&self, player: usize, kind: usize) -> u64 {
         let square = self.pieces[player][kind] as usize;
@@ -171,12 +171,12 @@ impl State {
     }
 }
 
-/// A set of squares as the player sees it; the same again turns it back.
+/// A set of squares from the player's point of view; applying it twice undoes it.
 fn seen(set: u64, player: usize) -> u64 {
     if player == 0 { set } else { set.swap_bytes() }
 }
 
-/// A square as the player sees it; the same again turns it back.
+/// A square from the player's point of view; applying it twice undoes it.
 fn seen_square(square: usize, player: usize) -> usize {
     if player == 0 { square } else { square ^ 56 }
 }
@@ -187,8 +187,8 @@ impl Game for Phage {
     const NAME: &'static str = "phage";
     const TITLE: &'static str = "Phage";
     const AUTHOR: &'static str = "Steve Gardner, 2003";
-    const SUMMARY: &'static str = "Who cannot act has lost; only when White is to act and neither side could, it is a draw. Pieces \
-        slide over open squares and close for good the square that they leave (x): the circle (C, c) in \
+    const SUMMARY: &'static str = "A player who cannot act loses, but if White is to act and neither side can, it is a draw. Pieces \
+        slide over open squares and permanently close the square they leave (x): the circle (C, c) in \
         all 8 directions, the square (S, s) diagonally, the diamond (D, d) along files and ranks, the \
         triangle (T, t) sideways and ahead only. Each has 7 slides; nothing is captured. Write e3-h6.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
@@ -244,7 +244,7 @@ impl Game for Phage {
         let player = state.to_move.index();
         let (kind, to) = (action.index() / 64, seen_square(action.index() % 64, player));
         debug_assert!(state.left[player][kind] > 0 && state.slides(player, kind) >> to & 1 == 1);
-        // the square left was not open while the piece stood on it, and stays so (P3)
+        // the square left was not open while the piece was on it, and stays closed (P3)
         state.open &= !(1 << to);
         state.pieces[player][kind] = to as u8;
         state.left[player][kind] -= 1;
@@ -387,7 +387,7 @@ fn parse(text: &str) -> Result<State, String> {
     let to_move = match side {
         "w" => Player::First,
         "b" => Player::Second,
-        _ => return Err(format!("the side to move is `w` or `b`, not `{side}`")),
+        _ => return Err(format!("the side to move must be `w` or `b`, not `{side}`")),
     };
     let (open, pieces) = parse_board(board)?;
     let state = State { open, pieces, left: parse_left(left)?, to_move };
@@ -418,7 +418,7 @@ fn parse_board(board: &str) -> Result<(u64, [[u8; KINDS]; 2]), String> {
             }
             let owner = LETTERS.iter().position(|letters| letters.contains(letter));
             match (run, owner) {
-                (1.., _) if after_digit => return Err(format!("rank {}: two numbers side by side", y + 1)),
+                (1.., _) if after_digit => return Err(format!("rank {}: two adjacent numbers", y + 1)),
                 (1.., _) => open |= ((1u64 << run) - 1) << (y * SIDE + x),
                 (_, Some(player)) => {
                     let kind = LETTERS[player].find(letter).unwrap_or_default();
@@ -428,7 +428,7 @@ fn parse_board(board: &str) -> Result<(u64, [[u8; KINDS]; 2]), String> {
                     pieces[player][kind] = (y * SIDE + x) as u8;
                 }
                 _ if letter == 'x' => {}
-                _ => return Err(format!("rank {}: `{letter}` is no square of a board", y + 1)),
+                _ => return Err(format!("rank {}: `{letter}` is not a square of a board", y + 1)),
             }
             after_digit = run > 0;
             x += run.max(1);
@@ -452,7 +452,9 @@ fn parse_left(text: &str) -> Result<[[u8; KINDS]; 2], String> {
         digits.iter().all(|left| *left <= MOVES).then_some(digits)
     };
     let both = text.split_once('/').and_then(|(white, black)| Some([digits(white)?, digits(black)?]));
-    both.ok_or_else(|| format!("the moves left are four digits 0..7 a side like `7777/7777`, not `{text}`"))
+    both.ok_or_else(|| {
+        format!("the moves left must be four digits 0..7 per side like `7777/7777`, not `{text}`")
+    })
 }
 
 #[cfg(test)]
@@ -460,7 +462,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_initial_position_is_the_rule_sheets() {
+    fn the_initial_position_is_that_of_the_rule_sheet() {
         assert_eq!(Phage.state_text(&Phage.initial()), INITIAL);
         assert_eq!(Phage.parse_state(INITIAL).unwrap(), Phage.initial());
     }
@@ -472,25 +474,25 @@ mod tests {
         let white = ahead(&state, "c2-c8");
         assert_eq!(white, Action(2 * 64 + 58));
         Phage.play(&mut state, white);
-        // f7-f1 from Black's side: the mirrored files apart, the same action
+        // f7-f1 from Black's side: except for the mirrored files, the same action
         assert_eq!(ahead(&state, "f7-f1"), Action(2 * 64 + 61));
     }
 
     #[test]
-    fn a_wrong_text_is_refused_with_the_reason() {
+    fn a_wrong_text_is_rejected_with_the_reason() {
         let board = |board: &str| format!("{board} w 7777/7777");
         let cases = [
             (String::new(), "three fields"),
             (INITIAL.replace(" w ", " W "), "`w` or `b`, not `W`"),
-            (INITIAL.replace("7777/", "7778/"), "four digits 0..7 a side"),
-            (INITIAL.replace("7777/", "777/"), "four digits 0..7 a side"),
+            (INITIAL.replace("7777/", "7778/"), "four digits 0..7 per side"),
+            (INITIAL.replace("7777/", "777/"), "four digits 0..7 per side"),
             (INITIAL.replace(" w ", " b "), "White has made 0 moves and Black 0"),
             (INITIAL.replace("7d", "6xd"), "1 squares are closed after 0 moves"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T5"), "7 ranks, not 8"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T6/D7"), "rank 2 has more than 8 squares"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T4/D7"), "rank 2 has 7 squares, not 8"),
-            (board("7d/5t2/3s4/1c6/6C1/4S3/2T14/D7"), "rank 2: two numbers side by side"),
-            (board("7d/5t2/3s4/1c6/6C1/4S3/2\u{e9}5/D7"), "rank 2: `\u{e9}` is no square"),
+            (board("7d/5t2/3s4/1c6/6C1/4S3/2T14/D7"), "rank 2: two adjacent numbers"),
+            (board("7d/5t2/3s4/1c6/6C1/4S3/2\u{e9}5/D7"), "rank 2: `\u{e9}` is not a square"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/2T5/D6D"), "more than one `D`"),
             (board("7d/5t2/3s4/1c6/6C1/4S3/8/D7"), "no `T`"),
         ];

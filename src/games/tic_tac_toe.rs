@@ -1,7 +1,7 @@
-//! Tic-tac-toe, traditional: the yardstick whose truth everyone knows, and the worked example of a game.
+//! Tic-tac-toe, traditional: a benchmark that everyone can solve, and the worked example of a game.
 //!
-//! T1 Two players, X first, 3x3 squares a1..c3, put their marks on empty squares in turn.
-//! T2 Who has three marks on a rank, file or diagonal has won.
+//! T1 Two players, X first, 3x3 squares a1..c3, take turns putting their marks on empty squares.
+//! T2 A player with three marks on a rank, file or diagonal wins.
 //! T3 A full board without such a line is a draw.
 //!
 //! | action | meaning |
@@ -13,7 +13,7 @@
 //! | 0     | with a mark of the player to move |
 //! | 1     | with a mark of the opponent |
 //!
-//! [`Game::encode`] costs about 2 ns.
+//! [`Game::encode`] takes about 2 ns.
 //!
 //! Position text: ranks 3 to 1 separated by `/`, `X`, `O` or `.` for each square, then the side to move:
 //! `.../.X./O.. X`. Symmetries: all 8 of the square.
@@ -36,7 +36,7 @@ const LINES: [u16; 8] = [
     0b001_010_100,
 ];
 
-/// Bit `marks` of these 512 says whether the marks hold a line.
+/// Bit `marks` of these 512 says whether the marks contain a line.
 static HAS_LINE: [u64; 8] = {
     let mut table = [0; 8];
     let mut index = 0;
@@ -50,7 +50,7 @@ static HAS_LINE: [u64; 8] = {
     table
 };
 
-/// The rules; there is nothing to choose.
+/// The rules; there are no options.
 #[derive(Clone, Debug)]
 pub struct TicTacToe;
 
@@ -136,7 +136,7 @@ impl Game for TicTacToe {
     }
 
     fn outcome(&self, state: &State) -> Option<Outcome> {
-        // only who moved last can have a new line
+        // only the player who moved last can have a new line
         let last = state.mover().other();
         if state.has_line(last) {
             return Some(Outcome::Win(last));
@@ -181,15 +181,15 @@ impl Game for TicTacToe {
                 'X' => state.marks[0] |= 1 << square,
                 'O' => state.marks[1] |= 1 << square,
                 '.' => {}
-                other => return Err(wrong(&format!("`{other}` is no mark"))),
+                other => return Err(wrong(&format!("`{other}` is not a mark"))),
             }
         }
         let (x, o) = (state.marks[0].count_ones(), state.marks[1].count_ones());
         if x != o && x != o + 1 {
-            return Err(wrong(&format!("{x} X and {o} O cannot be, X begins")));
+            return Err(wrong(&format!("{x} X and {o} O are impossible: X goes first")));
         }
         if side != Self::PLAYERS[state.mover().index()] {
-            return Err(wrong("the side to move does not fit the marks"));
+            return Err(wrong("the side to move does not match the marks"));
         }
         if state.has_line(state.mover()) {
             return Err(wrong("the game was over before the last mark"));
@@ -243,16 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_text_is_refused_with_the_reason() {
+    fn a_wrong_text_is_rejected_with_the_reason() {
         let cases = [
             ("", "side to move is missing"),
             (".../... X", "3 ranks of 3 squares"),
             (".../..../.. X", "3 ranks of 3 squares"),
-            (".../.x./... X", "`x` is no mark"),
-            (".../.O./... X", "0 X and 1 O cannot be"),
-            ("XX./.../... O", "2 X and 0 O cannot be"),
-            (".../.X./... X", "side to move does not fit"),
-            (".../.X./... O ", "side to move does not fit"),
+            (".../.x./... X", "`x` is not a mark"),
+            (".../.O./... X", "0 X and 1 O are impossible"),
+            ("XX./.../... O", "2 X and 0 O are impossible"),
+            (".../.X./... X", "side to move does not match"),
+            (".../.X./... O ", "side to move does not match"),
             ("XXX/OOO/... X", "over before the last mark"),
             ("XXX/OO./O.. X", "over before the last mark"),
         ];

@@ -1,7 +1,7 @@
 //! The network as an [`Evaluator`]: encode, one forward pass for the whole batch, softmax over legal actions.
 //!
-//! Network values are for the player to move, as evaluations are, so nothing changes sign here. A network whose
-//! output is not finite is an error: nobody plays by it.
+//! Network values are for the player to move, as evaluations are, so no sign changes here. A network with output that
+//! is not finite is an error: nothing plays with it.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ enum Forward {
 }
 
 impl SharedNet {
-    /// From a [`Network::snapshot`]; in f32 where the CPU lacks the precision of `config`.
+    /// Packs a [`Network::snapshot`]; uses f32 where the CPU lacks the precision of `config`.
     pub fn new(snapshot: &Network, shape: Shape, config: &NetConfig) -> SharedNet {
         let forward = match config.evaluator {
             EvaluatorKind::Fused => {
@@ -47,7 +47,7 @@ impl SharedNet {
         SharedNet { shape, forward }
     }
 
-    /// An evaluator of its own for one thread.
+    /// A separate evaluator for one thread.
     pub fn evaluator<G: Game>(&self, game: &G) -> NetEvaluator<G> {
         let scratch = match &self.forward {
             Forward::Fused(net) => Some(net.scratch()),
@@ -75,10 +75,10 @@ pub struct NetEvaluator<G> {
     planes: Planes,
     /// `[n, planes, h, w]`
     input: Vec<f32>,
-    /// The legal actions of all positions, and where each position's end.
+    /// The legal actions of all positions, and for each position the index where its actions end.
     actions: Vec<u16>,
     ends: Vec<usize>,
-    /// One for each of `actions`.
+    /// One logit for each of `actions`.
     logits: Vec<f32>,
     /// `[n, 3]`
     wdl: Vec<f32>,
@@ -86,9 +86,9 @@ pub struct NetEvaluator<G> {
 
 debug_fields!(NetEvaluator<G: Game>, net);
 
-/// The three parts of an evaluation, in their order; apart so that each can be timed.
+/// The three stages of an evaluation, in order; separate so that each can be timed.
 impl<G: Game> NetEvaluator<G> {
-    /// Writes the input of every request.
+    /// Writes the input planes of every request.
     pub fn encode(&mut self, requests: &[Request<G>]) {
         let input_len = self.net.shape.input_len();
         self.input.resize(requests.len() * input_len, 0.0);
@@ -102,7 +102,7 @@ impl<G: Game> NetEvaluator<G> {
         }
     }
 
-    /// The network's logits for everything that was encoded.
+    /// Computes the network's logits for everything that was encoded.
     pub fn forward(&mut self) {
         let (shape, n) = (self.net.shape, self.ends.len());
         self.logits.resize(self.actions.len(), 0.0);
@@ -127,13 +127,14 @@ impl<G: Game> NetEvaluator<G> {
         }
     }
 
-    /// What was encoded, and the logits that [`NetEvaluator::forward`] made of it: planes `[n, planes, h, w]`, one
-    /// policy logit for each legal action, `[n, 3]` of win, draw and loss.
+    /// The encoded input and the logits that [`NetEvaluator::forward`] computed from it: planes `[n, planes, h, w]`,
+    /// one policy logit for each legal action, and `[n, 3]` logits of win, draw and loss.
     pub fn numbers(&self) -> (&[f32], &[f32], &[f32]) {
         (&self.input, &self.logits, &self.wdl)
     }
 
-    /// Probabilities from the logits of these requests, which were encoded; fails at the first that has none.
+    /// Turns the logits of these encoded requests into probabilities; fails at the first request whose logits are not
+    /// finite.
     pub fn answer(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for (row, wdl) in self.wdl.as_chunks::<3>().0.iter().enumerate() {
@@ -149,7 +150,7 @@ impl<G: Game> NetEvaluator<G> {
         Ok(())
     }
 
-    /// Where a position's actions begin.
+    /// The index of a position's first action.
     fn begin(&self, row: usize) -> usize {
         if row == 0 { 0 } else { self.ends[row - 1] }
     }

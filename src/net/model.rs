@@ -1,10 +1,10 @@
 //! The burn module: a residual tower with a spatial policy head and a win/draw/loss value head (Silver
 //! et al. 2017; the value head after KataGo).
 //!
-//! It sees nothing of a game but its [`Shape`]. First weights come from a stream of the run's seed and
-//! parameter ids from parameter paths: burn's own generator is global, its parameters lazy and its ids
-//! random, so none of the three is used. [`Network::snapshot`] is the only way to a copy that later
-//! training does not change, and the only form that is saved.
+//! It knows only the [`Shape`] of a game. Initial weights come from a random stream of the run's seed and parameter
+//! ids from parameter paths: burn's own generator is global, its parameters are lazy and its ids random, so none of
+//! the three is used. [`Network::snapshot`] is the only way to make a copy that later training does not change, and
+//! the only form that is saved.
 
 use std::sync::Once;
 
@@ -26,7 +26,7 @@ use crate::encode::Shape;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Random, stream};
 
-/// The CPU device of evaluation. Never `Device::default()`: that picks a GPU backend when one is compiled in.
+/// The CPU device for evaluation. Never `Device::default()`: that picks a GPU backend if one is compiled in.
 pub fn device() -> Device {
     configure_burn();
     Device::flex()
@@ -37,9 +37,8 @@ pub fn training_device() -> Device {
     device().autodiff()
 }
 
-/// burn reads its configuration when it is first used: from a `burn.toml` in the working folder or any above it, which
-/// may name files to be written. What somebody left there is not meant for us. A program that set burn's
-/// configuration before keeps it.
+/// Keeps burn from reading a `burn.toml` in the working folder or above it when it is first used; such a file was not
+/// meant for us and may name files to write. A configuration that the program set earlier stays.
 fn configure_burn() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -87,7 +86,7 @@ impl NormedConv {
         }
     }
 
-    /// Whether this is one operation, of `[n, h, w, channels]`: in training on the CPU.
+    /// Whether convolution, norm and ReLU run as one operation on `[n, h, w, channels]`: in training on the CPU.
     fn is_fused(&self, device: &Device) -> bool {
         training::applies(device) && self.norm.training.is_enabled()
     }
@@ -104,7 +103,7 @@ impl NormedConv {
         })
     }
 
-    /// The same as one operation, and the running statistics as burn's batch norm updates them.
+    /// The same as one operation; updates the running statistics as burn's batch norm does.
     fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>) -> Tensor<4> {
         let factors = [self.norm.gamma.val(), self.norm.beta.val()];
         let normed = training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip);
@@ -122,7 +121,7 @@ impl NormedConv {
         self.conv.weight.dims()[0]
     }
 
-    /// Norm and convolution as one convolution: valid for running statistics only.
+    /// Norm and convolution folded into one convolution: valid for running statistics only.
     fn folded(&self) -> weights::Conv {
         let mut folded = plain(&self.conv);
         let gamma = numbers(self.norm.gamma.val());
@@ -142,7 +141,7 @@ impl NormedConv {
 }
 
 impl Network {
-    /// A network with first weights from the stream of `seed`.
+    /// A network with random initial weights from the stream of `seed`.
     pub fn new(config: &NetConfig, shape: Shape, seed: u64, device: &Device) -> Network {
         let filters = config.filters;
         let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
@@ -197,13 +196,13 @@ impl Network {
         (Tensor::cat(logits, 1), wdl)
     }
 
-    /// An independent copy for evaluation and saving. `clone` would share the running statistics, and a
-    /// record of the training form lacks their last update.
+    /// An independent copy for evaluation and saving. `clone` would share the running statistics, and a record of the
+    /// network in training lacks their last update.
     pub fn snapshot(&self) -> Network {
         self.valid()
     }
 
-    /// The numbers with batch norm folded in. Call it on a [`Network::snapshot`].
+    /// The weights with batch norm folded in. Call it on a [`Network::snapshot`].
     pub fn weights(&self, shape: Shape) -> Weights {
         Weights {
             shape,
@@ -221,7 +220,7 @@ impl Network {
         }
     }
 
-    /// The safetensors file of a snapshot; `about` goes into its header as the entry `petteia`.
+    /// The safetensors file of a snapshot; `about` becomes the entry `petteia` of its metadata.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
         let failed =
             |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
@@ -230,8 +229,8 @@ impl Network {
         store.get_bytes().map_err(|e| failed(&e))
     }
 
-    /// Fills a network of this config and shape from a safetensors file named `place`, which must hold exactly its
-    /// tensors, in finite numbers.
+    /// Loads a network of this config and shape from a safetensors file, called `place` in errors, which must hold
+    /// exactly its tensors, with finite numbers.
     pub fn from_safetensors(
         bytes: Vec<u8>,
         place: &str,
@@ -277,8 +276,8 @@ fn plain_linear(linear: &Linear) -> weights::Linear {
     weights::Linear { inputs, outputs, weight: numbers(linear.weight.val()), bias }
 }
 
-/// Gives every parameter an id from its path and, if it is a matrix or a kernel, He-normal numbers
-/// (He et al. 2015); biases become 0. The last layers start small, so that a new network is nearly indifferent.
+/// Gives every parameter an id derived from its path. Matrices and kernels get He-normal numbers (He et al. 2015),
+/// biases 0. The last layers start small, so that a new network is nearly indifferent.
 struct FirstWeights {
     path: Vec<String>,
     random: Random,
@@ -313,7 +312,7 @@ impl ModuleMapper for FirstWeights {
                 Tensor::from_data(TensorData::new(values, dims), &tensor.device())
             }
         };
-        // a tensor made from data is not tracked by itself: without this a kernel would never be trained
+        // a tensor made from data is not tracked by default: without this a kernel would never be trained
         let tensor = if tensor.device().is_autodiff() { tensor.require_grad() } else { tensor };
         Param::from_mapped_value(path_id(&path), tensor, mapper)
     }

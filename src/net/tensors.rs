@@ -1,10 +1,10 @@
-//! A file of weights (safetensors), looked at before anything is built of it.
+//! Checks a file of weights (safetensors) before anything is built from it.
 //!
-//! In go the bytes of a file and the sizes of a network, out comes whether the file holds that network: the same
-//! tensors, of the same shapes, without gaps, every number finite and every variance at least 0. The header is bounded,
-//! so a file that lies about itself costs neither time nor memory.
+//! Given the bytes of a file and the sizes of a network, it says whether the file holds that network: the same
+//! tensors, of the same shapes, without gaps, every number finite and every variance at least 0. The size of the
+//! header is bounded, so a malformed file costs neither much time nor memory.
 //!
-//! The format: 8 bytes of length, little endian, a JSON header of that length, and the tensors
+//! The format: 8 bytes with the length of the header (little endian), the header in JSON, and the tensors
 //! (<https://github.com/huggingface/safetensors#format>).
 
 use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ use crate::config::NetConfig;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
-/// Bytes of the length in front of the header.
+/// Bytes of the header's length field, at the start of the file.
 pub const PREFIX: u64 = 8;
-/// The longest header that is read; that of the largest network has a tenth of it.
+/// The longest header that is read; the largest network needs a tenth of it.
 pub const LARGEST_HEADER: u64 = 1 << 20;
-/// The entry of a header that names no tensor.
+/// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
-/// Planes that feed the logits of actions without a square.
+/// Planes that feed the logits of actions that belong to no square.
 pub(super) const EXTRA_PLANES: usize = 8;
 
-/// What the header says of a tensor.
+/// The header entry of a tensor.
 #[derive(Deserialize)]
 struct Entry {
     dtype: String,
@@ -34,7 +34,7 @@ struct Entry {
     data_offsets: [u64; 2],
 }
 
-/// Reads the header from the beginning of a file of `whole` bytes; the error says why it has none.
+/// Reads the header at the beginning of a file of `whole` bytes; the error says why it is invalid.
 pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
     let mut prefix = [0; PREFIX as usize];
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
@@ -43,21 +43,19 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
         return Err(format!("its header would have {length} bytes, more than the file"));
     }
     if length > LARGEST_HEADER {
-        return Err(format!(
-            "its header has {length} bytes, more than the {LARGEST_HEADER} that one can have"
-        ));
+        return Err(format!("its header has {length} bytes, more than the limit of {LARGEST_HEADER}"));
     }
     let mut header = vec![0; length as usize];
     file.read_exact(&mut header).map_err(|error| error.to_string())?;
     serde_json::from_slice(&header).map_err(|error| format!("its header is not JSON: {error}"))
 }
 
-/// The entry `name` of a header's metadata.
+/// The entry `name` in the metadata of a header.
 pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
 }
 
-/// The tensors of a network of these sizes with their shapes.
+/// The tensors of a network of these sizes, with their shapes.
 fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
     let filters = config.filters;
     let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
@@ -95,14 +93,14 @@ fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
     tensors
 }
 
-/// Bytes that the tensors of such a network fill.
+/// Total bytes of the tensors of such a network.
 pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
     let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
     let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
     all.saturating_mul(size_of::<f32>() as u64)
 }
 
-/// Refuses a file, named `place`, that does not hold such a network.
+/// Rejects a file, called `place` in the error, that does not hold such a network.
 pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
     let wrong =
         |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));
@@ -111,7 +109,7 @@ pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Res
     let expected = expected(config, shape);
     let known = |name: &String| name == METADATA || expected.contains_key(name);
     if let Some(name) = header.keys().find(|name| !known(name)) {
-        return Err(wrong(format!("it has a tensor `{}` more", shortened(name))));
+        return Err(wrong(format!("it has the extra tensor `{}`", shortened(name))));
     }
     let mut places = Vec::with_capacity(expected.len());
     for (name, sizes) in &expected {
@@ -128,9 +126,7 @@ pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Res
     let mut end = 0;
     for ([from, to], length, name) in places {
         if from != end || to != end + length || to > rest.len() as u64 {
-            return Err(wrong(format!(
-                "tensor `{name}` lies at bytes {from} to {to}, where it does not fit"
-            )));
+            return Err(wrong(format!("tensor `{name}` is at bytes {from} to {to}, where it does not fit")));
         }
         check_numbers(name, &rest[from as usize..to as usize]).map_err(wrong)?;
         end = to;
@@ -148,7 +144,9 @@ fn check_numbers(name: &str, bytes: &[u8]) -> Result<(), String> {
             return Err(format!("number {index} of tensor `{name}` is {number}, not a finite number"));
         }
         if is_variance && number < 0.0 {
-            return Err(format!("number {index} of tensor `{name}` is {number}: a variance is at least 0"));
+            return Err(format!(
+                "number {index} of tensor `{name}` is {number}: a variance must be at least 0"
+            ));
         }
     }
     Ok(())
@@ -177,7 +175,7 @@ mod tests {
         Network::new(&net(), shape, 1, &device()).to_safetensors("about").unwrap()
     }
 
-    /// The same tensors below a header that `change` saw.
+    /// The same tensors after a header changed by `change`.
     fn changed(shape: Shape, change: impl Fn(&mut Map<String, Value>)) -> Vec<u8> {
         let bytes = file(shape);
         let mut rest = bytes.as_slice();
@@ -188,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_network_is_what_is_expected_of_it() {
+    fn every_network_has_the_expected_tensors() {
         for shape in SHAPES {
             let bytes = file(shape);
             check(&bytes, "a", &net(), shape).unwrap();
@@ -200,24 +198,27 @@ mod tests {
                 assert!(check(&bytes, "a", &NetConfig { blocks, ..net() }, shape).is_err());
             }
         }
-        // the largest network that the settings permit
+        // the largest network that the settings allow
         let largest = NetConfig { filters: 512, blocks: 40, value_planes: 64, value_hidden: 1024, ..net() };
         let names: usize = expected(&largest, SHAPES[2]).keys().map(|name| name.len() + 100).sum();
         assert!((names as u64) < LARGEST_HEADER / 10, "{names}");
     }
 
     #[test]
-    fn a_header_that_differs_is_refused() {
+    fn a_header_that_differs_is_rejected() {
         let shape = SHAPES[0];
         let refused = |bytes: &[u8], part: &str| {
             let error = check(bytes, "a.safetensors", &net(), shape).unwrap_err().to_string();
-            assert!(error.starts_with("a.safetensors ") && error.contains(part), "no `{part}` in {error}");
+            assert!(
+                error.starts_with("a.safetensors ") && error.contains(part),
+                "`{part}` is not in {error}"
+            );
         };
         let name = "value_out.bias";
         refused(&changed(shape, |header| drop(header.remove(name))), "lacks the tensor `value_out.bias`");
         refused(
             &changed(shape, |header| drop(header.insert("x".into(), header[name].clone()))),
-            "a tensor `x` more",
+            "has the extra tensor `x`",
         );
         let with =
             |key: &'static str, value: Value| changed(shape, move |header| header[name][key] = value.clone());
@@ -233,13 +234,13 @@ mod tests {
         refused(&u64::MAX.to_le_bytes(), "more than the file");
         let long =
             [&(LARGEST_HEADER + 1).to_le_bytes()[..], &vec![b' '; LARGEST_HEADER as usize + 1]].concat();
-        refused(&long, "that one can have");
+        refused(&long, "more than the limit");
         let deep = [&(1u64 << 16).to_le_bytes()[..], &vec![b'['; 1 << 16]].concat();
         refused(&deep, "is not JSON");
     }
 
     #[test]
-    fn numbers_that_are_none_are_refused() {
+    fn invalid_numbers_are_rejected() {
         let shape = SHAPES[0];
         let bytes = file(shape);
         let header = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
@@ -254,6 +255,6 @@ mod tests {
         let text = String::from_utf8_lossy(&bytes[8..8 + header]).into_owned();
         let parsed: Value = serde_json::from_str(&text).unwrap();
         let variance = parsed["stem.norm.running_var"]["data_offsets"][0].as_u64().unwrap() as usize;
-        assert!(with(-1e-30, variance).contains("a variance is at least 0"));
+        assert!(with(-1e-30, variance).contains("a variance must be at least 0"));
     }
 }

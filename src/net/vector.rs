@@ -1,7 +1,7 @@
-//! Registers of floats: one name for those of several instruction sets, and the choice of the widest here.
+//! Vector registers of floats: one trait for several instruction sets, and the choice of the widest one available.
 //!
-//! A [`Kernel`] is written once, generically, and [`Isa::run`] compiles it for every instruction set. What a
-//! kernel calls must be inlined into it (`#[inline(always)]`), or it is compiled without the instructions.
+//! A [`Kernel`] is written once, generically, and [`Isa::run`] compiles it for every instruction set. Every function
+//! that a kernel calls must be inlined into it (`#[inline(always)]`), or it is compiled without those instructions.
 
 #![allow(unsafe_code)]
 
@@ -11,14 +11,14 @@ use std::arch::aarch64 as arm;
 use std::arch::x86_64 as x86;
 use std::array::from_fn;
 
-/// Channels that lie side by side: a cache line of floats, to which buffers are aligned.
+/// Channels that are adjacent in memory: a cache line of floats, to which buffers are aligned.
 pub(super) const BLOCK: usize = 16;
 
 /// A register of floats.
 pub(super) trait Vector: Copy {
-    /// Registers that a tile of sums may fill, so that its operands find room too.
+    /// Registers that the accumulators of a tile may occupy, leaving enough for the operands.
     const SUMS: usize;
-    /// Floats of a vector.
+    /// Floats in a vector.
     const LANES: usize = size_of::<Self>() / size_of::<f32>();
     /// `x` in every lane.
     fn splat(x: f32) -> Self;
@@ -30,12 +30,12 @@ pub(super) trait Vector: Copy {
     fn add(self, y: Self) -> Self;
     /// `self - y`.
     fn sub(self, y: Self) -> Self;
-    /// Lets NaN through, so that a broken network is noticed: a maximum with NaN is its second operand.
+    /// Propagates NaN, so that a broken network is noticed: the maximum with NaN is the second operand.
     fn relu(self) -> Self;
     /// `self` in the lanes where `y` is positive, 0 in the others.
     fn where_positive(self, y: Self) -> Self;
 
-    /// The first floats of a slice.
+    /// Loads the first floats of a slice.
     #[inline(always)]
     fn load(from: &[f32]) -> Self {
         let from = &from[..Self::LANES];
@@ -55,8 +55,8 @@ pub(super) trait Vector: Copy {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
     ($register:ty, $sums:expr, $splat:path, $mul_add:expr, $add:path, $sub:path, $max:path, $where:expr) => {
-        // SAFETY: vectors are used only by code that is compiled for their instructions and runs where they
-        // are, or by code for an architecture all of whose CPUs have them.
+        // SAFETY: vectors are used only by code that is compiled for their instructions and runs where the CPU has
+        // them, or by code for an architecture all of whose CPUs have them.
         impl Vector for $register {
             const SUMS: usize = $sums;
 
@@ -132,7 +132,7 @@ vector!(
     |x, y, zero| arm::vbslq_f32(arm::vcgtq_f32(y, zero), x, zero)
 );
 
-/// What every CPU of the architecture has.
+/// The vector type that every CPU of the architecture has.
 #[cfg(target_arch = "aarch64")]
 pub(super) type Plain = arm::float32x4_t;
 #[cfg(not(target_arch = "aarch64"))]
@@ -146,7 +146,7 @@ impl Vector for [f32; 4] {
         [x; 4]
     }
 
-    /// In two operations, for where they are not one instruction `f32::mul_add` is slow.
+    /// As two operations: where it is not a single instruction, `f32::mul_add` is slow.
     #[inline(always)]
     fn add_product(self, x: f32, y: Self) -> Self {
         from_fn(|lane| x * y[lane] + self[lane])
@@ -178,21 +178,21 @@ impl Vector for [f32; 4] {
     }
 }
 
-/// Whole vectors of an [`Aligned`] buffer.
+/// An [`Aligned`] buffer as whole vectors.
 #[inline(always)]
 pub(super) fn vectors<S: Vector>(floats: &[f32]) -> &[S] {
     // SAFETY: a vector is made of floats and, like them, has no invalid bits.
     unsafe { floats.align_to().1 }
 }
 
-/// Whole vectors of an [`Aligned`] buffer.
+/// An [`Aligned`] buffer as whole vectors.
 #[inline(always)]
 pub(super) fn vectors_mut<S: Vector>(floats: &mut [f32]) -> &mut [S] {
     // SAFETY: a vector is made of floats and, like them, has no invalid bits.
     unsafe { floats.align_to_mut().1 }
 }
 
-/// Zeroed floats that start on a cache line.
+/// Zero-initialized floats aligned to a cache line.
 pub(super) struct Aligned {
     floats: Vec<f32>,
     start: usize,
@@ -215,9 +215,9 @@ impl Aligned {
     }
 }
 
-/// Work for vectors of any width.
+/// A computation that works with vectors of any width.
 pub(super) trait Kernel {
-    /// Does it; to be inlined into what is compiled for the instructions of `S`.
+    /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Vector>(self);
 }
 
@@ -235,7 +235,7 @@ enum Set {
 }
 
 impl Isa {
-    /// What this CPU has, widest first.
+    /// The instruction sets that this CPU has, widest first.
     pub(super) fn here() -> impl Iterator<Item = Isa> {
         #[cfg(target_arch = "x86_64")]
         let wide = {
@@ -248,12 +248,12 @@ impl Isa {
         wide.chain([Isa(Set::Plain)])
     }
 
-    /// The widest.
+    /// The widest instruction set of this CPU.
     pub(super) fn widest() -> Isa {
-        Isa::here().next().expect("there is always the plain one")
+        Isa::here().next().expect("the plain set is always there")
     }
 
-    /// Floats of its vectors, and how many a tile of sums may fill ([`Vector::SUMS`]).
+    /// Floats per vector, and how many registers the accumulators of a tile may occupy ([`Vector::SUMS`]).
     pub(super) fn sizes(self) -> [usize; 2] {
         fn of<S: Vector>() -> [usize; 2] {
             [S::LANES, S::SUMS]
@@ -267,7 +267,7 @@ impl Isa {
         }
     }
 
-    /// Whether the widest vectors here can multiply pairs of bf16.
+    /// Whether the widest vectors of this CPU can multiply pairs of bf16.
     pub(super) fn has_bf16() -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(Isa::widest().0, Set::Avx512) && is_x86_feature_detected!("avx512bf16");
@@ -278,7 +278,7 @@ impl Isa {
     /// Runs a kernel, compiled for this instruction set.
     pub(super) fn run(self, kernel: impl Kernel) {
         match self.0 {
-            // SAFETY: `Isa::here` alone makes an Isa, and only where the CPU has its instructions.
+            // SAFETY: only `Isa::here` makes an `Isa`, and only if the CPU has its instructions.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { run_avx512(kernel) },
             // SAFETY: as above.

@@ -1,9 +1,9 @@
-//! The weights of a network as plain numbers, batch norm folded in: what an evaluator needs and
-//! nothing that belongs to training. [`model`](super::model) makes them, [`cpu`](super::cpu) reads them.
+//! The weights of a network as plain numbers with batch norm folded in: what an evaluator needs, and nothing that
+//! only training needs. [`model`](super::model) makes them, [`cpu`](super::cpu) reads them.
 
 use crate::encode::Shape;
 
-/// A stride-1 convolution with zero padding that keeps the board's size, batch norm folded in.
+/// A stride-1 convolution with zero padding (it keeps the board's size) and batch norm folded in.
 #[derive(Clone, Debug)]
 pub struct Conv {
     /// Input channels.
@@ -40,11 +40,11 @@ pub struct Linear {
 /// `value_out(relu(value_hidden(flatten(relu(value_conv(x))))))`.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// Sizes of input and policy: `actions = whole planes * cells + extras`.
+    /// Sizes of input and policy: `actions = policy planes * cells + extras`.
     pub shape: Shape,
-    /// 3x3, planes to filters.
+    /// 3x3, input planes to filters.
     pub stem: Conv,
-    /// Two 3x3 convolutions each.
+    /// Two 3x3 convolutions per block.
     pub blocks: Vec<[Conv; 2]>,
     /// 1x1, filters to filters.
     pub policy_hidden: Conv,
@@ -54,7 +54,7 @@ pub struct Weights {
     pub policy_extras: Option<(Conv, Linear)>,
     /// 1x1, filters to a few planes.
     pub value_conv: Conv,
-    /// Planes * cells to hidden.
+    /// `planes * cells` to hidden.
     pub value_hidden: Linear,
     /// Hidden to 3: win, draw, loss.
     pub value_out: Linear,

@@ -1,6 +1,5 @@
 //! From games to training rows: [`record`] is one game, [`place`] says where it belongs, [`store`] keeps records in
-//! checksummed shards,
-//! [`sample`] makes positions of them, [`window`] is what training draws from.
+//! checksummed shards, [`sample`] turns records into positions, and [`window`] is what training draws from.
 
 pub mod place;
 pub mod record;

@@ -1,7 +1,7 @@
-//! Where a run's records belong: which games stand in which shard, and which run plays them.
+//! Where a run's records belong: which games are in which shard, and which run plays them.
 //!
-//! In go a run's settings, out come the generations, shards and games that it must have. A shard found elsewhere, or
-//! with other games, is not the one that belongs there. Everything here is a function of the settings alone.
+//! Given a run's settings, it says which generations, shards and games the run must have. A shard found elsewhere, or
+//! with other games, does not belong there. Everything here is a function of the settings alone.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::config::Config;
 use crate::storage;
 
-/// Hexadecimal digits of the settings' checksum in an [`Origin`].
+/// Hexadecimal digits of the checksum of the settings in an [`Origin`].
 const DIGITS: usize = 16;
 
 /// What a shard must hold.
@@ -17,14 +17,14 @@ const DIGITS: usize = 16;
 pub struct Place {
     /// The generation, from 1.
     pub generation: usize,
-    /// The numbers of its games within the generation, in this order.
+    /// The numbers of its games within the generation, in order.
     pub games: Range<usize>,
-    /// Most new simulations of an action.
+    /// Maximum number of new simulations per action.
     pub simulations: usize,
 }
 
 impl Place {
-    /// The place of shard `shard` of `generation` in a run with this `config`; `None` when the run has no such shard.
+    /// The place of shard `shard` of `generation` in a run with this `config`; `None` if the run has no such shard.
     pub fn of(config: &Config, generation: usize, shard: usize) -> Option<Place> {
         let (games, simulations) = games_of(config, generation);
         let batch = config.selfplay.batch;
@@ -33,12 +33,12 @@ impl Place {
     }
 }
 
-/// Whether `generation` is played before any network exists.
+/// Whether `generation` is played before there is a network.
 pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
     generation == 1 && config.selfplay.bootstrap_games > 0
 }
 
-/// Games of a generation, and simulations of each action.
+/// Games of a generation, and simulations per action.
 pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     let settings = &config.selfplay;
     match is_bootstrap(config, generation) {
@@ -57,13 +57,13 @@ pub fn shards_of(config: &Config, generation: usize) -> usize {
 pub struct Origin(String);
 
 impl Origin {
-    /// The origin of what a run with this `config` plays.
+    /// The origin of the games of a run with this `config`.
     pub fn of(config: &Config) -> Origin {
         let settings = storage::sha256(config.to_toml().as_bytes());
         Origin(format!("seed {}, settings {}", config.seed, &settings[..DIGITS]))
     }
 
-    /// What [`Origin`] displays, read back.
+    /// Parses what [`Origin`] displays.
     pub fn parse(text: &str) -> Origin {
         Origin(text.trim().to_string())
     }

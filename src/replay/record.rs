@@ -1,7 +1,7 @@
-//! One self-play game as text: everything needed to play it again by the rules.
+//! One self-play game as text: everything needed to replay it by the rules.
 //!
-//! A record is one JSON line. Positions and actions are in the game's own notation, so a record survives a
-//! change of planes or action layout, and reading it checks the rules again.
+//! A record is one JSON line. Positions and actions are in the game's own notation, so a record survives a change of
+//! planes or action layout, and reading it checks the rules again.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, GameIdentity, Rules, Settings, option_differences};
 use crate::search::evaluator::Wdl;
 
-/// The newest version of this format: 2 has `policy` and `weights` beside what 1 has, and is written only for
-/// records that need one.
+/// The newest version of this format: version 2 adds `policy` and `weights` to version 1, and is written only for
+/// records that need one of them.
 pub const FORMAT: u32 = 2;
 
-/// What records without `policy` and `weights` are written as.
+/// The version of records without `policy` and `weights`.
 pub const PLAIN_FORMAT: u32 = 1;
 
-/// What the weights of a ply that do not count simulations sum to, about: shares of a policy or priors.
+/// The approximate sum of a ply's weights where they are not simulation counts: shares of a policy or priors.
 const SHARES: u64 = 10_000;
 
 /// One game.
@@ -32,29 +32,29 @@ pub struct Record {
     pub game: String,
     /// The game's switches.
     pub options: Settings,
-    /// The encoding version of the program that wrote it.
+    /// The encoding version of the program that wrote the record.
     pub encoding: u32,
     /// The generation that played it, from 1.
     pub generation: usize,
-    /// Its number within the generation.
+    /// The game's number within the generation.
     pub index: usize,
-    /// What evaluated its positions: `rollout:200`, `uniform:200`, or `generation 3`.
+    /// The evaluator of the game's positions: `rollout:200`, `uniform:200`, or `generation 3`.
     pub evaluator: String,
     /// The start position.
     pub start: String,
     /// The actions.
     pub actions: Vec<String>,
-    /// For each ply the visits of the actions that the search considered; empty for a ply that is not
-    /// trained on: a random one or one of a fast search.
+    /// For each ply, the visits of the actions that the search considered; empty for a ply that is not trained on (a
+    /// random action or a fast search).
     pub visits: Vec<BTreeMap<String, u32>>,
-    /// For each ply the weights of the policy that the search teaches, where that is not its visits; empty for a
-    /// ply where it is, and left out when it always is.
+    /// For each ply, the weights of the search's policy target where it differs from the visits; empty for a ply
+    /// where it does not, and omitted if it never does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<BTreeMap<String, u32>>,
-    /// For each ply how often training draws it, 1 for the usual; left out when all are 1.
+    /// For each ply, how often training draws it, relative to the usual 1; omitted if all are 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f32>,
-    /// For each ply the search's win, draw, loss for the player to move.
+    /// For each ply, the search's win, draw, loss for the player to move.
     pub wdl: Vec<[f32; 3]>,
     /// `first`, `second` or `draw`.
     pub outcome: String,
@@ -67,19 +67,19 @@ pub struct Ply<'a, G: Game> {
     pub state: &'a G::State,
     /// Its legal actions.
     pub legal: &'a [Action],
-    /// The weights of the policy that the search teaches, ascending by action; empty for a ply without one.
+    /// The weights of the search's policy target, ascending by action; empty for a ply without one.
     pub policy: Vec<(Action, u32)>,
-    /// How often training draws it, 1 for the usual.
+    /// How often training draws it, relative to the usual 1.
     pub weight: f32,
     /// The search's result for the player to move.
     pub wdl: Wdl,
 }
 
 impl Record {
-    /// The record of a JSON line; one of a newer format is no damage.
+    /// Parses a JSON line as a record; a newer format is an error, but not reported as damage.
     ///
     /// # Errors
-    /// The line is not a record, or one of a newer format.
+    /// The line is not a record, or is a record of a newer format.
     pub fn parse(line: &str) -> Result<Record> {
         #[derive(Deserialize)]
         struct Header {
@@ -92,19 +92,19 @@ impl Record {
         })
     }
 
-    /// Positions in it that are trained on.
+    /// Positions that are trained on.
     pub fn positions(&self) -> usize {
         self.visits.iter().filter(|visits| !visits.is_empty()).count()
     }
 
-    /// Simulations of an action as far as the record says so itself.
+    /// Simulations per action, if the record states them itself.
     fn simulations(&self) -> u64 {
         let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
         named.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
     }
 
-    /// Refuses visits or policy weights of more than `simulations` an action can make; a tree keeps what it
-    /// had of the actions before.
+    /// Rejects visits or policy weights that sum to more than `simulations` per action can produce; a tree keeps
+    /// visits from earlier actions.
     pub(super) fn check_sums(&self, simulations: u64) -> Result<()> {
         for (ply, weights) in self.visits.iter().enumerate().chain(self.policy.iter().enumerate()) {
             let sum: u64 = weights.values().map(|weight| u64::from(*weight)).sum();
@@ -112,18 +112,17 @@ impl Record {
             if sum > most {
                 return Err(Error::Data(format!(
                     "ply {ply}: the visits or the policy sum to {sum}, more than the {most} that {simulations} \
-                     simulations an action can make"
+                     simulations per action can make"
                 )));
             }
         }
         Ok(())
     }
 
-    /// Plays the record again by the rules, shows every ply to `see`, and checks actions, visits
-    /// and outcome.
+    /// Replays the record by the rules, passes every ply to `see`, and checks actions, visits and outcome.
     ///
     /// # Errors
-    /// The record is of another game, or says something that the rules do not.
+    /// The record is of another game, or contradicts the rules.
     pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<()> {
         self.replayed(rules, &mut see)
     }
@@ -160,7 +159,7 @@ impl Record {
             if ![win, draw, loss].iter().all(|p| (-0.01..=1.01).contains(p))
                 || (win + draw + loss - 1.0).abs() > 0.01
             {
-                return Err(Error::Data(format!("ply {ply}: {:?} are no probabilities", self.wdl[ply])));
+                return Err(Error::Data(format!("ply {ply}: {:?} are not probabilities", self.wdl[ply])));
             }
             let weight = self.weights.get(ply).copied().unwrap_or(1.0);
             see(Ply { state: &state, legal: &legal, policy, weight, wdl: Wdl { win, draw, loss } });
@@ -169,7 +168,7 @@ impl Record {
         match game.outcome(&state) {
             Some(outcome) if outcome.id() == self.outcome => Ok(()),
             found => Err(Error::Data(format!(
-                "the record says that the outcome is {}, the rules say {}",
+                "the record says that the outcome is {}, but the rules say {}",
                 self.outcome,
                 found.map_or("that the game is not over", |outcome| outcome.id())
             ))),
@@ -196,7 +195,7 @@ impl Record {
             return Err(Error::Data("actions, policy and weights differ in length".into()));
         }
         if !self.weights.iter().all(|weight| (0.0..=1e6).contains(weight)) {
-            return Err(Error::Data("a weight is below 0 or no number".into()));
+            return Err(Error::Data("a weight is negative or not a number".into()));
         }
         Ok(())
     }
@@ -205,6 +204,6 @@ impl Record {
 fn check_format(format: u32) -> Result<()> {
     match format {
         PLAIN_FORMAT..=FORMAT => Ok(()),
-        _ => Err(Error::Mismatch(format!("record format {format}, this program reads up to {FORMAT}"))),
+        _ => Err(Error::Mismatch(format!("record format {format}, but this program reads up to {FORMAT}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! A record's positions as training rows: game-free, what the trainer reads.
+//! A record's positions as training rows, independent of the game: what the trainer reads.
 
 use super::record::Record;
 use crate::board::Symmetry;
@@ -10,22 +10,22 @@ use crate::search::evaluator::Wdl;
 /// One position.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Seen by the player to move.
+    /// From the point of view of the player to move.
     pub planes: Planes,
-    /// Every legal action with its share of the policy that the search teaches, ascending; the shares sum to 1.
+    /// Every legal action with its share of the search's policy target, ascending by action; the shares sum to 1.
     pub policy: Vec<(Action, f32)>,
-    /// The game's outcome for the player to move: a player may act twice in a row, so this is never
-    /// found by counting plies.
+    /// The game's outcome for the player to move. A player may act twice in a row, so counting plies would not give
+    /// it.
     pub outcome: Wdl,
-    /// What the search thought, for the player to move.
+    /// The search's result, for the player to move.
     pub search: Wdl,
-    /// How often it is drawn, 1 for the usual.
+    /// How often it is drawn, relative to the usual 1.
     pub weight: f32,
-    /// The symmetries under which the sample stays true.
+    /// The symmetries under which the sample remains valid.
     pub symmetries: &'static [Symmetry],
 }
 
-/// The samples of a record: one for each ply that was searched.
+/// The samples of a record: one for each ply with a full search.
 ///
 /// # Errors
 /// As [`Record::replay`].

@@ -1,9 +1,9 @@
-//! Shards: many records in one zstd file of JSON lines, with its SHA-256 beside it.
+//! Shards: many records in one zstd file of JSON lines, with its SHA-256 in a file next to it.
 //!
-//! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The
-//! checksum is written last: a shard without one was never finished; a comment below it says which run played the
-//! games. A damaged shard is renamed to `....bad`, named, and never trained on. Reading holds the text of a few
-//! games at a time, of bounded length, so a file that would unpack to more than a shard can hold costs next to nothing.
+//! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The checksum is
+//! written last, so a shard without one was never finished; a comment after it says which run played the games. A
+//! damaged shard is renamed to `....bad`, reported, and never trained on. Reading holds the text of a few games at a
+//! time, of bounded length, so a file that would unpack to more than a shard can hold costs next to nothing.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -20,69 +20,69 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::storage;
 
-/// The folder of the run where shards live.
+/// The folder of a run that holds its shards.
 pub const FOLDER: &str = "selfplay";
 const SUFFIX: &str = ".jsonl.zst";
 const BAD: &str = "bad";
-/// What stands before the run in a checksum's file: a comment for `sha256sum`.
+/// The prefix of the run's name in a checksum file: a comment for `sha256sum`.
 const ORIGIN: &str = "# petteia: ";
-/// The longest line that is read or written, whatever the game.
+/// The longest line that is read or written, for any game.
 const LONGEST_LINE: usize = 16 << 20;
-/// Of an entry of visits or policy, of what else a ply has, and of everything before the plies, at most.
+/// Upper bounds, in bytes: an entry of visits or policy, the rest of a ply, and everything before the plies.
 const BYTES_OF_ENTRY: usize = 48;
 const BYTES_OF_PLY: usize = 256;
 const BYTES_OF_HEAD: usize = 1 << 16;
 const LARGEST_CHECKSUM: u64 = 4096;
-/// Bytes of text whose games are played again side by side.
+/// Bytes of text whose games are replayed in parallel.
 const TOGETHER: usize = 1 << 20;
 /// What a line takes beside its text, at least.
 const BYTES_OF_LINE: usize = 256;
-/// Logarithm of the most memory that unpacking may take; what we write asks for 2 MiB.
+/// Logarithm of the memory limit for unpacking; our own files need 2 MiB.
 const WINDOW_LOG: u32 = 23;
 
-/// Where a shard of a run lives.
+/// The path of a shard of a run.
 pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
     run.join(FOLDER).join(shard_name(generation, shard))
 }
 
-/// The name of a shard below the folder of records.
+/// The path of a shard inside the folder of records.
 pub fn shard_name(generation: usize, shard: usize) -> String {
     format!("generation-{generation:04}/shard-{shard:04}{SUFFIX}")
 }
 
-/// Generation and number of the shard at `path`, by the names of file and folder.
+/// Generation and number of the shard at `path`, from the names of the folder and the file.
 pub fn place_of(path: &Path) -> Option<(usize, usize)> {
     Some((generation_of(path.parent()?)?, number_of(path, "shard-", SUFFIX)?))
 }
 
-/// What a manifest says of a shard.
+/// The entry of a shard in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardInfo {
-    /// Its file below the run's folder of records: `generation-0001/shard-0000.jsonl.zst`.
+    /// Its path inside the run's folder of records: `generation-0001/shard-0000.jsonl.zst`.
     pub name: String,
     /// SHA-256 of the file.
     pub sha256: String,
-    /// The generation that played it.
+    /// The generation that played the games.
     pub generation: usize,
-    /// Games in it.
+    /// Number of games.
     pub games: usize,
-    /// Positions in it that are trained on.
+    /// Number of positions that are trained on.
     pub positions: usize,
 }
 
-/// A shard that was read, with what was found in each of its games.
+/// A shard that was read, with what replaying its games found.
 #[derive(Clone, Debug)]
 pub struct Shard<T = ()> {
-    /// Its games.
+    /// The games.
     pub records: Vec<Record>,
-    /// What each of them came to when it was played again.
+    /// For each game, what replaying it found.
     pub found: Vec<T>,
     /// SHA-256 of the file.
     pub sha256: String,
 }
 
 impl<T> Shard<T> {
-    /// What a manifest says of it.
+    /// The shard's entry in a manifest.
     pub fn info(&self, generation: usize, shard: usize) -> ShardInfo {
         let positions = self.records.iter().map(Record::positions).sum();
         let (name, games) = (shard_name(generation, shard), self.records.len());
@@ -90,10 +90,10 @@ impl<T> Shard<T> {
     }
 }
 
-/// Writes a shard and then its checksum, with where it was played below it.
+/// Writes a shard and then its checksum, followed by the run that played it.
 ///
 /// # Errors
-/// A record is longer than one can be, or the file cannot be written.
+/// A record is too long, or the file cannot be written.
 pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> Result<()> {
     let mut lines = Vec::new();
     for record in records {
@@ -102,7 +102,7 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
         lines.push(b'\n');
         if lines.len() - before > LONGEST_LINE {
             return Err(Error::Data(format!(
-                "{}: game {} would fill more than the {LONGEST_LINE} bytes that a record can have: give the game a \
+                "{}: game {} needs more than the {LONGEST_LINE} bytes that a record may have: give the game a \
                  lower limit of actions",
                 path.display(),
                 record.index
@@ -114,7 +114,7 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
     write_checksum(path, &storage::sha256(&packed), origin)
 }
 
-/// Writes the checksum beside a shard.
+/// Writes the checksum file of a shard.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -124,33 +124,33 @@ pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Res
     storage::write_whole(&checksum_path(path), format!("{sha256}  {name}\n{origin}").as_bytes())
 }
 
-/// The run that a shard says it is of; `None` in shards of version 0.1.
+/// The run that played a shard, from its checksum file; `None` for shards of version 0.1.
 ///
 /// # Errors
-/// There is no checksum beside it, or it cannot be read.
+/// There is no checksum file, or it cannot be read.
 pub fn origin(path: &Path) -> Result<Option<Origin>> {
     Ok(checksum(path)?.lines().find_map(|line| line.strip_prefix(ORIGIN)).map(Origin::parse))
 }
 
-/// Whether the shard was written to its end.
+/// Whether the shard was finished.
 ///
 /// # Errors
-/// The operating system refuses to look.
+/// The operating system reports an error.
 pub fn is_finished(path: &Path) -> Result<bool> {
     Ok(storage::exists(path)? && storage::exists(&checksum_path(path))?)
 }
 
-/// Reads a shard, checks its checksum, that its games are those of `place` (where that is not known: of its folder's
-/// generation, in order), and plays every game again, on all cores.
+/// Reads a shard, verifies its checksum, checks that its games are those of `place` (if that is not known: of its
+/// folder's generation, in order), and replays every game, on all cores.
 ///
 /// # Errors
-/// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for one of another game, [`Error::Foreign`] for one of another
-/// place, [`Error::Io`] when it cannot be read.
+/// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for one of another game, [`Error::Foreign`] for one of
+/// another place, [`Error::Io`] if it cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
     read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}))
 }
 
-/// As [`read_shard`], and keeps what the games teach: the samples of each.
+/// Same as [`read_shard`], and keeps the training samples of each game.
 pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,
@@ -159,22 +159,22 @@ pub fn read_samples<G: Game>(
     read_checked(path, longest_record(rules), place, &|record| samples(rules, record))
 }
 
-/// Reads a shard and checks its checksum, but plays nothing: what its records say of their games may be wrong.
+/// Reads a shard and verifies its checksum, but does not replay the games: what the records say of them may be wrong.
 ///
 /// # Errors
-/// As [`read_shard`], of which nothing is found by the rules.
+/// As [`read_shard`], except for what only replaying finds.
 pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
     read_checked(path, LONGEST_LINE, None, &|_| Ok(())).map(|shard| shard.records)
 }
 
-/// Bytes that a record can have: a ply has an entry of visits and one of policy for each action.
+/// The longest possible record, in bytes: each ply has an entry of visits and one of policy for each action.
 fn longest_record<G: Game>(rules: &Rules<G>) -> usize {
     let ply = rules.identity.shape.actions.saturating_mul(2 * BYTES_OF_ENTRY).saturating_add(BYTES_OF_PLY);
     rules.game.max_plies().saturating_mul(ply).saturating_add(BYTES_OF_HEAD).min(LONGEST_LINE)
 }
 
-/// The JSON lines of a shard whose checksum is right. One of them is in memory at a time, however long the file
-/// becomes when it is unpacked.
+/// The JSON lines of a shard whose checksum is right. Only one is in memory at a time, however large the unpacked
+/// file is.
 pub struct Lines {
     path: PathBuf,
     text: BufReader<Decoder<'static, BufReader<File>>>,
@@ -186,7 +186,7 @@ pub struct Lines {
 debug_fields!(Lines, path, sha256);
 
 impl Lines {
-    /// Of the shard at `path`.
+    /// Opens the shard at `path`.
     ///
     /// # Errors
     /// The checksum differs, or the file cannot be read.
@@ -199,7 +199,7 @@ impl Lines {
         let checksum = checksum(path)?;
         let sha256 = storage::sha256_of(path)?;
         if !checksum.starts_with(&sha256) {
-            return Err(damaged("the SHA-256 differs from the one beside it"));
+            return Err(damaged("its SHA-256 differs from the one in its checksum file"));
         }
         let file = File::open(path).map_err(Error::io(path))?;
         let mut packed = Decoder::new(file).map_err(|e| unpacked(path, e))?;
@@ -214,7 +214,7 @@ impl Lines {
         part.read_until(b'\n', &mut line).map_err(|e| unpacked(&self.path, e))?;
         if line.len() > self.longest {
             let longest = self.longest;
-            return Err(damaged(format!("a line is longer than the {longest} bytes that a record can have")));
+            return Err(damaged(format!("a line is longer than the {longest} bytes that a record may have")));
         }
         if line.is_empty() {
             return Ok(None);
@@ -226,7 +226,7 @@ impl Lines {
     }
 }
 
-/// Why a shard could not be unpacked: a disk that fails is no reason to set it aside.
+/// Classifies an error while unpacking: a failing disk is no reason to set a shard aside.
 fn unpacked(path: &Path, error: std::io::Error) -> Error {
     match error.raw_os_error() {
         Some(_) => Error::io(path)(error),
@@ -277,7 +277,7 @@ fn read_checked<T: Send>(
                 found.map(|found| (record, found))
             });
             let (record, found) = checked.map_err(|error| match error {
-                // another format or game is no damage: the shard stays where it is
+                // another format or game is not damage: the shard stays where it is
                 Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
                 Error::Foreign(what) => Error::Foreign(format!("{shown}: line {number}: {what}")),
                 error => Error::Data(format!("{shown}: line {number}: {error}")),
@@ -289,13 +289,13 @@ fn read_checked<T: Send>(
     let (found, expected) = (shard.records.len(), place.map(|place| place.games.len()));
     if found != expected.unwrap_or(found.max(1)) {
         let games = expected.map_or("at least one belongs".into(), |games| format!("{games} belong"));
-        return Err(Error::Foreign(format!("{shown}: it holds {found} games, {games} there")));
+        return Err(Error::Foreign(format!("{shown}: it holds {found} games, but {games} there")));
     }
     shard.sha256 = lines.sha256;
     Ok(shard)
 }
 
-/// Refuses a record that does not belong behind `before` in the shard at `path`.
+/// Rejects a record that does not belong after `before` in the shard at `path`.
 fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Option<&Place>) -> Result<()> {
     let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
     if let Some(generation) = generation.filter(|generation| *generation != record.generation) {
@@ -307,15 +307,15 @@ fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Opt
     let first = place.map_or(record.index, |place| place.games.start);
     let expected = before.map_or(first, |before| before.index.saturating_add(1));
     if record.index != expected {
-        return Err(Error::Foreign(format!("game {} stands where game {expected} belongs", record.index)));
+        return Err(Error::Foreign(format!("game {} is where game {expected} belongs", record.index)));
     }
     place.map_or(Ok(()), |place| record.check_sums(place.simulations as u64))
 }
 
-/// The text of the file beside a shard that begins with its checksum.
+/// The content of a shard's checksum file, which begins with the checksum.
 ///
 /// # Errors
-/// There is none, or it cannot be read.
+/// The file does not exist or cannot be read.
 pub fn checksum(path: &Path) -> Result<String> {
     let place = checksum_path(path);
     match storage::read_at_most(&place, LARGEST_CHECKSUM, "a checksum") {
@@ -331,23 +331,23 @@ pub fn checksum(path: &Path) -> Result<String> {
 /// Shards on disk, oldest first.
 #[derive(Debug, Default)]
 pub struct Shards {
-    /// Those in use.
+    /// Shards in use.
     pub paths: Vec<PathBuf>,
-    /// Those that were set aside as damaged.
+    /// Shards that were set aside as damaged.
     pub set_aside: Vec<PathBuf>,
 }
 
-/// What a user means by `path`: the shards of a run, those of one generation's folder, or one file, which may have
-/// been set aside.
+/// Resolves a path given by a user: the shards of a run, those of one generation's folder, or a single file, which
+/// may have been set aside.
 ///
 /// # Errors
-/// There is nothing at `path`, or a file that is not named as a shard is.
+/// There is nothing at `path`, or it is a file without the name of a shard.
 pub fn find(path: &Path) -> Result<Shards> {
     if storage::is_file(path)? {
         if !is_packed(path) && !is_set_aside(path) {
             let place = path.display();
             return Err(Error::Data(format!(
-                "{place} is no shard of records: its name does not end with {SUFFIX}"
+                "{place} is not a shard of records: its name does not end with {SUFFIX}"
             )));
         }
         return Ok(Shards { paths: vec![path.to_path_buf()], set_aside: Vec::new() });
@@ -385,17 +385,17 @@ pub fn generation_of(folder: &Path) -> Option<usize> {
     number_of(folder, "generation-", "")
 }
 
-/// Whether a file is named as a shard is.
+/// Whether a file has the name of a shard.
 pub fn is_shard(path: &Path) -> bool {
     number_of(path, "shard-", SUFFIX).is_some()
 }
 
-/// Whether a file is packed as shards are, by its name, of which only the end matters.
+/// Whether a file's name ends as that of a compressed shard does.
 pub fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
 }
 
-/// Whether a file is named as a shard that was set aside is.
+/// Whether a file has the name of a shard that was set aside.
 pub fn is_set_aside(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == BAD) && is_shard(&path.with_extension(""))
 }
@@ -410,12 +410,12 @@ pub fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(bad)
 }
 
-/// Where a shard is after it was set aside.
+/// The path of a shard after it is set aside.
 pub fn bad_path(path: &Path) -> PathBuf {
     storage::with_suffix(path, &format!(".{BAD}"))
 }
 
-/// Where the checksum of a shard is; that of one set aside keeps its place.
+/// The path of a shard's checksum file, which stays where it is when the shard is set aside.
 fn checksum_path(path: &Path) -> PathBuf {
     let path = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
     storage::with_suffix(&path, ".sha256")

@@ -1,7 +1,7 @@
 //! The newest positions of a run, and batches drawn from them.
 //!
-//! Samples are drawn uniformly over positions, or by their weights where these differ, with a symmetry of the
-//! position drawn beside each. Whole shards enter and leave, so the window after a restart is the window before it.
+//! Samples are drawn uniformly over positions, or by their weights where these differ, each with a random symmetry of
+//! its position. Whole shards enter and leave, so the window is the same after a restart.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub struct Window {
     shape: Shape,
     shards: VecDeque<Shard>,
     positions: usize,
-    /// Where each symmetry seen so far takes every action.
+    /// For each symmetry seen so far, what it maps every action to.
     action_maps: Vec<(Symmetry, Vec<u16>)>,
 }
 
@@ -29,7 +29,7 @@ debug_fields!(Window, capacity, shape, positions);
 
 struct Shard {
     samples: Vec<Sample>,
-    /// Sums of the weights up to and with each sample; empty when all are 1.
+    /// Cumulative weights of the samples; empty if all weights are 1.
     sums: Vec<f64>,
 }
 
@@ -48,13 +48,13 @@ impl Shard {
         self.sums.last().copied().unwrap_or(self.samples.len() as f64)
     }
 
-    /// The sample at this place of the weights laid end to end.
+    /// The sample at this position of the cumulative weights.
     fn at(&self, place: f64) -> &Sample {
         let index = match self.sums.is_empty() {
             true => place as usize,
             false => self.sums.partition_point(|sum| *sum <= place),
         };
-        // rounding may put a place at the very end
+        // rounding may put the position at the very end
         &self.samples[index.min(self.samples.len() - 1)]
     }
 }
@@ -73,7 +73,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Rows without any legal action, to be filled.
+    /// Empty rows without a legal action, to be filled in.
     pub fn empty(rows: usize, shape: Shape) -> Batch {
         Batch {
             planes: Array4::zeros((rows, shape.planes, shape.height, shape.width)),
@@ -83,7 +83,7 @@ impl Batch {
         }
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.wdl.nrows()
     }
@@ -95,7 +95,7 @@ impl Batch {
 }
 
 impl Window {
-    /// An empty window of `capacity` positions.
+    /// An empty window for `capacity` positions.
     pub fn new(capacity: usize, shape: Shape) -> Window {
         Window { capacity, shape, shards: VecDeque::new(), positions: 0, action_maps: Vec::new() }
     }
@@ -105,12 +105,12 @@ impl Window {
         self.positions
     }
 
-    /// Shards in the window, the newest that were added.
+    /// Shards in the window: the newest ones added.
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// Whether there is nothing to train on.
+    /// Whether the window has no positions.
     pub fn is_empty(&self) -> bool {
         self.positions == 0
     }
@@ -118,7 +118,7 @@ impl Window {
     /// Adds the samples of a shard's records and returns how many there are.
     ///
     /// # Errors
-    /// A record is not one of the game, see [`Record::replay`].
+    /// A record does not match the game; see [`Record::replay`].
     pub fn push<G: Game>(&mut self, rules: &Rules<G>, records: &[Record]) -> Result<usize> {
         let mut shard = Vec::new();
         for record in records {
@@ -127,8 +127,8 @@ impl Window {
         Ok(self.push_samples(&rules.game, shard))
     }
 
-    /// Adds a shard, drops the oldest ones that are not needed to reach the capacity, and returns how
-    /// many samples were added.
+    /// Adds a shard, drops the oldest ones that are not needed to reach the capacity, and returns the number of
+    /// samples added.
     pub fn push_samples<G: Game>(&mut self, game: &G, shard: Vec<Sample>) -> usize {
         for symmetry in shard.iter().flat_map(|sample| sample.symmetries) {
             if !self.action_maps.iter().any(|(known, _)| known == symmetry) {
@@ -149,8 +149,8 @@ impl Window {
         added
     }
 
-    /// `len` samples drawn with replacement, each under a random symmetry. `search_share` of the value
-    /// target is the search's own value.
+    /// Draws `len` samples with replacement, each under a random symmetry. `search_share` of the value target comes
+    /// from the search's own value, the rest from the outcome.
     ///
     /// # Panics
     /// The window is empty.
@@ -170,7 +170,7 @@ impl Window {
         batch
     }
 
-    /// A batch of these samples as they are.
+    /// A batch of these samples, without symmetries.
     ///
     /// # Panics
     /// One of `picked` is not below [`Window::len`].

@@ -1,9 +1,9 @@
-//! What a run should hold, against what it holds.
+//! Compares what a run should hold with what it holds.
 //!
-//! In goes a run's folder with its settings, out come the differences: shards that are missing, damaged, exchanged or of
-//! another run, checkpoints that do not belong here, lost decisions of the gate. Which shards there must be follows
-//! from the settings; which bytes they must have is what the checkpoints list. Nothing is changed by looking;
-//! [`settle`] sets aside what is wrong, once the user decided to go without it.
+//! From a run's folder and its settings it finds the differences: shards that are missing, damaged, swapped or from
+//! another run, checkpoints that do not belong, lost gate decisions. The settings determine which shards there must
+//! be; the checkpoints list which bytes they must have. Auditing changes nothing; [`settle`] sets aside what is wrong
+//! once the user has decided to continue without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,20 +20,20 @@ use crate::replay::place::{Origin, Place, shards_of};
 use crate::replay::store::{self, ShardInfo};
 use crate::storage;
 
-/// What resuming without records leads to.
+/// The effect of resuming without records.
 const OTHER_END: &str = "and ends with other games and weights than the undisturbed run";
 
-/// How closely shards are looked at.
+/// How thoroughly shards are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What a resumed run needs: of those in the window the bytes, of older ones the checksum beside them. Those that
-    /// nothing lists are read.
+    /// Only as far as a resumed run needs: the bytes of those in the window, the checksum files of older ones. Shards
+    /// that are not listed anywhere are read.
     Window,
     /// All are read.
     All,
 }
 
-/// Reads the shard at a path, which must hold what belongs there, and plays its games again by the rules.
+/// Reads the shard at a path, which must hold what belongs there, and replays its games by the rules.
 pub type Read<'a> = dyn FnMut(&Path, &Place) -> Result<()> + 'a;
 
 /// What is wrong with a file or folder.
@@ -43,18 +43,18 @@ pub enum Fault {
     Missing,
     /// Its own checksum or text is wrong.
     Damaged,
-    /// It is whole, but not what belongs there.
+    /// It is intact, but does not belong there.
     Foreign,
 }
 
-/// Something that is not as it should be.
+/// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or folder.
     pub path: PathBuf,
     /// Its kind.
     pub fault: Fault,
-    /// What is wrong, to be read behind the path.
+    /// What is wrong, worded to follow the path.
     pub what: String,
 }
 
@@ -64,22 +64,22 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What was found in a run's folder.
+/// The result of checking a run's folder.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// What is not as it should be, checkpoints first.
+    /// What is wrong, checkpoints first.
     pub problems: Vec<Problem>,
     /// What could not be checked, in a sentence.
     pub unchecked: Option<String>,
     /// Shards that were set aside as damaged.
     pub set_aside: Vec<PathBuf>,
-    /// Shards that are whole by the list although the checksum beside them is not.
+    /// Shards that are intact according to the list although their checksum files are wrong.
     pub without_checksum: Vec<(PathBuf, String)>,
-    /// The newest checkpoint that belongs here.
+    /// The newest checkpoint that belongs to the run.
     newest: Option<Checkpoint>,
 }
 
-/// Looks at the run in `run`; of `without` nothing is expected. The error is of the operating system alone.
+/// Checks the run in `run`, except for the paths in `without`. Only operating system errors are returned as errors.
 pub fn audit(
     run: &Path,
     config: &Config,
@@ -99,16 +99,16 @@ pub fn audit(
     Ok(audit)
 }
 
-/// What the checkpoints of a run list.
+/// What a run's checkpoints list.
 #[derive(Default)]
 struct Lists {
-    /// By name, as the newest checkpoint has them.
+    /// By name, as listed by the newest checkpoint.
     shards: BTreeMap<String, ShardInfo>,
     /// Names in the newest window.
     window: BTreeSet<String>,
-    /// Paths below the run's folder that the user decided to go without.
+    /// Paths relative to the run's folder that the user decided to go without.
     given_up: BTreeSet<String>,
-    /// The checkpoints that belong here, newest first.
+    /// The checkpoints that belong to the run, newest first.
     checkpoints: Vec<Checkpoint>,
 }
 
@@ -117,7 +117,7 @@ impl Audit {
         self.problems.push(Problem { path, fault, what: what.into() });
     }
 
-    /// Checks what the checkpoints say of themselves and of each other, the newest first.
+    /// Checks the checkpoints themselves and against each other, newest first.
     fn checkpoints(&mut self, run: &Path, config: &Config, game: &GameIdentity) -> Result<Lists> {
         let mut lists = Lists::default();
         for path in checkpoint::list(run)?.into_iter().rev() {
@@ -170,7 +170,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Every shard of the generations that are done, and none besides.
+    /// Every shard of the finished generations, and no others.
     fn records(
         &mut self,
         run: &Path,
@@ -184,7 +184,7 @@ impl Audit {
         for (generation, shard) in (1..=done).flat_map(|of| (0..shards_of(config, of)).map(move |n| (of, n)))
         {
             let path = store::shard_path(run, generation, shard);
-            let place = Place::of(config, generation, shard).expect("it is one of the run's shards");
+            let place = Place::of(config, generation, shard).expect("the shard belongs to the run");
             if !lists.given_up.contains(&below(run, &path)) {
                 let name = store::shard_name(generation, shard);
                 self.shard(&path, &name, lists, depth, &mut |path| read(path, &place))?;
@@ -199,7 +199,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Holds a shard against the lists, and reads it where they do not say enough.
+    /// Checks a shard against the lists, and reads it if they do not say enough.
     fn shard(
         &mut self,
         path: &Path,
@@ -232,8 +232,8 @@ impl Audit {
             }
             return Ok(());
         };
-        let beside = store::checksum(path).unwrap_or_default();
-        let is_marked = beside.starts_with(&listed.sha256);
+        let recorded = store::checksum(path).unwrap_or_default();
+        let is_marked = recorded.starts_with(&listed.sha256);
         if depth == Depth::Window && is_marked && !lists.window.contains(name) {
             return Ok(());
         }
@@ -280,24 +280,24 @@ impl Lists {
         let newer = |shard: &&ShardInfo| self.shards.get(&shard.name).is_some_and(|newer| newer != *shard);
         let shard = data.shards.iter().find(newer)?;
         Some(format!(
-            "it is a checkpoint of another run: it was trained on another {} than those after it",
+            "it is a checkpoint of another run: it was trained on a different {} than those after it",
             shard.name
         ))
     }
 }
 
-/// Why a checkpoint is not one of this run.
+/// Why a checkpoint does not belong to this run.
 fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Option<String> {
     let manifest = &checkpoint.manifest;
     let another = |what: String| Some(format!("it is a checkpoint of another run: {what}"));
     if manifest.seed != config.seed {
-        return another(format!("its seed is {}, that of this run {}", manifest.seed, config.seed));
+        return another(format!("its seed is {}, but this run has seed {}", manifest.seed, config.seed));
     }
     if let Err(error) = manifest.game.expect(game, "it") {
         return another(error.to_string());
     }
     if manifest.net != config.net {
-        return another("its network is of other sizes or settings".into());
+        return another("its network has other sizes or settings".into());
     }
     match checkpoint.reading() {
         Err(error) => return another(error.to_string()),
@@ -318,14 +318,14 @@ fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Opt
         .then(|| format!("it is of generation {generation}, but this run has {planned}"))
 }
 
-/// What an error says of `path` or a file in it, without the path.
-fn without_place(said: &str, path: &Path) -> String {
+/// The message of an error about `path` or a file in it, without the path.
+fn without_place(message: &str, path: &Path) -> String {
     let place = path.display().to_string();
-    let rest = said.strip_prefix(&place).unwrap_or(said);
+    let rest = message.strip_prefix(&place).unwrap_or(message);
     rest.trim_start_matches([':', '/', ' ']).to_string()
 }
 
-/// What an error in reading the shard at `path` says of it; it fails when the operating system refused.
+/// What an error in reading the shard at `path` says about it; fails on operating system errors.
 fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
     let what = without_place(&error.to_string(), path);
     match error {
@@ -336,7 +336,7 @@ fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
     }
 }
 
-/// What stands in the place of a listed shard, and is none of those that are listed; `wrong` is what reading it found.
+/// Describes the file in place of a listed shard that matches no listed shard; `wrong` is what reading it found.
 fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Fault, String)>) -> (Fault, String) {
     let origin = store::origin(path).ok().flatten();
     let origin = origin.map_or(String::new(), |origin| format!(", played with {origin}"));
@@ -354,20 +354,20 @@ fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Fault, String)>) -
     }
 }
 
-/// A path below the run's folder, as a list of what was given up has it.
+/// A path relative to the run's folder, as in a list of what was given up.
 fn below(run: &Path, path: &Path) -> String {
     path.strip_prefix(run).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// Sets damaged shards aside, so that nothing stumbles over them again, and writes lost checksums of whole ones anew.
-/// Then refuses if anything is wrong, unless the user `accepts` to go without: all of it is set aside, and what is
-/// gone is returned by its path below the run's folder.
+/// Sets damaged shards aside, so that nothing trips over them again, and rewrites lost checksums of intact ones. Then
+/// fails if anything is wrong, unless the user `accepts` to continue without it: all of it is then set aside, and the
+/// paths of what is gone, relative to the run's folder, are returned.
 ///
 /// # Errors
 /// Something is wrong and not accepted, or the newest checkpoint has settings that this program does not know.
 pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> Result<Vec<String>> {
     if let Some(newest) = &audit.newest {
-        // what would be passed over may have decided its games
+        // an unknown setting may have determined the games
         newest.config()?;
     }
     for (path, sha256) in &audit.without_checksum {
@@ -407,8 +407,8 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     let data = newest.and_then(|newest| newest.manifest.data.as_ref());
     let are_checkpoints = audit.problems.iter().all(|problem| store::generation_of(&problem.path).is_some());
     let cost = match (are_checkpoints, newest, data) {
-        (true, Some(newest), _) => format!("it goes on from {}", newest.path.display()),
-        (true, None, _) => "it begins anew".into(),
+        (true, Some(newest), _) => format!("it continues from {}", newest.path.display()),
+        (true, None, _) => "it starts over".into(),
         (false, _, None) => format!("it trains on fewer positions, {OTHER_END}"),
         (false, _, Some(data)) => {
             let lost: usize = data.window().iter().filter(is_lost).map(|shard| shard.positions).sum();

@@ -1,4 +1,4 @@
-//! What a run tells whoever shows it, and what it says at its end.
+//! The events that a run reports to an observer, and its summary at the end.
 
 use std::path::PathBuf;
 
@@ -9,68 +9,68 @@ use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
 
-/// What happens in a run, for whoever shows it.
+/// What happens in a run, for display.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The run goes on: generations done, generations in all, positions in the window.
+    /// The run is resumed: generations done, generations in all, positions in the window.
     Resumed(usize, usize, usize),
     /// A generation begins: its number, how many there are, its games.
     Generation(usize, usize, usize),
-    /// Self-play goes on.
+    /// Progress of self-play.
     Selfplay(Progress),
-    /// A generation's games are played, and were read again for training.
+    /// A generation's games were played and read back for training.
     Played(Played),
-    /// An optimizer step begins: steps done, steps in all; once more behind the last.
+    /// An optimizer step begins: steps done, steps in all; once more after the last.
     Step(usize, usize),
-    /// Training goes on: steps done, steps in all, losses averaged since the last event.
+    /// Progress of training: steps done, steps in all, losses averaged since the last event.
     Training(usize, usize, Losses),
     /// A checkpoint was saved.
     Saved(PathBuf),
-    /// Evaluation goes on: games done, games in all.
+    /// Progress of the evaluation: games done, games in all.
     Evaluating(usize, usize),
     /// The evaluation of a generation against the named opponent.
     Evaluated(usize, String, Box<MatchResult>),
-    /// The gate goes on: how far its match is, and the most games that it has.
+    /// Progress of the gate: the state of its match, and the maximum number of games.
     Gating(arena::Progress, usize),
-    /// What the gate said of a generation.
+    /// The gate's decision about a generation.
     Gated(usize, Box<Decision>),
-    /// Something is wrong but the run goes on.
+    /// Something is wrong but the run continues.
     Warning(String),
 }
 
-/// The self-play games of a generation, or of several together.
+/// The self-play games of one or more generations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Played {
-    /// How many there are.
+    /// Number of games.
     pub games: usize,
     /// Positions that are trained on.
     pub positions: usize,
-    /// Actions, those that are not trained on as well.
+    /// Actions, including those that are not trained on.
     pub plies: usize,
-    /// Won by the first player.
+    /// Games won by the first player.
     pub first: usize,
-    /// Won by the second player.
+    /// Games won by the second player.
     pub second: usize,
-    /// Drawn.
+    /// Games drawn.
     pub draw: usize,
 }
 
-/// Hears of events, from any thread, and says when to stop.
+/// Receives events, from any thread, and says when to stop.
 pub trait Observer: Sync {
-    /// Something happened.
+    /// Called for every event.
     fn event(&self, event: Event);
     /// Whether the user wants to stop.
     fn interrupted(&self) -> bool {
         false
     }
     /// Whether the user wants to resume a run without those of its records and checkpoints that are missing or wrong.
-    /// Asked only when some are; if not, nothing is trained.
+    /// Called only if some are; if false, nothing is trained.
     fn accepts_missing(&self) -> bool {
         false
     }
 }
 
-/// What a finished run says of its agent.
+/// The result of a finished run.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The run folder.
@@ -79,10 +79,10 @@ pub struct Summary {
     pub generations: usize,
     /// Optimizer steps.
     pub steps: usize,
-    /// The generation whose network stands for the run: the champion where there is a gate, else the last.
+    /// The generation whose network represents the run: the champion if there is a gate, otherwise the last.
     pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
-    /// The self-play games of each generation, as far as the metrics know them.
+    /// The self-play games of each generation, as far as the metrics have them.
     pub played: Vec<Played>,
 }

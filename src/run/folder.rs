@@ -1,4 +1,4 @@
-//! The folder of a run: made or found with the same settings, locked while it is trained in, and still there.
+//! The folder of a run: created, or found with the same settings; locked during training; and checked to still exist.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ use crate::storage;
 
 const LOCK: &str = "lock";
 
-/// A run's folder that nobody else trains in, as long as this lives.
+/// A run's folder, locked against other trainers as long as this lives.
 pub(super) struct Folder {
     path: PathBuf,
     lock: storage::Locked,
 }
 
 impl Folder {
-    /// Makes or checks the folder and takes its lock.
+    /// Creates or checks the folder and takes its lock.
     pub(super) fn open(config: &Config, folder: &Path) -> Result<Folder> {
         let settings = folder.join(SETTINGS);
         check_settings(config, folder, &settings)?;
         storage::create_folder(folder)?;
         let path = folder.join(LOCK);
         let lock = storage::lock(storage::open_lock(&path)?, folder, "petteia train")?;
-        // another process may have made the run while we waited for the lock
+        // another process may have created the run while we waited for the lock
         check_settings(config, folder, &settings)?;
         storage::remove_temporaries(folder)?;
         checkpoint::clean(folder)?;
@@ -34,18 +34,18 @@ impl Folder {
         Ok(Folder { path: folder.to_path_buf(), lock })
     }
 
-    /// Refuses when the folder was deleted or renamed since it was opened: nothing shall be written where it was.
+    /// Fails if the folder was deleted or renamed since it was opened: nothing must be written at its old path.
     pub(super) fn check(&self) -> Result<()> {
         match storage::is_still_at(&self.lock, &self.path.join(LOCK)) {
             true => Ok(()),
             false => Err(Error::Missing(format!(
-                "{} was deleted or renamed while it was trained in: nothing more is written there",
+                "{} was deleted or renamed during training: nothing more is written there",
                 self.path.display()
             ))),
         }
     }
 
-    /// `result`, or that the folder is gone if that is why it failed.
+    /// Returns `result`, or an error that the folder is gone if that is why it failed.
     pub(super) fn explain<T>(&self, result: Result<T>) -> Result<T> {
         match result {
             Err(error @ Error::Io { .. }) => self.check().and(Err(error)),
@@ -54,7 +54,7 @@ impl Folder {
     }
 }
 
-/// Refuses a folder of a run with other settings, and one that holds anything else.
+/// Rejects a folder of a run with other settings, and one that holds anything else.
 fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
     if storage::exists(settings)? {
         let text = storage::read_text(settings, "a config")?;
@@ -85,7 +85,7 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
             false => Ok(()),
         };
     }
-    // what a run killed at its very start may have left is no reason to refuse
+    // what a run killed right at its start may have left behind is not a reason to reject the folder
     let entries = storage::list(folder)?;
     let mut names = entries.iter().filter_map(|path| path.file_name());
     match names.any(|name| name != LOCK && !storage::is_temporary(name)) {

@@ -1,10 +1,10 @@
-//! The gate of a run: a new network plays the self-play games only when it is better than the one that does,
-//! the champion.
+//! The gate of a run: a new network plays the self-play games only if it is better than the current one, the
+//! champion.
 //!
-//! In goes the checkpoint of a generation, out comes a decision, written beside it as `gate.json`; what was
-//! decided is not played again. The champion is the newest generation that was promoted; the first has nobody
-//! to beat. Training goes on from the newest network either way: KataGo's gatekeeper (lightvector/KataGo,
-//! SelfplayTraining.md), here with a sequential test in place of a fixed number of games.
+//! For the checkpoint of a generation it makes a decision, written next to it as `gate.json`; a decided match is not
+//! repeated. The champion is the newest generation that was promoted; the first has no opponent. Training continues
+//! from the newest network either way, as with KataGo's gatekeeper (lightvector/KataGo, SelfplayTraining.md), here
+//! with a sequential test instead of a fixed number of games.
 
 use std::path::Path;
 
@@ -22,21 +22,21 @@ use crate::net::model;
 use crate::random::mix;
 use crate::storage;
 
-/// What the gate said of a generation.
+/// The gate's decision about a generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// It is the champion now.
+    /// Whether it is the champion now.
     pub promoted: bool,
-    /// The generation that was champion before, if there was one.
+    /// The generation that was the champion before, if there was one.
     pub champion: Option<usize>,
     /// The match against it.
     pub result: Option<MatchResult>,
-    /// SHA-256 of the tensors that were judged; decisions of version 0.1 do not say it.
+    /// SHA-256 of the tensors that were judged; not in decisions of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
 }
 
-/// Lets the newest `checkpoint` of the run in `folder` play the champion, unless it did so before. `tick` is
+/// Plays the newest `checkpoint` of the run in `folder` against the champion, unless that was done before. `tick` is
 /// that of [`play_match`].
 pub fn decide<G: Game>(
     rules: &Rules<G>,
@@ -49,7 +49,7 @@ pub fn decide<G: Game>(
         return Ok(decision);
     }
     let number = checkpoint.manifest.generation;
-    // nobody was promoted before: the newest stands for the run
+    // nothing was promoted before: the newest represents the run
     let champion = checkpoint::champion(folder)?.filter(|champion| champion.manifest.generation != number);
     let weights = Some(checkpoint.tensors_sha256().to_string());
     let decision = match champion {
@@ -75,7 +75,7 @@ fn plan(config: &Config, generation: usize) -> Result<Match> {
     let sprt = Sprt::new(settings.gate_elo0, settings.gate_elo1, settings.gate_alpha, settings.gate_beta)?;
     Ok(Match {
         games: settings.gate_games,
-        // other openings for each generation, or luck in one would last
+        // other openings for each generation, or a lucky opening would count again and again
         seed: mix(config.seed.wrapping_add(generation as u64)),
         opening_plies: settings.opening_plies,
         sprt: Some(sprt),

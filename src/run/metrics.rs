@@ -1,7 +1,7 @@
-//! `metrics.jsonl`: one JSON object a line, appended whole.
+//! `metrics.jsonl`: one JSON object per line, appended as a whole.
 //!
-//! In go lines of a run under way, out come those of an earlier session that still count. What was said of a generation
-//! is on disk before the generation's checkpoint is: see [`Metrics::sync`].
+//! Lines of the current run are written; those of an earlier session that still count can be read back. The lines of
+//! a generation are on disk before its checkpoint is: see [`Metrics::sync`].
 
 use std::fs::File;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::arena::MatchResult;
 use crate::error::{Error, Result};
 use crate::storage;
 
-/// One JSON object a line, in the run folder.
+/// One JSON object per line, in the run folder.
 pub const METRICS: &str = "metrics.jsonl";
 /// The kind of a line that every generation has.
 const SELFPLAY: &str = "selfplay";
@@ -24,13 +24,13 @@ const SELFPLAY: &str = "selfplay";
 /// The metrics of a run.
 pub(super) struct Metrics {
     path: PathBuf,
-    /// The lines that are asked for later: all but those of single training steps.
+    /// The lines that are needed later: all but those of single training steps.
     lines: Vec<Value>,
 }
 
 impl Metrics {
-    /// Opens the file and drops what belongs to generations after `done`, which will be done again. The
-    /// second value says what is lost, if anything is.
+    /// Opens the file and drops the lines of generations after `done`, which will be repeated. The second value
+    /// describes lost lines, if any.
     pub(super) fn open(folder: &Path, done: usize) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
         let (mut kept, mut damaged) = (Vec::new(), 0);
@@ -39,7 +39,7 @@ impl Metrics {
             for line in text.split_inclusive('\n') {
                 match serde_json::from_str::<Value>(line) {
                     Ok(line) => kept.push(line),
-                    // one without its end was torn when the run was killed
+                    // a line without its end was cut off when the run was killed
                     Err(_) => damaged += line.ends_with('\n') as usize,
                 }
             }
@@ -48,13 +48,13 @@ impl Metrics {
         }
         let text: String = kept.iter().map(|line| format!("{line}\n")).collect();
         storage::write_whole(&path, text.as_bytes())?;
-        kept.retain(is_asked_for);
+        kept.retain(is_needed);
         let metrics = Metrics { path, lines: kept };
         let lost = metrics.lost(done, damaged);
         Ok((metrics, lost))
     }
 
-    /// What a file lacks that should speak of `done` generations.
+    /// What is missing from a file that should cover `done` generations.
     fn lost(&self, done: usize, damaged: usize) -> Option<String> {
         let missing: Vec<String> = (1..=done)
             .filter(|generation| self.line_of(SELFPLAY, *generation).is_none())
@@ -66,7 +66,7 @@ impl Metrics {
             (true, _) => Some(format!("{place}: {damaged} damaged lines were dropped")),
             (false, _) => Some(format!(
                 "{place} lacks lines of generations {}: it was deleted, cut or damaged; games and weights do not \
-                 depend on it, but what it said of these generations is lost",
+                 depend on it, but what it said about these generations is lost",
                 missing.join(", ")
             )),
         }
@@ -75,7 +75,7 @@ impl Metrics {
     pub(super) fn write(&mut self, line: Value) -> Result<()> {
         let mut file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
         file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io(&self.path))?;
-        if is_asked_for(&line) {
+        if is_needed(&line) {
             self.lines.push(line);
         }
         Ok(())
@@ -104,6 +104,6 @@ impl Metrics {
     }
 }
 
-fn is_asked_for(line: &Value) -> bool {
+fn is_needed(line: &Value) -> bool {
     line["kind"] != "train"
 }

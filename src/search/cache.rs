@@ -1,11 +1,11 @@
-//! A cache of evaluations in front of an evaluator, of fixed size.
+//! A fixed-size cache of evaluations in front of an evaluator.
 //!
-//! What was evaluated is found again by [`Game::key`], with exactly the numbers that were given then: for an
-//! evaluator without chance (a network, never playouts) games come out the same with a cache and without. So keys are
-//! not folded over the game's symmetries: a network's answers to mirrored positions differ a little, and a game
-//! would depend on which of them came first. Requests of one batch with the same key are evaluated once.
+//! Entries are found by [`Game::key`] and return exactly the original numbers: with a deterministic evaluator (a
+//! network, not rollouts) games come out the same with a cache as without. This is why keys are not shared between a
+//! position and its mirror images: a network evaluates them slightly differently, and a game would depend on which of
+//! them came first. Requests with the same key in one batch are evaluated once.
 //!
-//! A table with one place for each remainder of a key points into a ring of priors; a place whose priors were
+//! A table with one slot for each remainder of a key points into a ring of priors; a slot whose priors were
 //! overwritten is empty.
 
 use std::fmt::{self, Debug};
@@ -14,39 +14,39 @@ use super::evaluator::{Evaluations, Evaluator, Request, Wdl, evaluate, recycle};
 use crate::error::Result;
 use crate::game::Game;
 
-/// A mebibyte.
+/// Bytes of a mebibyte.
 const MEBIBYTE: usize = 1 << 20;
 
-/// An evaluator with a memory.
+/// An evaluator with a cache.
 pub struct Cached<G: Game, E> {
     game: G,
     inner: E,
     places: Vec<Place>,
-    /// The priors of what was evaluated, one behind the other; the oldest are overwritten.
+    /// The priors of cached evaluations, concatenated; the oldest are overwritten.
     ring: Vec<f32>,
-    /// Priors ever written to the ring.
+    /// Number of priors ever written to the ring.
     written: u64,
-    /// The number of the batch under way, from 1.
+    /// The number of the current batch, from 1.
     batch: u64,
     hits: usize,
     /// Where the answer to each request of the batch comes from.
     sources: Vec<Source>,
-    /// The places of those that were not found.
+    /// The slots of the requests that were not found.
     missed: Vec<usize>,
     answers: Evaluations,
-    /// Memory for the requests that are passed on.
+    /// Reused allocation for the requests that are passed on.
     spare: Vec<Request<'static, G>>,
 }
 
-/// What is known under a key.
+/// The entry of a key.
 #[derive(Clone, Copy)]
 struct Place {
     key: u64,
-    /// Where its priors begin, counted over all that was ever written.
+    /// The index of its first prior, counting all priors ever written.
     start: u64,
     /// The number of them.
     len: u32,
-    /// The batch that wrote it, and its row among those not found there.
+    /// The batch that wrote it, and its row among the cache misses of that batch.
     batch: u64,
     row: u32,
     wdl: Wdl,
@@ -70,7 +70,7 @@ impl<G: Game, E> Debug for Cached<G, E> {
 }
 
 impl<G: Game, E> Cached<G, E> {
-    /// A cache that fills at most `mebibytes`, which is at least 1; half of it holds priors.
+    /// A cache of at most `mebibytes`, which must be at least 1; half of it holds priors.
     pub fn new(game: G, inner: E, mebibytes: usize) -> Cached<G, E> {
         let bytes = mebibytes * MEBIBYTE;
         let places = bytes / 2 / size_of::<Place>();
@@ -91,17 +91,17 @@ impl<G: Game, E> Cached<G, E> {
         }
     }
 
-    /// Bytes that the cache fills, whatever it holds.
+    /// Bytes that the cache allocates, however full it is.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.places[..]) + size_of_val(&self.ring[..])
     }
 
-    /// Where the answer to a request will come from; what is not found takes the place of its key.
+    /// Where the answer to a request will come from; a request that is not found takes the slot of its key.
     fn look_up(&mut self, request: &Request<G>) -> Source {
         let key = self.game.key(request.state);
         let at = (key % self.places.len() as u64) as usize;
         let place = &mut self.places[at];
-        // another length is another position with the same key
+        // a different number of actions means a different position with the same key
         let fits = place.key == key && place.len as usize == request.legal.len();
         if fits && place.batch == self.batch {
             return Source::Row(place.row);
@@ -117,7 +117,7 @@ impl<G: Game, E> Cached<G, E> {
         Source::Row(row)
     }
 
-    /// Keeps what was evaluated now, unless its place was taken by another request of the batch.
+    /// Stores the new evaluations, except where another request of the batch took the slot.
     fn keep(&mut self) {
         for (row, &at) in self.missed.iter().enumerate() {
             let place = &mut self.places[at];
@@ -155,7 +155,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
         }
         self.answers.clear();
         if !passed_on.is_empty() {
-            // when it fails, the places that were taken stay empty
+            // if this fails, the slots that were taken stay empty
             evaluate(&mut self.inner, &passed_on, &mut self.answers)?;
         }
         self.hits += requests.len() - passed_on.len();

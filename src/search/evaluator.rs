@@ -1,15 +1,15 @@
-//! What a leaf is worth: priors of its legal actions and win, draw, loss for the player to move.
+//! The evaluation of a leaf: priors of its legal actions and win, draw, loss for the player to move.
 //!
-//! One virtual call a batch. The uniform and the rollout evaluator need nothing but the rules; the
-//! network's is in `net`, and `function` makes one of a plain function. An evaluator of one's own is a type with
-//! [`Evaluator::evaluate`]:
+//! An evaluator gets one virtual call per batch. The uniform and the rollout evaluator need only the rules; the
+//! network evaluator is in `net`, and `function` makes an evaluator from a plain function. To write your own,
+//! implement [`Evaluator::evaluate`]:
 //!
 //! ```
 //! use petteia::error::Result;
 //! use petteia::game::Game;
 //! use petteia::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 //!
-//! /// Knows nothing, but likes to have many actions.
+//! /// Knows nothing, but likes having many actions.
 //! struct Mobility;
 //!
 //! impl<G: Game> Evaluator<G> for Mobility {
@@ -32,13 +32,13 @@ use crate::error::Result;
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Random, choose};
 
-/// A position to evaluate; never one where the game is over.
+/// A position to evaluate; the game is never over there.
 pub struct Request<'a, G: Game> {
     /// The position.
     pub state: &'a G::State,
-    /// Its legal actions, ascending, not empty.
+    /// Its legal actions, in ascending order; not empty.
     pub legal: &'a [Action],
-    /// For evaluators that need chance; drawn from the game's own stream.
+    /// For evaluators that need randomness; drawn from the game's own stream.
     pub seed: u64,
 }
 
@@ -57,22 +57,22 @@ impl<G: Game> Clone for Request<'_, G> {
     }
 }
 
-// not derived: that would ask for rules that can be copied
+// not derived: that would require `G: Clone`
 impl<G: Game> Copy for Request<'_, G> {}
 
 /// Probabilities of winning, drawing and losing; they sum to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
-    /// Of winning.
+    /// Probability of a win.
     pub win: f32,
-    /// Of a draw.
+    /// Probability of a draw.
     pub draw: f32,
-    /// Of losing.
+    /// Probability of a loss.
     pub loss: f32,
 }
 
 impl Wdl {
-    /// A known result as seen by `player`.
+    /// A known result from the point of view of `player`.
     pub fn of(outcome: Outcome, player: Player) -> Wdl {
         let value = outcome.value_for(player);
         Wdl {
@@ -82,10 +82,10 @@ impl Wdl {
         }
     }
 
-    /// From a value in -1..1 and the probability of a draw, which is limited to what the value leaves.
+    /// Made from a value in -1..1 and the probability of a draw, which is limited to what the value leaves.
     pub fn from_value(value: f32, draw: f32) -> Wdl {
         let most = 1.0 - value.abs();
-        // a value that is not a number, or beyond 1, leaves nothing
+        // a value that is not a number, or is out of range, leaves nothing
         let draw = if most >= 0.0 { draw.clamp(0.0, most) } else { 0.0 };
         Wdl { win: (1.0 - draw + value) / 2.0, draw, loss: (1.0 - draw - value) / 2.0 }
     }
@@ -96,19 +96,19 @@ impl Wdl {
     }
 }
 
-/// The answer to a [`Request`], seen by the player to move.
+/// The answer to a [`Request`], for the player to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation<'a> {
-    /// One probability for each legal action, in their order; they sum to 1.
+    /// One probability for each legal action, in the same order; they sum to 1.
     pub priors: &'a [f32],
-    /// For the player to move.
+    /// Win, draw, loss for the player to move.
     pub wdl: Wdl,
 }
 
-/// The answers to a batch, one row for each request, in buffers that are used again.
+/// The answers to a batch, one row for each request, in reusable buffers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {
-    /// The priors of all rows, one behind the other.
+    /// The priors of all rows, concatenated.
     priors: Vec<f32>,
     /// Where each row of `priors` ends.
     ends: Vec<usize>,
@@ -121,14 +121,14 @@ impl Evaluations {
         Evaluations::default()
     }
 
-    /// Drops all rows and keeps the memory.
+    /// Drops all rows but keeps the memory.
     pub fn clear(&mut self) {
         self.priors.clear();
         self.ends.clear();
         self.wdl.clear();
     }
 
-    /// Adds a row and returns its priors, one for each of `actions`, to be written.
+    /// Adds a row and returns its priors, one for each of `actions`, to be filled in.
     pub fn push(&mut self, actions: usize, wdl: Wdl) -> &mut [f32] {
         let start = self.priors.len();
         self.priors.resize(start + actions, 0.0);
@@ -142,12 +142,12 @@ impl Evaluations {
         self.push(actions, wdl).fill(1.0 / actions as f32);
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -166,12 +166,12 @@ impl Evaluations {
 
 /// Evaluates positions.
 pub trait Evaluator<G: Game>: Send {
-    /// Replaces the content of `out`: one row for each request, in order, with one prior for each of its legal actions,
-    /// of finite numbers. Whoever cannot give them fails, which ends the search or the games that asked; `out` then means
-    /// nothing.
+    /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its
+    /// legal actions. An evaluator that cannot do this returns an error, which ends the search or the games that
+    /// called it; the contents of `out` are then meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
-    /// Requests so far that were answered from memory.
+    /// Requests answered from a cache so far.
     fn hits(&self) -> usize {
         0
     }
@@ -187,11 +187,11 @@ impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
     }
 }
 
-/// Asks the evaluator, and holds it to its word: every search and every batch of self-play gets its numbers here.
+/// Calls the evaluator and checks its output: every search and every batch of self-play gets its numbers here.
 ///
 /// # Panics
 ///
-/// When the evaluator does not write one row for each request, or not one prior for each legal action of a request.
+/// If the evaluator does not write one row for each request, or one prior for each legal action of a request.
 pub fn evaluate<G: Game>(
     evaluator: &mut (impl Evaluator<G> + ?Sized),
     requests: &[Request<G>],
@@ -201,21 +201,21 @@ pub fn evaluate<G: Game>(
     assert_eq!(
         out.len(),
         requests.len(),
-        "an evaluator must write one row for each request: `out.clear()`, then one `out.push` a request"
+        "an evaluator must write one row for each request: `out.clear()`, then one `out.push` per request"
     );
     for (row, request) in requests.iter().enumerate() {
         assert_eq!(
             out.row(row).priors.len(),
             request.legal.len(),
             "an evaluator must write one prior for each legal action of a request: \
-             `out.push(request.legal.len(), wdl)`; row {row} has another number"
+             `out.push(request.legal.len(), wdl)`; row {row} has a different number"
         );
     }
     Ok(())
 }
 
-/// The memory of a list of requests for others, which borrow from elsewhere. That collecting a list into one of the same
-/// layout allocates nothing is how std does it today, and `tests/allocation.rs` would notice if it did not.
+/// Reuses the allocation of a list of requests for requests with another lifetime. Collecting a list into one of the
+/// same layout allocates nothing in today's std; `tests/allocation.rs` would notice if that changed.
 pub(crate) fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec<Request<'b, G>> {
     requests.clear();
     requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
@@ -243,7 +243,7 @@ pub struct Rollout<G> {
 }
 
 impl<G: Game> Rollout<G> {
-    /// Rollouts by these rules.
+    /// An evaluator by random games of `game`.
     pub fn new(game: G) -> Rollout<G> {
         Rollout { game, legal: Vec::new() }
     }

@@ -1,9 +1,9 @@
 //! Forced playouts and policy target pruning (Wu 2019, "Accelerating Self-Play Learning in Go", arXiv:1902.10565,
-//! section 3.2): noise gets its actions a fair look without teaching them.
+//! section 3.2): actions boosted by noise are explored properly without becoming targets.
 //!
-//! Each visited action of a noisy root gets at least sqrt(k * prior * simulations) simulations. Afterwards the
-//! simulations that were forced are taken back from every action but the most visited, as long as its PUCT score
-//! stays below that one's; what is left with one simulation or none is not taught. Proven losses are not forced.
+//! Each visited action of a noisy root gets at least sqrt(k * prior * simulations) simulations. Afterwards the forced
+//! simulations are subtracted from every action but the most visited, as long as its PUCT score stays below that
+//! action's; an action left with one simulation or none is not a target. Proven losses are not forced.
 
 use super::nodes::Nodes;
 use super::tree::{Edge, ROOT};
@@ -22,14 +22,14 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     root.range().filter(wanting).find(|edge| nodes.edges[*edge].link.proven() != lost)
 }
 
-/// The visits that these actions of an unproven root would have without force.
+/// The visits that these actions of an unproven root would have without forcing.
 pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player: Player) -> Vec<u32> {
     let root = nodes.get(ROOT);
     let scale = config.cpuct * (root.visits as f32).sqrt();
     let score = |edge: &Edge, visits: u32| {
         edge.mean_for(player).unwrap_or(-1.0) + scale * edge.prior / (1 + visits) as f32
     };
-    // as the search plays: the most visited, then the better mean, then the lower action
+    // the action that the search plays: the most visited, then the better mean, then the lower action
     let best = kept.iter().max_by(|a, b| {
         let means = [a, b].map(|edge| edge.mean_for(player).unwrap_or(-2.0));
         a.visits.cmp(&b.visits).then(means[0].total_cmp(&means[1])).then(b.action.cmp(&a.action))

@@ -1,5 +1,5 @@
-//! Plain functions as an [`Evaluator`]: of a position to its value ([`Heuristic`]), for knowledge that is written by hand,
-//! and of planes to logits ([`FnEvaluator`]), for a network of one's own.
+//! Plain functions as an [`Evaluator`]: from a position to its value ([`Heuristic`]), for handwritten knowledge, and
+//! from planes to logits ([`FnEvaluator`]), for your own network.
 
 use super::evaluator::{Evaluations, Evaluator, Request, Wdl};
 use super::policy::{legal_softmax, not_finite, softmax};
@@ -7,8 +7,8 @@ use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::Game;
 
-/// Equal priors; the value of a position, -1..1 for the player to move, is what the function says. Numbers beyond that
-/// count as -1 or 1, and draws are none.
+/// Equal priors; the function returns the value of a position, -1..1 for the player to move. Values outside that
+/// range count as -1 or 1, and the probability of a draw is 0.
 ///
 /// ```
 /// use petteia::config::SearchConfig;
@@ -19,7 +19,7 @@ use crate::game::Game;
 ///
 /// let game = TicTacToe::new(&GameOptions::default())?;
 /// let rules = game.clone();
-/// // who has few replies is in trouble
+/// // a player with few replies is in trouble
 /// let value = move |state: &<TicTacToe as Game>::State| rules.legal(state).len() as f32 / 9.0;
 /// let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
 /// search.run(&mut Heuristic(value), 100, &mut stream(1, Purpose::Agent, &[]))?;
@@ -31,7 +31,7 @@ pub struct Heuristic<F>(pub F);
 
 /// # Panics
 ///
-/// When the function returns NaN.
+/// If the function returns NaN.
 impl<G: Game, F: FnMut(&G::State) -> f32 + Send> Evaluator<G> for Heuristic<F> {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
@@ -44,16 +44,16 @@ impl<G: Game, F: FnMut(&G::State) -> f32 + Send> Evaluator<G> for Heuristic<F> {
     }
 }
 
-/// What a function says of a batch of `n` positions.
+/// The output of a function for a batch of `n` positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Logits {
     /// `[n, actions]`, one logit for every action of the game.
     pub policy: Vec<f32>,
-    /// `[n, 3]`: win, draw, loss of the player to move.
+    /// `[n, 3]`: logits of win, draw, loss for the player to move.
     pub wdl: Vec<f32>,
 }
 
-/// Evaluates by a function of the planes of a batch, `[n, planes, height, width]` as the game encodes them, and `n`.
+/// Evaluates with a function of `n` and the planes of a batch, `[n, planes, height, width]` as the game encodes them.
 ///
 /// ```
 /// use petteia::game::{Game, GameOptions};
@@ -77,7 +77,7 @@ pub struct FnEvaluator<G, F> {
 }
 
 impl<G: Game, F: FnMut(Vec<f32>, usize) -> Logits + Send> FnEvaluator<G, F> {
-    /// An evaluator by `function`.
+    /// An evaluator that calls `function`.
     pub fn new(game: &G, function: F) -> FnEvaluator<G, F> {
         FnEvaluator { game: game.clone(), function, planes: Planes::new(game.shape()) }
     }
@@ -85,7 +85,7 @@ impl<G: Game, F: FnMut(Vec<f32>, usize) -> Logits + Send> FnEvaluator<G, F> {
 
 /// # Panics
 ///
-/// When the function returns too few or too many logits.
+/// If the function returns too few or too many logits.
 impl<G: Game, F: FnMut(Vec<f32>, usize) -> Logits + Send> Evaluator<G> for FnEvaluator<G, F> {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         let (shape, n) = (self.game.shape(), requests.len());

@@ -1,16 +1,18 @@
-//! The Gumbel root: which actions a small search considers, which it plays, and what it teaches (Danihelka et al.,
-//! "Policy improvement by planning with Gumbel", ICLR 2022; the reference is mctx).
+//! The Gumbel root: which actions a small search considers, which one it plays, and its policy target (Danihelka et
+//! al., "Policy improvement by planning with Gumbel", ICLR 2022; the reference implementation is mctx).
 //!
 //! The `search.gumbel_actions` actions with the highest Gumbel noise + logit share the simulations by sequential
-//! halving; what is played is the last one standing, and what is taught is softmax(logits + sigma(completed q)).
-//! As in mctx a simulation goes to the best action among those with the visits that its turn in a fixed sequence
-//! asks for. Where this differs from mctx:
+//! halving. The winner of the halving is played, and the policy target is softmax(logits + sigma(completed q)). As in
+//! mctx, a fixed sequence gives the number of visits for each simulation, which goes to the best action with that
+//! many visits. Differences from mctx:
 //!
-//! - q is of this game's fixed range -1..1 and is taken to 0..1 by (1 + q) / 2; no minimum or maximum is sought.
-//! - Visits kept from an earlier tree count for q, from the first choice of actions on, but not for the halving.
-//! - A proven loss is never considered and never taught; when it stood in the halving, its turns go to the best of
-//!   those with the most visits. Other proven results count exactly.
-//! - Below the root selection is PUCT, not the paper's deterministic one.
+//! - q has this game's fixed range -1..1 and is mapped to 0..1 by (1 + q) / 2, without the minimum or maximum of the
+//!   tree.
+//! - Visits kept from an earlier tree count toward q, starting with the first choice of actions, but not toward the
+//!   halving.
+//! - A proven loss is never considered and never a target; if it was in the halving, its turns go to the best of the
+//!   most visited actions. Other proven results count exactly.
+//! - Below the root, selection is PUCT, not the paper's deterministic rule.
 
 use rand_distr::{Distribution, Gumbel};
 
@@ -20,20 +22,20 @@ use crate::config::SearchConfig;
 use crate::game::{Outcome, Player};
 use crate::random::Random;
 
-/// One search by sequential halving; nothing until it begins.
+/// One search by sequential halving; empty until it begins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Halving {
     /// Gumbel noise + logit of each action.
     start: Vec<f32>,
     /// Visits of each action when the search began.
     before: Vec<u32>,
-    /// For each simulation how many visits the actions must have had that it may go to.
+    /// For each simulation, the number of visits that an action must have to receive it.
     sequence: Vec<u32>,
     next: usize,
 }
 
 impl Halving {
-    /// Plans `simulations`, with noise if its stream is given.
+    /// Plans `simulations`, with noise if a random stream is given.
     pub fn begin(
         &mut self,
         config: &SearchConfig,
@@ -54,12 +56,12 @@ impl Halving {
         self.next = 0;
     }
 
-    /// Nothing is planned any more.
+    /// Drops the plan.
     pub fn clear(&mut self) {
         self.start.clear();
     }
 
-    /// The root's edge for the next simulation; `None` when nothing is planned or every action is a proven loss.
+    /// The root's edge for the next simulation; `None` if nothing is planned or every action is a proven loss.
     pub fn follow(&mut self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() {
             return None;
@@ -69,13 +71,13 @@ impl Halving {
         self.best(config, nodes, wanted)
     }
 
-    /// The edge to play; `None` when nothing is planned or every action is a proven loss.
+    /// The edge to play; `None` if nothing is planned or every action is a proven loss.
     pub fn winner(&self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() { None } else { self.best(config, nodes, None) }
     }
 
-    /// The edge with the highest noise + logit + sigma(q) among those with `wanted` visits of this search, or with the
-    /// most when there is none; ties go to the lower action.
+    /// The edge with the highest noise + logit + sigma(q) among those with `wanted` visits in this search or, if
+    /// there is none, among the most visited; ties go to the lower action.
     fn best(&self, config: &SearchConfig, nodes: &Nodes, wanted: Option<u32>) -> Option<usize> {
         let root = nodes.get(ROOT);
         let lost = Some(Outcome::Win(root.to_move.other()));
@@ -96,17 +98,18 @@ impl Halving {
     }
 }
 
-/// The values of the root's actions for its player, completed for those without visits by the paper's mixed value.
+/// The values of the root's actions for its player, completed with the paper's mixed value for actions without
+/// visits.
 pub(super) struct Completed {
     player: Player,
-    /// Of an action without visits, -1..1.
+    /// The value of actions without visits, -1..1.
     mixed: f32,
     /// (c_visit + most visits) * c_scale.
     factor: f32,
 }
 
 impl Completed {
-    /// Of the root, which was evaluated.
+    /// The completed values of a root that was evaluated.
     pub fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;
@@ -149,18 +152,18 @@ impl Completed {
     }
 }
 
-/// The value of a visited edge for `player`, -1..1: proven wins and losses are infinite in the tree.
+/// The value of a visited edge for `player`, -1..1: in the tree, proven wins and losses are infinite.
 fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
     for_first(player, nodes.edges[edge].mean.clamp(-1.0, 1.0))
 }
 
-/// Up to a constant that no use of it sees.
+/// Up to a constant, which cancels in every use.
 fn logit(prior: f32) -> f32 {
     prior.max(f32::MIN_POSITIVE).ln()
 }
 
-/// Writes the visits that each of `simulations` looks for: `actions` share them, then half of these, down to two
-/// (mctx: get_sequence_of_considered_visits).
+/// Writes the number of visits that each of `simulations` looks for: `actions` share them, then half of these, down
+/// to two (get_sequence_of_considered_visits in mctx).
 fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>) {
     sequence.clear();
     if actions <= 1 {

@@ -1,8 +1,8 @@
 //! Monte Carlo tree search: positions in, visits and values out.
 //!
-//! [`tree`] holds what is known, [`walk`] is one simulation of it, cut into select and apply, so that no network, thread
-//! or random number sits inside; [`evaluator`] says what a leaf is worth. [`Search`] drives one tree from its first
-//! evaluation to its last: self-play, agents, protocols and tools all search by it.
+//! [`tree`] holds the results, [`walk`] is one simulation, split into select and apply, so that it contains no
+//! network, thread or random numbers; [`evaluator`] evaluates leaves. [`Search`] drives one tree from its first
+//! evaluation to its last: self-play, agents, protocols and tools all use it.
 
 pub mod cache;
 pub mod evaluator;
@@ -27,19 +27,21 @@ use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate};
 use tree::Tree;
 use walk::{Leaf, Walk};
 
-/// The search of one position after another.
+/// A search, applied to one position after another.
 ///
 /// # Simulations
 ///
-/// A simulation goes from the root to a position that is evaluated, or whose result is known. A search of N simulations
-/// makes N of them, on top of what is kept from the position before, **and the first evaluation of a new root is one of
-/// them**: so `rollout:100`, `search.simulations = 100` and UGI's `nodes 100` evaluate at most 100 positions. It makes
-/// fewer when the root is solved, and never less than the evaluation of a new root, so that there is an action to play.
+/// A simulation goes from the root to a position that is evaluated, or whose result is known. A search of N
+/// simulations runs N of them, in addition to those kept from the previous position, **and the first evaluation of a
+/// new root is one of them**: `rollout:100`, `search.simulations = 100` and UGI's `nodes 100` evaluate at most 100
+/// positions. A search runs fewer if the root is solved, but always evaluates a new root, so that there is an action
+/// to play.
 ///
 /// # Driving it
 ///
-/// [`Search::begin`] says how many, [`Search::run`] does both with an evaluator. Who evaluates the leaves of many
-/// searches together asks each for its [next](Search::next) leaf and gives it the evaluation:
+/// [`Search::begin`] sets the number of simulations; [`Search::run`] begins and finishes a search with an evaluator.
+/// To evaluate the leaves of many searches together, ask each for its [next](Search::next) leaf and give it the
+/// evaluation:
 ///
 /// ```
 /// use petteia::config::SearchConfig;
@@ -68,22 +70,22 @@ use walk::{Leaf, Walk};
 pub struct Search<G: Game> {
     tree: Tree<G>,
     walk: Walk<G>,
-    /// Of the leaf that waits, for evaluators that need chance.
+    /// For evaluators that need randomness at the pending leaf.
     seed: u64,
-    /// Memory of [`Search::run_while`].
+    /// Reused memory of [`Search::run_while`].
     evaluations: Evaluations,
-    /// Simulations of this search; none when nobody knows how many.
+    /// Simulations of this search; `None` if unknown.
     planned: Option<usize>,
     noise: bool,
     done: usize,
-    /// The root's plan is made: noise and sequential halving begin behind its first evaluation.
+    /// The root's plan exists: noise and sequential halving start after the root's first evaluation.
     begun: bool,
 }
 
 debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
 
 impl<G: Game> Search<G> {
-    /// A search of nothing but its root, which has not begun.
+    /// A search with only a root, not yet begun.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
         let walk = Walk::new(root.clone());
         let tree = Tree::new(game, config, root);
@@ -91,13 +93,13 @@ impl<G: Game> Search<G> {
         Search { tree, walk, seed: 0, evaluations: Evaluations::new(), planned, noise, done, begun }
     }
 
-    /// What is known.
+    /// The search tree.
     pub fn tree(&self) -> &Tree<G> {
         &self.tree
     }
 
-    /// Begins another search of the root: with so many simulations, or until its caller has enough (its root is then
-    /// PUCT's, since sequential halving must know); with the root's noise or without.
+    /// Begins a new search of the root, with or without noise: for this many simulations or, if `None`, until the
+    /// caller stops. In the second case the root uses PUCT, because sequential halving must know the number.
     pub fn begin(&mut self, simulations: Option<usize>, noise: bool) {
         (self.planned, self.noise) = (simulations, noise);
         (self.done, self.begun) = (0, false);
@@ -108,7 +110,7 @@ impl<G: Game> Search<G> {
         self.done
     }
 
-    /// Whether it came beyond the root's first evaluation, so that noise and sequential halving had their say.
+    /// Whether it got past the root's first evaluation, where noise and sequential halving take effect.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
@@ -119,7 +121,7 @@ impl<G: Game> Search<G> {
         enough || self.tree.is_solved()
     }
 
-    /// Goes on to the next leaf that needs an evaluation; false when the search is over.
+    /// Advances to the next leaf that needs an evaluation; false if the search is over.
     pub fn next(&mut self, random: &mut Random) -> bool {
         while !self.is_over() {
             if self.simulate(random) == Leaf::Needs {
@@ -129,22 +131,22 @@ impl<G: Game> Search<G> {
         false
     }
 
-    /// The leaf that waits.
+    /// The request for the pending leaf.
     pub fn request(&self) -> Request<'_, G> {
         self.walk.request(self.seed)
     }
 
-    /// Gives the leaf that waits its evaluation.
+    /// Applies the evaluation of the pending leaf.
     ///
     /// # Panics
     ///
-    /// When no leaf waits, or the evaluation has not one prior for each of its legal actions.
+    /// If no leaf is pending, or the evaluation does not have one prior for each of its legal actions.
     pub fn apply(&mut self, evaluation: Evaluation) {
         self.tree.apply(&self.walk, evaluation);
     }
 
-    /// Begins a search of so many simulations without noise, and finishes it. When the evaluator fails, the tree stays as it
-    /// was before that leaf.
+    /// Begins and finishes a search of this many simulations without noise. If the evaluator fails, the tree stays as
+    /// it was before that leaf.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -155,8 +157,8 @@ impl<G: Game> Search<G> {
         self.run_while(evaluator, random, |_| true)
     }
 
-    /// Finishes a search that was begun, unless `more` ends it, which is asked before each simulation but the evaluation of
-    /// a new root.
+    /// Finishes a search that was begun, unless `more` ends it. `more` is called before each simulation, except the
+    /// evaluation of a new root.
     pub fn run_while(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -177,14 +179,14 @@ impl<G: Game> Search<G> {
         Ok(())
     }
 
-    /// Makes the position after `action` the root, and keeps what is known of it when the config says so. Its search has not
+    /// Makes the position after `action` the root, and keeps its subtree if the config says so. Its search has not
     /// begun.
     pub fn advance(&mut self, action: Action) {
         self.tree.advance(action);
         self.begin(Some(0), false);
     }
 
-    /// Goes to another position, of which nothing is known, and keeps the memory. Its search has not begun.
+    /// Starts again at another position with an empty tree, but keeps the memory. Its search has not begun.
     pub fn restart(&mut self, root: G::State) {
         self.tree.restart(root);
         self.begin(Some(0), false);

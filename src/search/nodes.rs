@@ -1,8 +1,7 @@
-//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes a node and 20 an edge.
+//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes per node and 20 per edge.
 //!
-//! Nodes and the edges of each node stand in the order in which they were made, so a child stands behind its
-//! parent, and [`Nodes::keep_subtree`] can slide what is kept to the front in place. Sums and means are for
-//! [`Player::First`].
+//! Nodes and the edges of each node are stored in order of creation, so a child comes after its parent, and
+//! [`Nodes::keep_subtree`] can move what is kept to the front in place. Sums and means are for [`Player::First`].
 
 use std::ops::Range;
 
@@ -10,14 +9,14 @@ use super::evaluator::Evaluation;
 use super::tree::for_first;
 use crate::game::{Action, Outcome, Player};
 
-/// What is known of a position, apart from its edges.
+/// Statistics of a position, without its edges.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// Sum of the values for the first player. f64: an f32 sum stops growing where searches get long.
+    /// Sum of the values for the first player. f64, because an f32 sum stops growing in long searches.
     pub value: f64,
     /// Sum of the draw probabilities.
     pub draw: f64,
-    /// Simulations through it, its own evaluation included.
+    /// Simulations through it, including its own evaluation.
     pub visits: u32,
     first_edge: u32,
     /// Sum of the priors of its visited edges.
@@ -31,7 +30,7 @@ pub(super) struct Node {
 const _: () = assert!(size_of::<Node>() == 32);
 
 impl Node {
-    /// The places of its edges.
+    /// The indices of its edges.
     pub fn range(&self) -> Range<usize> {
         let first = self.first_edge as usize;
         first..first + self.edges as usize
@@ -43,8 +42,8 @@ impl Node {
     }
 }
 
-/// The child behind an edge and its proven result in one word: 2 bits of result above 30 bits of index. The
-/// root is nobody's child, so 0 stands for none.
+/// An edge's child and proven result in one word: 2 bits of result above 30 bits of index. The root is never a child,
+/// so 0 means none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link(u32);
 
@@ -52,7 +51,7 @@ const RESULT_SHIFT: u32 = 30;
 const CHILD: u32 = (1 << RESULT_SHIFT) - 1;
 
 impl Link {
-    /// The node behind the edge, if there is one.
+    /// The node below the edge, if there is one.
     pub fn child(self) -> Option<usize> {
         let child = self.0 & CHILD;
         (child != 0).then_some(child as usize)
@@ -82,15 +81,15 @@ impl Link {
     }
 }
 
-/// An action of a node. All that a simulation reads stands together: in a large tree each step waits for memory.
+/// An action of a node. Everything that a simulation reads is adjacent: in a large tree each step waits for memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     /// The evaluator's probability, with noise at a noisy root.
     pub prior: f32,
     /// Simulations through it.
     pub visits: u32,
-    /// The child's mean for the first player, 0 without visits. A proven win or loss is plus or minus infinity,
-    /// so that its loser never follows it; a proven draw is 0.
+    /// The child's mean for the first player, 0 without visits. A proven win or loss is plus or minus infinity, so
+    /// that the losing player never selects it; a proven draw is 0.
     pub mean: f32,
     pub link: Link,
     pub action: Action,
@@ -102,10 +101,10 @@ const _: () = assert!(size_of::<Edge>() == 20);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
-    /// The evaluator's value of each node for the first player; only a root reads it.
+    /// The evaluator's value of each node for the first player; read only for the root.
     raw: Vec<f32>,
     pub edges: Vec<Edge>,
-    /// Scratch of [`Nodes::keep_subtree`].
+    /// Scratch memory for [`Nodes::keep_subtree`].
     moved: Vec<u32>,
 }
 
@@ -122,7 +121,7 @@ impl Nodes {
         &self.nodes[node]
     }
 
-    /// Nodes, and bytes that they and their edges fill.
+    /// Number of nodes, and bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
         (nodes, nodes * (size_of::<Node>() + size_of::<f32>()) + edges * size_of::<Edge>())
@@ -132,7 +131,7 @@ impl Nodes {
         &mut self.nodes[node]
     }
 
-    /// Adds a node that was visited once, behind `edge` if it is not the root.
+    /// Adds a node with one visit, below `edge` unless it is the root.
     pub fn push(
         &mut self,
         edge: Option<usize>,
@@ -167,7 +166,7 @@ impl Nodes {
         self.raw[0]
     }
 
-    /// Writes down the exact result of an edge.
+    /// Stores the exact result of an edge.
     pub fn prove(&mut self, edge: usize, outcome: Outcome) {
         let edge = &mut self.edges[edge];
         edge.link = edge.link.with_proven(outcome);
@@ -177,14 +176,14 @@ impl Nodes {
         };
     }
 
-    /// Drops everything and keeps the memory.
+    /// Drops everything but keeps the memory.
     pub fn clear(&mut self) {
         self.truncate(0, 0);
     }
 
-    /// Makes `root` the root: its subtree slides to the front, in its order, and the rest is dropped.
+    /// Makes `root` the root: its subtree moves to the front, in its order, and the rest is dropped.
     pub fn keep_subtree(&mut self, root: usize) {
-        // of each node that is kept: 1 + the new place of the edge that leads to it
+        // for each node that is kept: 1 + the new index of the edge that leads to it
         self.moved.clear();
         self.moved.resize(self.nodes.len(), 0);
         let (mut nodes, mut edges) = (0, 0);

@@ -1,4 +1,4 @@
-//! From logits to the priors of legal actions, and from the weights of actions to the one that is played.
+//! From logits to the priors of legal actions, and from the weights of actions to the action played.
 
 use rand::RngExt;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::game::{Action, Game};
 use crate::random::Random;
 
-/// Makes probabilities of logits; false when one of them is not finite, and what stands there then means nothing.
+/// Turns logits into probabilities; false if one of them is not finite, and the values are then meaningless.
 pub fn softmax(values: &mut [f32]) -> bool {
     let (mut top, mut finite) = (f32::NEG_INFINITY, true);
     for &value in values.iter() {
@@ -22,12 +22,12 @@ pub fn softmax(values: &mut [f32]) -> bool {
     finite
 }
 
-/// Writes the probabilities of the `legal` actions from one logit for every action of the game, in the order of
-/// [`Action`]; false when one of the legal ones is not finite, and what is written then means nothing.
+/// Writes the probabilities of the `legal` actions, given one logit for every action of the game in the order of
+/// [`Action`]; false if a legal one is not finite, and the output is then meaningless.
 ///
 /// # Panics
 ///
-/// When there is no logit for a legal action, or not one prior for each of them.
+/// If a legal action has no logit, or there is not exactly one prior per legal action.
 pub fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bool {
     assert_eq!(priors.len(), legal.len(), "there must be one prior for each legal action");
     for (prior, action) in priors.iter_mut().zip(legal) {
@@ -36,7 +36,7 @@ pub fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bo
     softmax(priors)
 }
 
-/// The error of a network whose numbers in `state` are not finite.
+/// The error for a network whose output in `state` is not finite.
 pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
     let position = game.state_text(state);
     Error::Data(format!(
@@ -45,15 +45,15 @@ pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
     ))
 }
 
-/// Draws an action with probability proportional to `weight ^ (1 / temperature)`: 1 draws by the weights, less prefers
-/// the large ones, and 0 takes the largest. `Tree::targets` has the weights of a search.
+/// Draws an action with probability proportional to `weight ^ (1 / temperature)`: 1 draws by the weights, less favors
+/// the large ones, and 0 takes the largest. `Tree::targets` gives the weights of a search.
 ///
 /// # Panics
 ///
-/// When there is no action, or the temperature is negative or not a number.
+/// If there is no action, or the temperature is negative or not a number.
 pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
-    assert!(temperature >= 0.0, "a temperature is 0 or more, not {temperature}");
-    // ties, and what rounding leaves: the last of the largest
+    assert!(temperature >= 0.0, "a temperature must be 0 or more, not {temperature}");
+    // for ties and rounding errors: the last of the largest
     let largest = weights.iter().max_by_key(|(_, weight)| *weight).expect("there is an action to draw");
     if temperature == 0.0 {
         return largest.0;

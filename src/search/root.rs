@@ -1,7 +1,7 @@
-//! What is done at the root alone: noise, the plan of a search, and what its result says.
+//! What is specific to the root: noise, the plan of a search, and how to read its result.
 //!
-//! PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`); below the root
-//! both are PUCT.
+//! PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`); below the root both
+//! use PUCT.
 
 use rand_distr::{Distribution, Gamma};
 
@@ -13,21 +13,21 @@ use crate::config::RootKind;
 use crate::game::{Action, Game, Outcome};
 use crate::random::Random;
 
-/// The weights of an improved policy sum to about this.
+/// The approximate sum of the weights of an improved policy.
 const POLICY_WHOLE: f32 = 10_000.0;
 
 /// What the search of one root has drawn and planned.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// The root's priors hold noise.
+    /// Whether the root's priors contain noise.
     noisy: bool,
-    /// The root's priors before the noise.
+    /// The root's priors without noise.
     priors: Vec<f32>,
     halving: Halving,
 }
 
 impl Plan {
-    /// For another root.
+    /// Resets the plan for another root.
     pub fn clear(&mut self) {
         self.noisy = false;
         self.halving.clear();
@@ -35,9 +35,9 @@ impl Plan {
 }
 
 impl<G: Game> Tree<G> {
-    /// Begins the search of a root that was evaluated, with so many simulations to come, or nobody knows how many. PUCT
-    /// mixes noise into the priors, once a root, and Gumbel draws it for its actions, both only when `noise` is given.
-    /// Sequential halving needs to know the simulations: without them the root is PUCT's.
+    /// Begins the search of a root that was evaluated; `simulations` are those to come, if known. If `noise` is
+    /// given, PUCT mixes noise into the priors, once per root, and Gumbel draws it for its actions. Sequential
+    /// halving has to know the number of simulations: without it the root uses PUCT.
     pub fn begin(&mut self, simulations: Option<usize>, noise: Option<&mut Random>) {
         debug_assert!(self.has_root());
         match (self.config.root, noise) {
@@ -50,7 +50,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Mixes Dirichlet noise into the root's priors (Silver et al. 2017), once a root.
+    /// Mixes Dirichlet noise into the root's priors (Silver et al. 2017), once per root.
     fn add_noise(&mut self, random: &mut Random) {
         let (fraction, concentration) = (self.config.noise_fraction, self.config.noise_concentration);
         let range = self.nodes.get(ROOT).range();
@@ -61,7 +61,7 @@ impl<G: Game> Tree<G> {
         self.plan.priors.clear();
         self.plan.priors.extend(self.nodes.edges[range.clone()].iter().map(|edge| edge.prior));
         let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
-            .expect("positive by the config's check");
+            .expect("the config was checked to be positive");
         // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
         let noise: Vec<f64> = range.clone().map(|_| gamma.sample(random).max(1e-300)).collect();
         let sum: f64 = noise.iter().sum();
@@ -95,10 +95,10 @@ impl<G: Game> Tree<G> {
         select(&self.config, &self.nodes, root, root.mean(), reduction)
     }
 
-    /// The action to play: a proven win, else the most visited that is no proven loss (ties: higher mean,
+    /// The action to play: a proven win, otherwise the most visited that is not a proven loss (ties: higher mean,
     /// then lower action). `None` before the root's first evaluation.
     ///
-    /// With the Gumbel root the winner of the sequential halving, unless the root is proven.
+    /// With the Gumbel root it is the winner of the sequential halving, unless the root is proven.
     pub fn best_action(&self) -> Option<Action> {
         if let Some(edge) = self.plan.halving.winner(&self.config, &self.nodes).filter(|_| !self.is_solved())
         {
@@ -114,8 +114,8 @@ impl<G: Game> Tree<G> {
             .map(|(edge, _)| edge.action)
     }
 
-    /// The actions worth playing with their visits: those that reach the result when the root is proven,
-    /// else those that are no proven loss. Never empty once the root was evaluated.
+    /// The actions worth playing, with their visits: if the root is proven, those that reach its result, otherwise
+    /// those that are not a proven loss. Never empty once the root was evaluated.
     pub fn targets(&self) -> Vec<(Edge, u32)> {
         let player = self.game.to_move(&self.root);
         let lost = Some(Outcome::Win(player.other()));
@@ -126,7 +126,7 @@ impl<G: Game> Tree<G> {
         };
         let kept: Vec<(Edge, u32)> =
             self.root_edges().filter(wanted).map(|edge| (edge, edge.visits)).collect();
-        // before the first simulation behind the root the priors decide
+        // before the first simulation below the root the priors decide
         if kept.iter().all(|(_, visits)| *visits == 0) {
             return kept
                 .into_iter()
@@ -136,7 +136,7 @@ impl<G: Game> Tree<G> {
         kept
     }
 
-    /// The most visited line from the root, with who plays each action left to the caller.
+    /// The most visited line from the root; the caller works out who plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
         let Some(first) = self.best_action() else { return Vec::new() };
         let mut line = vec![first];
@@ -160,8 +160,8 @@ impl<G: Game> Tree<G> {
         line
     }
 
-    /// The policy that the search teaches where it is not its visits: with the Gumbel root the improved policy, in
-    /// ten-thousandths; with forced playouts the visits without them. Only of actions worth playing, ascending.
+    /// The policy target where it is not the visits: with the Gumbel root the improved policy, in ten-thousandths;
+    /// with forced playouts the visits without forced ones. Only actions worth playing, ascending.
     pub fn policy_target(&self) -> Option<Vec<(Action, u32)>> {
         match self.config.root {
             RootKind::Puct if !self.plan.noisy || self.config.forced_playouts == 0.0 || self.is_solved() => {
@@ -172,7 +172,7 @@ impl<G: Game> Tree<G> {
                 let visits = prune(&self.config, &self.nodes, &kept, self.game.to_move(&self.root));
                 let weights = kept.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, visits)| *visits > 0).collect();
-                // nothing was visited yet: the priors decide, as they do for what is played
+                // nothing was visited yet: the priors decide, as they do for the action played
                 (!weights.is_empty()).then_some(weights)
             }
             RootKind::Gumbel => {
@@ -182,7 +182,7 @@ impl<G: Game> Tree<G> {
                 let weight = |share: f32| (share * POLICY_WHOLE).round() as u32;
                 let weights = kept.iter().zip(shares).map(|(edge, share)| (edge.action, weight(share)));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, weight)| *weight > 0).collect();
-                // no share is worth a ten-thousandth: the visits teach
+                // no share reaches a ten-thousandth: the visits are the target
                 (!weights.is_empty()).then_some(weights)
             }
         }

@@ -1,12 +1,12 @@
 //! Proven results in the tree (MCTS-Solver, Winands et al. 2008), with draws.
 //!
-//! A position is proven when one action is a proven win for its player, or when every action is
-//! proven; then it has the best of those results.
+//! A position is proven if one action is a proven win for its player, or if every action is proven; then it has the
+//! best of those results.
 
 use super::nodes::Edge;
 use crate::game::{Outcome, Player};
 
-/// The result of a node that the results of its edges prove, if they do.
+/// The result of a node, if the results of its edges prove it.
 pub(super) fn proven(edges: &[Edge], player: Player) -> Option<Outcome> {
     let win = Outcome::Win(player);
     let mut best = Outcome::Win(player.other());

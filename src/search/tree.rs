@@ -1,10 +1,9 @@
-//! One search tree; no thread, network or random number inside.
+//! One search tree, without threads, network or random numbers.
 //!
-//! A simulation is a [`Walk`](super::walk::Walk): [`Tree::select`] takes it to a leaf, then, when the leaf needs one, an
-//! evaluation is given to [`Tree::apply`]. Values are for [`Player::First`] everywhere in the tree, so nothing
-//! changes sign on the way up and a player may act twice in a row. The conversions are [`for_first`] and
-//! [`Edge::mean_for`]. Results of finished games are proven and spread by `solver`. What is done at the root alone
-//! is in `root`.
+//! A simulation is a [`Walk`](super::walk::Walk): [`Tree::select`] takes it to a leaf and, if the leaf needs an
+//! evaluation, [`Tree::apply`] adds it. Values are for [`Player::First`] everywhere in the tree, so no sign changes
+//! on the way up and a player may act twice in a row. The conversions are [`for_first`] and [`Edge::mean_for`].
+//! `solver` proves results from finished games and propagates them. What is specific to the root is in `root`.
 
 use super::evaluator::Wdl;
 use super::nodes::Nodes;
@@ -14,7 +13,7 @@ use crate::game::{Action, Game, Outcome, Player};
 
 pub(super) const ROOT: usize = 0;
 
-/// An action of a node, with what is known of the position behind it.
+/// An action of a node, with the statistics of the resulting position.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     /// The action.
@@ -25,13 +24,13 @@ pub struct Edge {
     pub prior: f32,
     /// The exact result, once known.
     pub proven: Option<Outcome>,
-    /// The mean value for the first player, of no meaning when proven.
+    /// The mean value for the first player; meaningless if proven.
     mean: f32,
     pub(super) child: Option<usize>,
 }
 
 impl Edge {
-    /// The mean value for `player`, exact when proven, `None` without visits.
+    /// The mean value for `player`, exact if proven, `None` without visits.
     pub fn mean_for(&self, player: Player) -> Option<f32> {
         match self.proven {
             Some(outcome) => Some(outcome.value_for(player)),
@@ -41,7 +40,7 @@ impl Edge {
     }
 }
 
-/// A value for `player` from one for the first player, and the other way round.
+/// Converts a value for `player` to one for the first player, and back.
 pub fn for_first(player: Player, value: f32) -> f32 {
     match player {
         Player::First => value,
@@ -57,14 +56,14 @@ pub struct Tree<G: Game> {
     pub(super) nodes: Nodes,
     /// What the search of this root has drawn and planned.
     pub(super) plan: Plan,
-    /// Roots that it has had; a walk of an earlier one is refused.
+    /// How many roots the tree has had; a walk from an earlier one is rejected.
     pub(super) roots: u64,
 }
 
 debug_fields!(Tree<G: Game>, root, config);
 
 impl<G: Game> Tree<G> {
-    /// A tree of nothing but its root.
+    /// A tree with only a root.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Tree<G> {
         Tree { game, config, root, nodes: Nodes::default(), plan: Plan::default(), roots: 0 }
     }
@@ -82,17 +81,17 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Further simulations would change nothing: the result is proven and an action for it known.
+    /// Whether more simulations would change nothing: the result is proven and an action that reaches it is known.
     pub fn is_solved(&self) -> bool {
         self.proven().is_some()
     }
 
-    /// Simulations that the root has had, those kept from an earlier tree included.
+    /// Simulations of the root, including those kept from an earlier tree.
     pub fn visits(&self) -> u32 {
         self.nodes.root().map_or(0, |root| root.visits)
     }
 
-    /// Nodes in the tree, and bytes that they and their edges fill.
+    /// Number of nodes, and bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         self.nodes.size()
     }
@@ -107,7 +106,7 @@ impl<G: Game> Tree<G> {
         !self.nodes.is_empty()
     }
 
-    /// Win, draw, loss for the player to move at the root: exact when proven, else the mean.
+    /// Win, draw, loss for the player to move at the root: exact if proven, otherwise the mean.
     pub fn root_wdl(&self) -> Wdl {
         let player = self.game.to_move(&self.root);
         match (self.proven(), self.nodes.root()) {
@@ -119,7 +118,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Makes the position after `action` the root; keeps its subtree when the config says so.
+    /// Makes the position after `action` the root; keeps its subtree if the config says so.
     pub fn advance(&mut self, action: Action) {
         let child = self.root_edges().find(|edge| edge.action == action).and_then(|edge| edge.child);
         self.game.play(&mut self.root, action);
@@ -131,7 +130,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Begins anew at `root` and keeps the memory.
+    /// Starts again at `root` but keeps the memory.
     pub fn restart(&mut self, root: G::State) {
         self.root = root;
         self.roots += 1;

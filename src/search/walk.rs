@@ -1,8 +1,8 @@
-//! A simulation on its way: the path that it took, and the leaf that waits for an evaluation.
+//! A simulation in progress: its path, and the leaf that needs an evaluation.
 //!
-//! A walk is a value of its own outside the tree, so that several can be under way in one tree, and it keeps its memory for
-//! the next simulation. [`Tree::select`] takes it from the root to a leaf, [`Tree::apply`] brings the leaf's evaluation
-//! back along the path. A simulation allocates nothing but what the arrays of `nodes` and the path grow by.
+//! A walk is separate from the tree, so that several can be in progress in one tree, and it keeps its memory for the
+//! next simulation. [`Tree::select`] takes it from the root to a leaf, [`Tree::apply`] propagates the leaf's
+//! evaluation back along the path. A simulation allocates only when the arrays of `nodes` or the path have to grow.
 
 use super::evaluator::{Evaluation, Request};
 use super::select::select;
@@ -17,21 +17,21 @@ pub struct Walk<G: Game> {
     path: Vec<(u32, u32)>,
     leaf: G::State,
     legal: Vec<Action>,
-    /// Which of the tree's roots it began at.
+    /// The number of the tree's root where it began.
     root: u64,
 }
 
-/// What [`Tree::select`] found.
+/// The kind of leaf that [`Tree::select`] reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaf {
-    /// The result was known; it is backed up already.
+    /// The result was known and has already been backed up.
     Terminal,
-    /// The walk's position wants an evaluation.
+    /// The walk's position needs an evaluation.
     Needs,
 }
 
 impl<G: Game> Walk<G> {
-    /// A walk that [`Tree::select`] can send on its way; it holds on to `state` until then.
+    /// A walk for [`Tree::select`]; it holds `state` until then.
     pub fn new(state: G::State) -> Walk<G> {
         Walk { path: Vec::new(), leaf: state, legal: Vec::new(), root: 0 }
     }
@@ -48,8 +48,8 @@ impl<G: Game> Walk<G> {
 }
 
 impl<G: Game> Tree<G> {
-    /// Takes a walk from the root to a leaf. When that [needs](Leaf::Needs) an evaluation, [`Tree::apply`] wants it
-    /// before the root changes; other walks may begin and end meanwhile.
+    /// Takes a walk from the root to a leaf. If that [needs](Leaf::Needs) an evaluation, [`Tree::apply`] must be
+    /// called before the root changes; other walks may begin and end in between.
     pub fn select(&mut self, walk: &mut Walk<G>) -> Leaf {
         walk.path.clear();
         walk.legal.clear();
@@ -92,8 +92,8 @@ impl<G: Game> Tree<G> {
     ///
     /// # Panics
     ///
-    /// When `evaluation` has not one prior for each legal action, when the tree's root has changed since the walk began,
-    /// or when another walk has added the same leaf.
+    /// If `evaluation` does not have one prior for each legal action, if the tree's root has changed since the walk
+    /// began, or if another walk has added the same leaf.
     pub fn apply(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
         assert_eq!(
             evaluation.priors.len(),
@@ -109,7 +109,7 @@ impl<G: Game> Tree<G> {
         self.add(walk, evaluation);
     }
 
-    /// [`Tree::apply`] for who walked just now, and has checked the evaluation.
+    /// [`Tree::apply`] right after the walk, with an evaluation that was already checked.
     pub(super) fn add(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
         let edge = walk.path.last().map(|&(_, edge)| edge as usize);
         let to_move = self.game.to_move(&walk.leaf);
@@ -141,7 +141,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Carries a new proof at the end of the path towards the root, as far as it proves anything.
+    /// Propagates a new proof at the end of the path toward the root, as far as it proves anything.
     fn spread_proof(&mut self, path: &[(u32, u32)]) {
         for step in (0..path.len()).rev() {
             let node = self.nodes.get(path[step].0 as usize);

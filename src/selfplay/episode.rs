@@ -28,7 +28,7 @@ pub struct Episode<G: Game> {
     settings: SelfplayConfig,
     root: RootKind,
     simulations: usize,
-    /// The search under way is a full one; see `selfplay.fast_simulations`.
+    /// Whether the current search is a full one; see `selfplay.fast_simulations`.
     full: bool,
     index: usize,
     random: Random,
@@ -36,12 +36,12 @@ pub struct Episode<G: Game> {
     /// Simulations before the last action.
     earlier: usize,
     start: String,
-    /// Random actions that began the game.
+    /// Random actions at the start of the game.
     random_plies: usize,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
     policy: Vec<BTreeMap<String, u32>>,
-    /// How far each ply's target is from the prior; `None` for plies that are not trained on.
+    /// For each ply, how far its policy target is from the prior; `None` for plies that are not trained on.
     surprise: Vec<Option<f64>>,
     wdl: Vec<[f32; 3]>,
 }
@@ -49,7 +49,7 @@ pub struct Episode<G: Game> {
 debug_fields!(Episode<G: Game>, index, simulations, search);
 
 impl<G: Game> Episode<G> {
-    /// The game `index` of a generation, at its start position.
+    /// Game number `index` of a generation, at its start position.
     pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
@@ -78,7 +78,7 @@ impl<G: Game> Episode<G> {
         episode
     }
 
-    /// Plies that were searched so far: all but the random ones at the start.
+    /// Plies searched so far: all but the random ones at the start.
     pub fn searched(&self) -> usize {
         self.actions.len() - self.random_plies
     }
@@ -88,7 +88,7 @@ impl<G: Game> Episode<G> {
         self.earlier + self.search.simulations()
     }
 
-    /// Searches and acts until a leaf needs an evaluation or the game is over.
+    /// Searches and plays until a leaf needs an evaluation or the game is over.
     pub fn advance(&mut self) -> Step {
         loop {
             if self.search.next(&mut self.random) {
@@ -101,17 +101,17 @@ impl<G: Game> Episode<G> {
         }
     }
 
-    /// The leaf that waits.
+    /// The request for the pending leaf.
     pub fn request(&self) -> Request<'_, G> {
         self.search.request()
     }
 
-    /// Gives the leaf its evaluation.
+    /// Applies the evaluation of the pending leaf.
     pub fn apply(&mut self, evaluation: Evaluation) {
         self.search.apply(evaluation);
     }
 
-    /// The position now.
+    /// The current position.
     fn root(&self) -> &G::State {
         self.search.tree().root()
     }
@@ -161,7 +161,7 @@ impl<G: Game> Episode<G> {
         }
     }
 
-    /// Begins the search of the position, a full or a fast one (playout cap randomization).
+    /// Begins the search of the position, full or fast (playout cap randomization).
     fn begin(&mut self) {
         if self.settings.fast_simulations > 0 {
             self.full = self.random.random::<f32>() < self.settings.full_share;
@@ -170,8 +170,8 @@ impl<G: Game> Episode<G> {
         self.search.begin(Some(simulations), self.full);
     }
 
-    /// Writes down what the search found and plays an action of what it teaches by the temperature of this ply;
-    /// the Gumbel root has its own winner.
+    /// Records the search's result and draws an action from its policy target with the temperature of this ply; the
+    /// Gumbel root plays its own winner.
     fn act(&mut self) {
         let tree = self.search.tree();
         let targets: Vec<(Action, u32)> =
@@ -187,7 +187,7 @@ impl<G: Game> Episode<G> {
         let wdl = tree.root_wdl();
         self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
         let temperature = match self.actions.len() < self.settings.temperature_plies {
-            // the halving drew already; without a simulation for it the policy is drawn from as ever
+            // the halving already drew; if it had no simulations, draw from the policy as usual
             _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
             true => self.settings.temperature,
             false => self.settings.temperature_final,
@@ -200,15 +200,15 @@ impl<G: Game> Episode<G> {
         self.begin();
     }
 
-    /// Weights of the root's actions as a record has them.
+    /// The weights of the root's actions in the format of a record.
     fn texts(&self, weights: &[(Action, u32)]) -> BTreeMap<String, u32> {
         let text = |action: Action| self.game.action_text(self.root(), action);
         weights.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect()
     }
 }
 
-/// How often each ply is drawn: of a game's weight, 1 a trained ply, the share `surprise_weight` goes by surprise and
-/// the rest equally. Three decimals; empty when all are 1.
+/// How often each ply is drawn. A game's total weight is 1 per trained ply: the share `surprise_weight` is
+/// distributed by surprise and the rest equally. Three decimals; empty if all are 1.
 fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
     let trained = surprise.iter().flatten().count() as f64;
     let sum: f64 = surprise.iter().flatten().sum();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn half_of_the_weight_goes_by_surprise() {
-        // three trained plies weigh 3: half a ply each equally, 1.5 in the ratio 1 : 3 : 0
+        // three trained plies weigh 3: each gets half a ply, and 1.5 are split in the ratio 1 : 3 : 0
         let surprise = [None, Some(0.1), Some(0.3), None, Some(0.0)];
         assert_eq!(weights(0.5, &surprise), [1.0, 0.875, 1.625, 1.0, 0.5]);
         assert!(weights(0.0, &surprise).is_empty());

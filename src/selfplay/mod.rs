@@ -1,10 +1,10 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
 //! A shard is `batch` games in flight together: [`episode`] is one of them, and their leaves form batches for the
-//! evaluator. What a shard holds depends on (seed, generation, game index) and the evaluator alone, so any number
-//! of threads writes the same bytes. [`play_generation`] skips the shards that an interrupted run has finished
-//! already, and lays the others out for the evaluator: the fused one gets a shard for each core ([`play_shard`]),
-//! burn's, which may compute on another device, gets large batches, one after the other ([`play_halves`]).
+//! evaluator. The contents of a shard depend only on (seed, generation, game index) and the evaluator, so any number
+//! of threads writes the same bytes. [`play_generation`] skips the shards that an interrupted run had finished and
+//! schedules the others for the evaluator: the fused evaluator gets a shard per core ([`play_shard`]); burn's, which
+//! may compute on another device, gets large batches, one after the other ([`play_halves`]).
 
 pub mod episode;
 
@@ -35,9 +35,9 @@ pub struct Generation<'a> {
     pub number: usize,
     /// Games to play.
     pub games: usize,
-    /// Simulations an action.
+    /// Simulations per action.
     pub simulations: usize,
-    /// Named in every record.
+    /// The name of the evaluator in every record.
     pub evaluator: String,
 }
 
@@ -46,23 +46,23 @@ pub struct Generation<'a> {
 pub struct Progress {
     /// Games finished.
     pub games: usize,
-    /// Those of them that an interrupted run had finished already.
+    /// Of those, games that an interrupted run had already finished.
     pub kept: usize,
     /// Games in flight.
     pub in_flight: usize,
     /// Positions played.
     pub positions: usize,
-    /// Those of them in games that are in flight.
+    /// Of those, positions in games in flight.
     pub unfinished: usize,
-    /// Simulations of their searches.
+    /// Simulations of the searches.
     pub simulations: usize,
     /// Leaves evaluated.
     pub evaluations: usize,
-    /// Those of them that a cache answered.
+    /// Of those, leaves answered by a cache.
     pub hits: usize,
 }
 
-/// Counters that all threads share, and the wish to stop.
+/// Counters shared by all threads, and a request to stop.
 #[derive(Debug, Default)]
 pub struct Monitor {
     games: AtomicUsize,
@@ -92,7 +92,7 @@ impl Monitor {
         }
     }
 
-    /// Counts games that were finished before.
+    /// Counts games that were finished earlier.
     fn keep(&self, games: usize) {
         self.games.fetch_add(games, Ordering::Relaxed);
         self.kept.fetch_add(games, Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Monitor {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Fails when somebody asked to stop.
+    /// Fails if a stop was requested.
     fn check(&self) -> Result<()> {
         match self.stopped.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
@@ -111,7 +111,7 @@ impl Monitor {
         }
     }
 
-    /// Shows `tick` the counts; it says whether to go on.
+    /// Passes the counts to `tick`, which returns whether to continue.
     fn show(&self, tick: Tick) {
         if !tick(self.progress()) {
             self.stop();
@@ -124,8 +124,8 @@ pub type Tick<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 /// Makes an evaluator for one thread. Evaluators are asked for whole batches, so nothing is gained by their types.
 pub type MakeEvaluator<'a, G> = &'a (dyn Fn() -> Box<dyn Evaluator<G> + 'a> + Sync);
 
-/// Plays and writes the shards of a generation that `run` lacks, as played by `origin`, and calls `tick` now and then from any
-/// thread; `tick` returns false to stop. Shards that were finished stay when it is interrupted.
+/// Plays and writes the shards of a generation that `run` lacks, as played by `origin`, and calls `tick` now and then
+/// from any thread; `tick` returns false to stop. If interrupted, finished shards stay.
 pub fn play_generation<G: Game>(
     game: &G,
     generation: &Generation,
@@ -143,7 +143,7 @@ pub fn play_generation<G: Game>(
         if store::is_finished(&path_of(shard))? { finished.push(shard) } else { missing.push(shard) }
     }
     monitor.keep(finished.into_iter().map(|shard| games_of(shard).len()).sum());
-    // once: when it is gone later, it shall not come back
+    // once: if it disappears later, it must not be created again
     if let Some(folder) = path_of(0).parent() {
         storage::create_folder(folder)?;
     }
@@ -164,8 +164,8 @@ pub fn play_generation<G: Game>(
     }
 }
 
-/// Plays the games `games` of a generation together on this thread: as fast as it gets where the evaluator
-/// computes on a CPU.
+/// Plays the games `games` of a generation together on this thread: the fastest way if the evaluator computes on a
+/// CPU.
 pub fn play_shard<G: Game>(
     game: &G,
     generation: &Generation,
@@ -185,9 +185,9 @@ pub fn play_shard<G: Game>(
     Ok(sorted(flight.records))
 }
 
-/// Plays the same games, and writes the same records, for an evaluator that wants large batches and leaves the
-/// CPU free meanwhile (a GPU): the leaves of one half of the games are evaluated while all cores advance the
-/// other half.
+/// Plays the same games and writes the same records, for an evaluator that needs large batches and leaves the CPU
+/// free in the meantime (a GPU): the leaves of one half of the games are evaluated while all cores advance the other
+/// half.
 pub fn play_halves<G: Game>(
     game: &G,
     generation: &Generation,
@@ -220,13 +220,13 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// Games in flight together, one leaf of each in a batch.
+/// Games in flight together; each contributes one leaf to a batch.
 struct Flight<G: Game> {
     active: Vec<Episode<G>>,
-    /// What each of them did last, those that left since included.
+    /// The last step of each game, including those that have since left.
     steps: Vec<Step>,
     records: Vec<Record>,
-    /// Memory for the requests of a batch.
+    /// Reused allocation for the requests of a batch.
     requests: Vec<Request<'static, G>>,
     evaluations: Evaluations,
 }
@@ -243,7 +243,7 @@ impl<G: Game> Flight<G> {
         }
     }
 
-    /// Searches and acts in every game until it needs an evaluation; games that are over become records.
+    /// Searches and plays in every game until it needs an evaluation; finished games become records.
     fn advance(&mut self, generation: &Generation, monitor: &Monitor, parallel: bool) {
         let before = self.counts();
         match parallel {
@@ -253,7 +253,7 @@ impl<G: Game> Flight<G> {
                 self.steps.extend(self.active.iter_mut().map(Episode::advance));
             }
         }
-        // counted here first: threads that share a counter wait for each other
+        // counted locally first: threads that share a counter slow each other down
         let after = self.counts();
         monitor.positions.fetch_add(after[0] - before[0], Ordering::Relaxed);
         monitor.unfinished.fetch_add(after[0] - before[0], Ordering::Relaxed);
@@ -297,7 +297,7 @@ impl<G: Game> Flight<G> {
         Ok(())
     }
 
-    /// Gives each leaf its evaluation.
+    /// Applies the evaluation of each leaf.
     fn apply(&mut self) {
         for (episode, evaluation) in self.active.iter_mut().zip(self.evaluations.rows()) {
             episode.apply(evaluation);

@@ -1,8 +1,8 @@
-//! A payload that travels behind a program in one file, and what keeps it from being damaged unnoticed.
+//! A payload appended to a program in one file, and the checks that make damage to it noticeable.
 //!
 //! `program | payload | length (8 bytes, little endian) | magic (16 bytes) | SHA-256 of the payload (32 bytes)`. The
-//! program itself holds a seal: in a file with a payload it repeats length and SHA-256, so that a program whose
-//! payload was cut off knows that it had one. Invariant: what [`find`] finds is what [`attach`] was given.
+//! program itself contains a seal: in a file with a payload it repeats length and SHA-256, so that a program whose
+//! payload was cut off knows that it had one. Invariant: [`find`] returns what [`attach`] was given.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,9 +17,9 @@ const SUM: usize = 32;
 /// Length, magic and SHA-256.
 const TRAILER: usize = 8 + MAGIC.len() + SUM;
 const LABEL: usize = 24;
-/// Bytes of a file that are looked at together.
+/// Bytes of a file that are searched at a time.
 const PART: u64 = 1 << 18;
-/// How programs begin on Linux, macOS and Windows.
+/// The first bytes of programs on Linux, macOS and Windows.
 const PROGRAMS: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"MZ\x90\0"];
 
 /// Filled in when a payload is attached: a label to find it by, the payload's length and its SHA-256.
@@ -30,21 +30,21 @@ struct Seal {
     sum: [u8; SUM],
 }
 
-/// Of this program. Read only through `seal()`, since the compiler may not know that the file is changed later.
+/// The seal of this program. Read only through `seal()`, because the compiler must not assume that it is constant.
 static SEAL: Seal = Seal { label: *b"petteia: payload's seal:", length: [0; 8], sum: [0; SUM] };
 
 fn seal() -> &'static Seal {
     std::hint::black_box(&SEAL)
 }
 
-/// The file of a program with a payload. `program` is this program's own file.
+/// Returns the file of a program with a payload. `program` is the content of this program's own file.
 pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
     let mut file = program.to_vec();
     let place = match seals(&file).as_slice() {
         [place] => *place,
         found => {
             return Err(Error::Data(format!(
-                "the program's file has {} places for a payload's seal instead of one: build it again",
+                "the program's file has {} places for a payload's seal instead of one: rebuild it",
                 found.len()
             )));
         }
@@ -59,7 +59,7 @@ pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// A payload in a program's file, whose bytes were held against the seal.
+/// A payload in a program's file, already checked against the seal.
 #[derive(Debug)]
 pub struct Attached {
     path: PathBuf,
@@ -69,18 +69,18 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// The program's file, to be read from the payload's first byte; behind its last one the trailer follows.
+    /// Opens the program's file at the first byte of the payload; the trailer follows the last one.
     pub fn open(&self) -> Result<File> {
         let mut file = File::open(&self.path).map_err(Error::io(&self.path))?;
         file.seek(SeekFrom::Start(self.start)).map_err(Error::io(&self.path))?;
         Ok(file)
     }
 
-    /// The payload, which has at most `most` bytes.
+    /// Reads the payload, of at most `most` bytes.
     pub fn read(&self, most: u64) -> Result<Vec<u8>> {
         if self.length > most {
             return Err(Error::Data(format!(
-                "{}: the model in it has {} bytes, more than the {most} that it can have",
+                "{}: the model in it has {} bytes, more than the {most} that it may have",
                 self.path.display(),
                 self.length
             )));
@@ -91,7 +91,7 @@ impl Attached {
     }
 }
 
-/// The payload of a program's file; `None` when it has none or is no program, an error when it has one that is damaged.
+/// The payload of a program's file; `None` if it has none or is not a program, an error if the payload is damaged.
 pub fn find(path: &Path) -> Result<Option<Attached>> {
     let mut file = File::open(path).map_err(Error::io(path))?;
     let mut first = [0; 4];
@@ -105,7 +105,7 @@ pub fn find(path: &Path) -> Result<Option<Attached>> {
     if at_end.is_ok() && magic == MAGIC {
         return check_sealed(path, number(length), sum).map(Some);
     }
-    // without a trailer only the seal knows whether there was one
+    // without a trailer only the seal shows whether there was one
     file.seek(SeekFrom::Start(0)).map_err(Error::io(path))?;
     match find_seal(&mut file).map_err(Error::io(path))? {
         Some((length, sum)) => check_sealed(path, length, &sum).map(Some),
@@ -113,7 +113,7 @@ pub fn find(path: &Path) -> Result<Option<Attached>> {
     }
 }
 
-/// The first seal of a payload in a program's file, read a part at a time.
+/// The first payload seal in a program's file, which is read in parts.
 fn find_seal(file: &mut File) -> std::io::Result<Option<(u64, [u8; SUM])>> {
     let mut bytes = Vec::new();
     loop {
@@ -136,7 +136,7 @@ fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
 }
 
-/// The payload of the program that runs; `None` when it has none, an error when it has one that is damaged.
+/// The payload of the running program; `None` if it has none, an error if it is damaged.
 pub fn own() -> Result<Option<Attached>> {
     let length = number(&seal().length);
     if length == 0 {
@@ -146,7 +146,7 @@ pub fn own() -> Result<Option<Attached>> {
     check_sealed(&path, length, &seal().sum).map(Some)
 }
 
-/// Holds the payload at the end of a file against the seal.
+/// Checks the payload at the end of a file against the seal.
 fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     let damaged = || {
         Error::Data(format!(
@@ -176,7 +176,7 @@ fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     }
 }
 
-/// Where the length of each seal in a program's file stands.
+/// The positions of each seal's length field in a program's file.
 fn seals(bytes: &[u8]) -> Vec<usize> {
     let label = &seal().label;
     let whole = LABEL + 8 + SUM;
@@ -188,7 +188,7 @@ fn seals(bytes: &[u8]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Stands for a program: something, the seal as the compiler wrote it, something.
+    /// A mock program: code, the seal as the compiler wrote it, more code.
     fn program() -> Vec<u8> {
         let seal = seal();
         [b"\x7fELF code".as_slice(), &seal.label, &seal.length, &seal.sum, b"more code"].concat()
@@ -208,7 +208,7 @@ mod tests {
         assert!(extract(written(&program()).path()).unwrap().is_none());
         assert!(extract(written(b"").path()).unwrap().is_none());
         assert!(find(written(&file).path()).unwrap().unwrap().read(8).is_err());
-        // the seal may lie across two of the parts that are looked at together
+        // the seal may span two of the parts that are searched
         for before in PART as usize - 100..PART as usize {
             let program = [b"\x7fELF", &vec![0; before][..], &program()].concat();
             let file = attach(&program, b"the model").unwrap();
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_program_has_one_seal() {
-        assert!(attach(b"no program of ours", b"x").is_err());
+        assert!(attach(b"not a Petteia program", b"x").is_err());
         assert!(attach(&[program(), program()].concat(), b"x").is_err());
     }
 }

@@ -1,6 +1,6 @@
-//! Files that appear whole or not at all, their checksums, and locks.
+//! Files that are written completely or not at all, their checksums, and locks.
 //!
-//! What is read is bounded: a file larger than its kind can be is refused before it is read.
+//! Reads are bounded: a file larger than its kind may be is rejected before it is read.
 
 pub mod attachment;
 
@@ -16,26 +16,26 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
-/// The largest text (settings, a manifest, a decision) that is read: a manifest that lists 100,000 shards fits.
+/// The largest text file (settings, manifest, gate decision) that is read: enough for a manifest of 100,000 shards.
 pub const LARGEST_TEXT: u64 = 32 << 20;
-/// What stands before and behind the checksum at the end of a sealed file.
+/// The text before and after the checksum at the end of a sealed file.
 const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");
 /// Hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Writes `bytes` to `path`: a temporary name, fsync, rename, fsync of the folder. On an error nothing stays.
+/// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. On an error nothing is left behind.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
 }
 
-/// [`write_whole`] of a file that can be run as a program, by all who can read it.
+/// [`write_whole`] for a file that all who can read it may execute.
 pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     fill_whole(path, |file| {
         file.write_all(bytes).and_then(|()| permit_to_run(file.get_ref())).map_err(Error::io(path))
     })
 }
 
-/// [`write_whole`] of what `fill` writes, for contents that are better not held in memory.
+/// [`write_whole`] with what `fill` writes, for contents that are better not held in memory.
 pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     fill_whole(path, |file| fill(file))
 }
@@ -53,7 +53,7 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>
     sync_folder(parent(path))
 }
 
-/// Makes the folder `path` appear with everything that `fill` writes into it.
+/// Creates the folder `path` atomically, with everything that `fill` writes into it.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let temporary = temporary_beside(path)?;
     if exists(&temporary)? {
@@ -66,8 +66,7 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
     sync_folder(parent(path))
 }
 
-/// Makes a folder and those above it that are missing; each is on disk, with its entry in the folder above it, when
-/// this returns.
+/// Creates a folder and its missing parents; when this returns, each is on disk, along with its entry in its parent.
 pub fn create_folder(path: &Path) -> Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -75,13 +74,13 @@ pub fn create_folder(path: &Path) -> Result<()> {
     create_folder(parent(path))?;
     match fs::create_dir(path) {
         Ok(()) => sync_folder(parent(path)),
-        // somebody else was faster
+        // someone else was faster
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(Error::io(path)(error)),
     }
 }
 
-/// Opens or makes an empty file to be locked. A link is refused, and nothing in an existing file is changed.
+/// Opens or creates an empty file for a lock. A link is rejected, and an existing file is not changed.
 pub fn open_lock(path: &Path) -> Result<File> {
     let made = match fs::symlink_metadata(path) {
         Ok(about) if about.is_file() => File::options().write(true).open(path),
@@ -91,7 +90,7 @@ pub fn open_lock(path: &Path) -> Result<File> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             match File::options().write(true).create_new(true).open(path) {
-                // somebody else was faster
+                // someone else was faster
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => return open_lock(path),
                 made => made,
             }
@@ -101,7 +100,7 @@ pub fn open_lock(path: &Path) -> Result<File> {
     made.map_err(Error::io(path))
 }
 
-/// Whether `file` is what `path` leads to, and not a later file of the same name.
+/// Whether `path` still leads to `file`, and not to a newer file of the same name.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -117,9 +116,9 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// A file that is locked until this is dropped.
+/// A file that stays locked until this is dropped.
 ///
-/// Closing the file is not enough: a child process that another thread is starting holds every open file for a moment, and
+/// Closing the file is not enough: a child process that another thread is starting briefly holds every open file, and
 /// with it the lock.
 #[derive(Debug)]
 pub struct Locked(File);
@@ -145,7 +144,7 @@ impl Drop for Locked {
     }
 }
 
-/// Takes the lock of `file`; `command` is who else may have `place` in use.
+/// Takes the lock of `file`; `command` is the command that may already have `place` in use.
 pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     match file.try_lock() {
         Ok(()) => Ok(Locked(file)),
@@ -159,7 +158,7 @@ pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
-        // a link goes as itself
+        // a link itself is removed, not its target
         let is_folder = fs::symlink_metadata(&path).map_err(Error::io(&path))?.is_dir();
         let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::io(&path))?;
@@ -167,8 +166,8 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is in a folder, in order; nothing where there is no folder. A disk that fails in the middle of it is an error, for
-/// a part of a list that passes for the whole would be trained on.
+/// The contents of a folder, sorted; empty if there is no folder. A disk that fails in the middle is an error,
+/// because training would otherwise use a partial list as if it were complete.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -180,7 +179,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Whether there is something at `path`; what cannot be looked at is an error, not absent.
+/// Whether there is something at `path`; a path that cannot be examined is an error, not absent.
 pub fn exists(path: &Path) -> Result<bool> {
     about(path).map(|about| about.is_some())
 }
@@ -208,7 +207,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The SHA-256 of a file, of which only a small part is in memory at a time.
+/// The SHA-256 of a file; only a small part is in memory at a time.
 pub fn sha256_of(path: &Path) -> Result<String> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(Error::io(path))?);
     let mut digest = Sha256::new();
@@ -228,7 +227,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(Error::io(path))
 }
 
-/// Reads a whole file that has at most `most` bytes; `what` it is stands in the error.
+/// Reads a whole file of at most `most` bytes; `what` names its kind in the error.
 pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(Error::io(path))?;
@@ -236,26 +235,26 @@ pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     match bytes.len() as u64 <= most {
         true => Ok(bytes),
         false => Err(Error::Data(format!(
-            "{}: it has more than the {most} bytes that {what} can have, so it is not one",
+            "{}: it has more than the {most} bytes that {what} may have, so it is not one",
             path.display()
         ))),
     }
 }
 
-/// Reads a text of ours; bytes that are not UTF-8 are replaced.
+/// Reads a text file of Petteia's; bytes that are not UTF-8 are replaced.
 pub fn read_text(path: &Path, what: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&read_at_most(path, LARGEST_TEXT, what)?).into_owned())
 }
 
-/// `value` as a JSON object that ends with the SHA-256 of its own text, in which the digits count as zeros.
+/// `value` as a JSON object that ends with the SHA-256 of its own text, with zeros in place of the digits.
 pub fn sealed<T: Serialize>(value: &T) -> String {
-    let text = serde_json::to_string_pretty(value).expect("what is sealed is valid JSON");
-    let object = text.strip_suffix("\n}").expect("what is sealed is an object with entries");
+    let text = serde_json::to_string_pretty(value).expect("sealed values are valid JSON");
+    let object = text.strip_suffix("\n}").expect("sealed values are objects with entries");
     let with = |digits: &str| format!("{object}{}{digits}{}", SEAL.0, SEAL.1);
     with(&sha256(with(&"0".repeat(DIGITS)).as_bytes()))
 }
 
-/// Whether the seal at the end of `text` is right; `None` when there is none.
+/// Whether the seal at the end of `text` is right; `None` if there is none.
 pub fn check_seal(text: &[u8]) -> Option<bool> {
     let (rest, digits) = text.strip_suffix(SEAL.1.as_bytes())?.split_last_chunk::<DIGITS>()?;
     rest.strip_suffix(SEAL.0.as_bytes())?;
@@ -263,14 +262,14 @@ pub fn check_seal(text: &[u8]) -> Option<bool> {
     Some(sha256(&zeroed).as_bytes() == digits)
 }
 
-/// `path` with `suffix` behind its name; it need not be UTF-8.
+/// `path` with `suffix` appended to its name, which need not be UTF-8.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(suffix);
     name.into()
 }
 
-/// Whether a file of this name is one that an interrupted write left.
+/// Whether this is the name of a file left by an interrupted write.
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
 }
@@ -282,7 +281,7 @@ fn permit_to_run(file: &File) -> std::io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
 }
 
-/// Elsewhere a file's name says whether it is a program.
+/// On other systems a file's name says whether it is a program.
 #[cfg(not(unix))]
 fn permit_to_run(_file: &File) -> std::io::Result<()> {
     Ok(())
@@ -302,7 +301,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn sync_folder(folder: &Path) -> Result<()> {
-    // folders can be opened and synced on Unix only
+    // folders can be opened and synced only on Unix
     if cfg!(unix) {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
     }
@@ -358,20 +357,20 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_permitted_is_not_read() {
+    fn files_over_the_limit_are_not_read() {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), b"12345").unwrap();
         assert_eq!(read_at_most(file.path(), 5, "a test").unwrap(), b"12345");
         let error = read_at_most(file.path(), 4, "a test").unwrap_err().to_string();
-        assert!(error.contains("more than the 4 bytes that a test can have"), "{error}");
+        assert!(error.contains("more than the 4 bytes that a test may have"), "{error}");
     }
 
     #[test]
-    fn a_dropped_lock_is_free_though_a_child_still_holds_the_file() {
+    fn a_dropped_lock_is_free_while_a_child_still_holds_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let open = || open_lock(&folder.path().join("lock")).unwrap();
         let first = lock(open(), folder.path(), "test").unwrap();
-        // what a child has between its start and its program
+        // what a child has between fork and exec
         let _of_a_child = first.try_clone().unwrap();
         assert!(lock(open(), folder.path(), "test").is_err());
         drop(first);
@@ -380,7 +379,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_lock_is_no_link() {
+    fn a_lock_is_not_a_link() {
         let folder = tempfile::tempdir().unwrap();
         let (target, lock) = (folder.path().join("target"), folder.path().join("lock"));
         for content in [None, Some("precious")] {

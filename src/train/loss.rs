@@ -9,15 +9,15 @@ use crate::replay::window::Batch;
 /// Means over a batch, in nats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
-    /// Cross entropy of the search's visits and the policy.
+    /// Cross entropy of the policy target and the predicted policy.
     pub policy: f32,
     /// Cross entropy of the value target and the predicted win, draw, loss.
     pub value: f32,
-    /// Entropy of the policy targets: the least that `policy` can be.
+    /// Entropy of the policy targets: a lower bound for `policy`.
     pub policy_floor: f32,
 }
 
-/// The loss to descend and its parts. `logits` `[n, actions]`, `wdl` `[n, 3]`.
+/// The loss to minimize, and its parts, from `logits` `[n, actions]` and `wdl` `[n, 3]`.
 pub fn losses(
     logits: Tensor<2>,
     wdl: Tensor<2>,
@@ -41,7 +41,7 @@ pub fn losses(
     (policy + value * value_weight, losses)
 }
 
-/// An array as burn takes it.
+/// Converts an array for burn.
 pub fn data<E: Element, D: Dimension>(array: &ArrayRef<E, D>) -> TensorData {
     TensorData::new(array.iter().copied().collect::<Vec<E>>(), array.shape().to_vec())
 }

@@ -1,4 +1,4 @@
-//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network that changes.
+//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained.
 
 pub mod loss;
 pub mod schedule;
@@ -16,7 +16,7 @@ use crate::net::model::{self, Network};
 use crate::replay::window::Batch;
 use loss::Losses;
 
-/// A network under training with its optimizer.
+/// A network in training with its optimizer.
 pub struct Trainer {
     config: TrainConfig,
     network: Option<Network>,
@@ -33,7 +33,7 @@ impl Trainer {
         Trainer { config: config.clone(), network: Some(network), optimizer: optimizer(config), step: 0 }
     }
 
-    /// Goes on with a saved optimizer, read from `place`.
+    /// Continues with the state of a saved optimizer, which was read from `place`.
     pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
         let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
         state::check(&bytes, place)?;
@@ -44,7 +44,7 @@ impl Trainer {
         Ok(self)
     }
 
-    /// The optimizer's state as bytes: the same state, the same bytes.
+    /// The optimizer's state as bytes; equal states give equal bytes.
     pub fn optimizer_bytes(&self) -> Result<Vec<u8>> {
         let bytes = self.optimizer.into_bytes();
         state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
@@ -58,7 +58,7 @@ impl Trainer {
     /// One optimizer step on `batch` at learning rate `rate`.
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Losses {
         let (loss, losses) = self.losses(self.network(), batch);
-        let network = self.network.take().expect("there is a network between steps");
+        let network = self.network.take().expect("the network is present between steps");
         let mut gradients = GradientsParams::from_grads(loss.backward(), &network);
         clip(&network, &mut gradients, self.config.clip_norm);
         self.network = Some(self.optimizer.step(rate, network, gradients));
@@ -72,7 +72,7 @@ impl Trainer {
     }
 
     fn network(&self) -> &Network {
-        self.network.as_ref().expect("there is a network between steps")
+        self.network.as_ref().expect("the network is present between steps")
     }
 
     fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
@@ -82,7 +82,7 @@ impl Trainer {
     }
 }
 
-/// Weight decay acts on kernels and matrices only, not on norms and biases.
+/// Weight decay applies to kernels and matrices only, not to norms and biases.
 fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     let without_decay = ["gamma", "beta", "bias"];
     match config.optimizer {
@@ -106,7 +106,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     }
 }
 
-/// Scales all gradients together so that their common norm is at most `limit` (burn's own clipping is per tensor).
+/// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately).
 pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
@@ -114,7 +114,7 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
     }
 }
 
-/// The norm of all gradients together.
+/// The global norm of all gradients.
 pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
     let mut norm = SquaredNorm { gradients, sum: 0.0 };
     network.visit(&mut norm);
@@ -172,7 +172,7 @@ mod tests {
         batch
     }
 
-    /// Name, numbers, for every parameter.
+    /// The number of dimensions and the numbers of every parameter.
     fn parameters(network: &Network) -> Vec<(usize, Vec<f32>)> {
         struct Collect(Vec<(usize, Vec<f32>)>);
         impl ModuleVisitor for Collect {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn weight_decay_spares_norms_and_biases() {
+    fn weight_decay_skips_norms_and_biases() {
         for optimizer in [OptimizerKind::Adamw, OptimizerKind::Sgd] {
             let after = |weight_decay| {
                 let config = TrainConfig { weight_decay, optimizer, ..TrainConfig::default() };
@@ -258,7 +258,7 @@ mod tests {
         batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
         let trainer = Trainer::new(&TrainConfig::default(), network());
         let losses = trainer.evaluate(&batch);
-        // a new network is nearly indifferent, so the loss is that of 5 legal actions, not of 9
+        // a new network is nearly indifferent, so the loss is that of 5 legal actions, not 9
         assert!((losses.policy - 5f32.ln()).abs() < 0.3, "{losses:?}");
     }
 }

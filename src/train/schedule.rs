@@ -1,10 +1,10 @@
 //! The learning rate: a linear warm-up, then half a cosine over the whole run (Loshchilov and Hutter 2017).
 //!
-//! It is a function of (step, progress), never of a counter inside an optimizer, so a resumed run goes on exactly.
+//! It is a function of (step, progress), not of a counter inside an optimizer, so a resumed run continues exactly.
 
 use crate::config::TrainConfig;
 
-/// The rate at optimizer step `step` (from 0) when `progress` (0..1) of the run is done.
+/// The rate at optimizer step `step` (from 0) when the fraction `progress` (0..1) of the run is done.
 pub fn learning_rate(config: &TrainConfig, step: usize, progress: f64) -> f64 {
     let (high, low) = (config.learning_rate, config.learning_rate_final);
     let cosine = (1.0 + (std::f64::consts::PI * progress.clamp(0.0, 1.0)).cos()) / 2.0;

@@ -1,19 +1,19 @@
-//! The optimizer's state as bytes (burnpack), in an order of its own.
+//! The optimizer's state as bytes (burnpack), in a defined order.
 //!
-//! burn writes the tensors in the order of a hash map, so two equal states differ as files; here they stand in the
-//! order of their names. What is read back holds finite numbers only.
+//! burn writes the tensors in the order of a hash map, so equal states could differ as files; here they are sorted by
+//! name. Only states with finite numbers are accepted when reading.
 
 use burn::tensor::Bytes;
 use burn_pack::{DType, Reader, Writer};
 
 use crate::error::{Error, Result};
 
-/// The same state with its tensors in the order of their names.
+/// The same state with its tensors sorted by name.
 pub(super) fn in_order(bytes: Bytes) -> Result<Vec<u8>> {
     let failed = |e: &dyn std::fmt::Debug| Error::Data(format!("cannot write the optimizer's state: {e:?}"));
     let reader = Reader::from_bytes(bytes).map_err(|e| failed(&e))?;
     let (texts, scalars) = (reader.metadata().clone(), reader.scalars().clone());
-    // a reader hands out tensors by name
+    // a reader returns tensors by name
     let mut writer = Writer::new(reader.into_tensors().map_err(|e| failed(&e))?);
     for (name, text) in &texts {
         writer = writer.with_metadata(name, text);
@@ -24,7 +24,7 @@ pub(super) fn in_order(bytes: Bytes) -> Result<Vec<u8>> {
     Ok(writer.into_bytes().map_err(|e| failed(&e))?.to_vec())
 }
 
-/// Refuses a state that holds a number that is not finite.
+/// Rejects a state that contains a number that is not finite.
 pub(super) fn check(bytes: &Bytes, place: &str) -> Result<()> {
     let damaged = |what: String| Error::Data(format!("{place} is not the state of an optimizer: {what}"));
     let reader = Reader::from_bytes(bytes.clone()).map_err(|e| damaged(format!("{e:?}")))?;

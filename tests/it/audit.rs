@@ -261,7 +261,7 @@ fn foreign_checkpoints_are_named() {
     named(
         &PLAIN,
         &run,
-        &["generation-0002: it is a checkpoint of another run: its seed is 77, that of this run 1"],
+        &["generation-0002: it is a checkpoint of another run: its seed is 77, but this run has seed 1"],
     );
     // without it the run goes on from the one before, to the same bytes
     let trained = PLAIN.train(&run, &["--accept-missing"]);
@@ -382,7 +382,7 @@ fn a_run_of_version_0_1_misses_what_its_settings_ask_for() {
     named(&PLAIN, &run, &["a record of generation 1 in a shard of generation 2"]);
     let (_folder, run) = old();
     put(&shard(&run, 2, 3), &shard(&run, 2, 2));
-    named(&PLAIN, &run, &["game 8 stands where game 12 belongs"]);
+    named(&PLAIN, &run, &["game 8 is where game 12 belongs"]);
     let (_folder, run) = old();
     let mut records = store::read_unplayed(&shard(&run, 2, 3)).unwrap();
     records.pop();
@@ -397,5 +397,10 @@ fn a_run_of_version_0_1_misses_what_its_settings_ask_for() {
     fs::write(&path, changed.to_string()).unwrap();
     let trained = PLAIN.train(&run, &[]);
     assert_eq!(trained.status.code(), Some(1));
-    assert!(err(&trained).contains("manifest.json: it was changed: it says step "), "{}", err(&trained));
+    assert!(
+        err(&trained)
+            .contains("manifest.json: it was changed; compared with the weights next to it, it has step "),
+        "{}",
+        err(&trained)
+    );
 }

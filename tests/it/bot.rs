@@ -305,9 +305,7 @@ fn an_engine_of_another_game_is_refused_at_once() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("has game tic-tac-toe, but caissa is asked for")
-    );
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has game tic-tac-toe instead of caissa"));
 }
 
 #[test]

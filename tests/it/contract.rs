@@ -232,7 +232,7 @@ fn every_fault_is_found_and_named() {
         (Fault::StaleList, "the legal actions are not ascending: [65535"),
         (Fault::PlaysOn, "there are 1 legal actions, but the outcome is Some("),
         (Fault::Miscounts, "count_legal_actions says 4, but there are 3 legal actions"),
-        (Fault::HistoryStays, "the position parsed from its own text is another one"),
+        (Fault::HistoryStays, "the position parsed from its own text is different"),
         (Fault::TooLong, "the game is not over after max_plies = 6 actions"),
         (Fault::ForgottenPlane, "encode leaves plane 1 unwritten or not finite"),
         (Fault::InfinitePlane, "encode leaves plane 1 unwritten or not finite"),
@@ -243,12 +243,12 @@ fn every_fault_is_found_and_named() {
         (Fault::KeyIgnoresNoughts, "has the same key"),
         (Fault::SharedActionText, "the text `a1` of action 1 is parsed as Some(Action(0))"),
         (Fault::ActionTextNotParsed, "the text `a1` of action 0 is parsed as None"),
-        (Fault::ForgetfulPositionText, "the position parsed from its own text is another one"),
+        (Fault::ForgetfulPositionText, "the position parsed from its own text is different"),
         (Fault::TwoLineText, "the position's text has more than one line"),
         (Fault::PlaysIllegal, "try_play plays the illegal action"),
         (Fault::ChangesWhenRefusing, "changes the position"),
         (Fault::MissingLabel, "the view has 3 row labels and 2 column labels"),
-        (Fault::TouchesNowhere, "action 0 touches row 3, column 0: not on the view"),
+        (Fault::TouchesNowhere, "action 0 touches row 3, column 0, which is not on the view"),
     ];
     for (fault, expected) in faults {
         let violation = check(&Faulty(fault), GAMES, SEED).expect_err(&format!("{fault:?} is not found"));

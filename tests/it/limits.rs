@@ -81,12 +81,12 @@ fn a_cache_that_no_memory_holds_is_refused_at_the_start() {
     };
     let said =
         train(&["--set", "selfplay.cache=65536", "--set", "selfplay.games=64", "--set", "selfplay.batch=8"]);
-    assert!(said.contains("2 shards in flight x 65536 MiB needs 128.0 GiB, but there are 3.8 GiB"), "{said}");
+    assert!(said.contains("2 shards in flight x 65536 MiB needs 128.0 GiB, but only 3.8 GiB"), "{said}");
     let said =
         train(&["--set", "selfplay.cache=3900", "--set", "selfplay.games=8", "--set", "selfplay.batch=8"]);
     assert!(said.contains("1 shard in flight x 3900 MiB needs 3.8 GiB"), "{said}");
     let said = train(&["--set", "net.filters=512", "--set", "train.batch=65536"]);
-    assert!(said.contains("train.batch = 65536") && said.contains("but there are 3.8 GiB"), "{said}");
+    assert!(said.contains("train.batch = 65536") && said.contains("but only 3.8 GiB"), "{said}");
     let output = confined(&["bench", "selfplay", "--threads", "64", "--cache", "1000"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).contains("--cache = 1000: 64 shards in flight"), "{}", err(&output));
@@ -287,7 +287,7 @@ fn an_export_of_a_game_that_is_not_here_is_refused() {
             |manifest| manifest["game"]["id"] = "hex-5".into(),
             &["unknown game `hex-5`", "games here: cage,", "the program that made it"],
         ),
-        (|manifest| manifest["game"]["encoding"] = 99.into(), &["encoding version 99, but 1 is asked for"]),
+        (|manifest| manifest["game"]["encoding"] = 99.into(), &["encoding version 99 instead of 1"]),
         (
             |manifest| manifest["game"]["shape"]["actions"] = 10.into(),
             &["shape", "actions: 10", "actions: 9"],

@@ -388,7 +388,7 @@ fn a_shard_of_another_format_is_no_damage() {
     records[0].format = 99;
     store::write_shard(&path, &records, None).unwrap();
     let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err();
-    assert!(error.to_string().contains("record format 99, this program reads up to 2"), "{error}");
+    assert!(error.to_string().contains("record format 99, but this program reads up to 2"), "{error}");
     assert!(path.exists(), "it is left where it is");
 }
 
@@ -408,12 +408,12 @@ fn a_run_of_another_game_is_refused_as_an_agent() {
     let other = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let spec = AgentSpec::parse(folder.path()).unwrap();
     let error = Contestant::new(&other, &spec).err().unwrap().to_string();
-    assert!(error.contains("has game tic-tac-toe, but connect-four is asked for"), "{error}");
+    assert!(error.contains("has game tic-tac-toe instead of connect-four"), "{error}");
     // and so is another encoding
     let mut rules = rules();
     rules.identity.encoding = 99;
     let error = Contestant::new(&rules, &spec).err().unwrap().to_string();
-    assert!(error.contains("has encoding version 1, but 99 is asked for"), "{error}");
+    assert!(error.contains("has encoding version 1 instead of 99"), "{error}");
 }
 
 #[test]

@@ -396,7 +396,7 @@ fn a_wrong_text_is_refused_with_the_reason() {
         ("4/4/4/RB2 w - 9", "`r` or `b`, not `w`"),
         ("4/4/RB2 r - 9", "3 ranks, not 4"),
         ("4/4/4/RB1 r - 9", "rank 1: it has 3 squares"),
-        ("4/4/x3/RB2 r - 9", "rank 2: `x` is no square"),
+        ("4/4/x3/RB2 r - 9", "rank 2: `x` is not a square"),
         ("4/4/4/RB2 r e1 9", "a square or `-`, not `e1`"),
         ("4/4/4/RB2 r  9", "a square or `-`, not ``"),
         ("4/4/4/RB2 r c1 9", "no checker on c1"),

@@ -488,7 +488,7 @@ fn wrong_positions_are_refused_with_the_reason() {
         ("7/3bqn1/4r2/7/2R4/1NQB3/7 w - 1", "after 1 plies `w` cannot be to move"),
         ("7/3bqn1/4r2/7/2R4/1NQB3 w - 0", "6 ranks, not 7"),
         ("7/3bqn1/4r2/7/2R4/1NQB3/6 w - 0", "rank 1: it has 6 squares"),
-        ("7/3bqn1/4r2/7/2R4/1NQB3/6x w - 0", "rank 1: `x` is no square"),
+        ("7/3bqn1/4r2/7/2R4/1NQB3/6x w - 0", "rank 1: `x` is not a square"),
         ("7/3bqn1/4r2/7/2R4/1NQB3/6R w - 0", "more than one `R`"),
         ("7/3b1n1/4r2/7/2R4/1NQB3/7 w - 0", "there is no `q`"),
         ("5*1/3bq**/4r**/7/2R4/1NQB3/7 w - 0", "the tiles are not connected"),

@@ -88,7 +88,7 @@ fn outcome(text: &str) -> Option<Outcome> {
     game.outcome(&game.parse_state(text).unwrap())
 }
 
-/// "Two colours, 18 men each, 8x8 squares a1..h8." "Start positions (deduced; both must be settable, the
+/// "Two colors, 18 men each, 8x8 squares a1..h8." "Start positions (deduced; both must be settable, the
 /// alternatives are named starts)"
 #[test]
 fn start_positions() {
@@ -103,8 +103,8 @@ fn start_positions() {
         let text = game.state_text(&game.initial());
         let board = text.split(' ').nth(1).unwrap();
         assert!(text.contains(&format!(" {reserve}/{reserve} 0 0 ")), "{text}");
-        for colour in ['w', 'b'] {
-            assert_eq!(board.matches(colour).count() + reserve, 18, "{text}");
+        for color in ['w', 'b'] {
+            assert_eq!(board.matches(color).count() + reserve, 18, "{text}");
         }
         assert_eq!(game.parse_state(&text).unwrap(), game.initial());
     }
@@ -121,7 +121,7 @@ fn c6_white_begins() {
 }
 
 /// "C1 Trapped. A man is trapped when, on at least one of the 4 axes (file, rank, two diagonals), the longest
-/// unbroken run of men of its colour through it has an enemy man directly at both ends."
+/// unbroken run of men of its color through it has an enemy man directly at both ends."
 #[test]
 fn c1_trapped() {
     assert_eq!(trapped("8/2bwb3/8/8"), "d5");
@@ -168,7 +168,7 @@ fn c2_slides() {
 
 /// "C3 Capture. An untrapped man X moves one step in one of the 8 directions onto an adjacent enemy man Y and
 /// removes it, when the unbroken run of enemy men that begins with Y in that direction has a man of X's
-/// colour directly behind its far end."
+/// color directly behind its far end."
 #[test]
 fn c3_captures() {
     let captures = |ranks: &str| having(&intro(), &middle(ranks), "x");
@@ -333,7 +333,7 @@ fn c5f_no_progress() {
     assert!(intro().state_text(&state).contains(" b 0/0 0 61 play"));
 }
 
-/// "place: A puts men of either colour on inner squares in ascending order b2, c2 .. g2, b3 .. g7 (so every
+/// "place: A puts men of either color on inner squares in ascending order b2, c2 .. g2, b3 .. g7 (so every
 /// set-up has exactly one path): `W@sq`, `B@sq`. With at least one man on the board A may end it by naming
 /// who begins: `first:w`, `first:b`."
 #[test]
@@ -347,14 +347,14 @@ fn advanced_place() {
     assert_eq!(game.to_move(&state), Player::First);
     assert_eq!(game.state_text(&state), "advanced 8/5b2/8/8/8/8/2w5/8 A 17/17 0 2 place:f7 - -");
     assert_eq!(marked(&game, &state, 24), "g7");
-    // 18 men of a colour are all
+    // 18 men of a color are all
     let all: String = (0..18).map(|at| format!("W@{}{} ", (b'b' + at % 6) as char, at / 6 + 2)).collect();
     let state = play(&game, &initial, &all);
     assert_eq!(having(&game, &state, "W@"), "");
     assert_eq!(actions(&game, &state).len(), 18 + 2);
 }
 
-/// "choose: B: `pick:w`, `pick:b`, or lift all men of one colour to rearrange them: `re:w`, `re:b`. With all
+/// "choose: B: `pick:w`, `pick:b`, or lift all men of one color to rearrange them: `re:w`, `re:b`. With all
 /// 36 inner squares occupied B may also lift one half of the board: `re:s` (ranks 2-4), `re:n` (ranks 5-7)."
 #[test]
 fn advanced_choose() {
@@ -390,7 +390,7 @@ fn advanced_rearrange() {
     assert_eq!(game.to_move(&state), Player::Second);
     let done = play(&game, &full, "re:s done");
     assert!(game.state_text(&done).ends_with(" A 9/9 0 39 pick w -"));
-    // one colour only; the men that were in reserve may be put as well
+    // one color only; the men that were in reserve may be put as well
     let state = play(&game, &game.initial(), "W@c2 B@f7 first:b re:w");
     assert_eq!(actions(&game, &state).len(), 35 + 1);
     assert_eq!(having(&game, &state, "B@"), "");
@@ -402,7 +402,7 @@ fn advanced_rearrange() {
     assert_eq!(having(&game, &play(&game, &state, "W@g7"), ""), "done");
 }
 
-/// "pick: A picks a colour: `pick:w`, `pick:b`." "play: the colour named by A begins. The repetition list
+/// "pick: A picks a color: `pick:w`, `pick:b`." "play: the color named by A begins. The repetition list
 /// starts here."
 #[test]
 fn advanced_pick_and_play() {
@@ -434,13 +434,13 @@ fn advanced_outcomes() {
     assert_eq!(game.outcome(&state), WHITE_WINS);
 }
 
-/// "Symmetry: in phase play all 8 symmetries of the square and the exchange of colours (where the start
+/// "Symmetry: in phase play all 8 symmetries of the square and the exchange of colors (where the start
 /// allows); none during the set-up."
 #[test]
 fn symmetries() {
     assert_eq!(intro().symmetries(&intro().initial()), Symmetry::SQUARE);
     assert_eq!(advanced().symmetries(&advanced().initial()), [Symmetry::IDENTITY]);
-    // the exchange of colours: the planes are the same
+    // the exchange of colors: the planes are the same
     let white = "intro 8/1bbb4/1b1wbb2/2wwb3/2ww4/2www3/1w3b2/8 w 0/0 5 60 play - -";
     let swapped: String = white["intro ".len()..]
         .split(' ')
@@ -584,35 +584,35 @@ fn wrong_positions_are_refused_with_the_reason() {
     let cases = [
         (play, " - -", " -", "nine fields"),
         (play, "- -", "- - ", "nine fields"),
-        (play, "intermediate", "intro", "the variant is intermediate, not `intro`"),
+        (play, "intermediate", "intro", "the variant must be intermediate, not `intro`"),
         (play, "8/8/b", "8/b", "the board has 7 ranks"),
         (play, "b1b", "b1x", "rank 6: `x`"),
-        (play, " w 1", " A 1", "the side to move is `w` or `b`, not `A`"),
-        (play, "1/1", "11", "the reserves are two numbers like `2/2`, not `11`"),
-        (play, "1/1", "3/1", "a reserve is a number up to 2, not `3`"),
-        (play, "1/1", "1/01", "a reserve is a number up to 2, not `01`"),
-        (play, " 5 ", " 101 ", "plies without capture or drop are a number up to 100, not `101`"),
-        (play, " 60 ", " +60 ", "plies are a number up to 9999, not `+60`"),
-        (play, " 60 ", " 10000 ", "plies are a number up to 9999, not `10000`"),
-        (play, "play", "choose", "the phase is one of `play`, not `choose`"),
-        (play, "play -", "play w", "the colour that begins is `-` here, not `w`"),
-        (play, "- -", "- w", "the colour of A is `-` here, not `w`"),
+        (play, " w 1", " A 1", "the side to move must be `w` or `b`, not `A`"),
+        (play, "1/1", "11", "the reserves must be two numbers like `2/2`, not `11`"),
+        (play, "1/1", "3/1", "a reserve must be a number up to 2, not `3`"),
+        (play, "1/1", "1/01", "a reserve must be a number up to 2, not `01`"),
+        (play, " 5 ", " 101 ", "plies without a capture or drop must be a number up to 100, not `101`"),
+        (play, " 60 ", " +60 ", "plies must be a number up to 9999, not `+60`"),
+        (play, " 60 ", " 10000 ", "plies must be a number up to 9999, not `10000`"),
+        (play, "play", "choose", "the phase must be one of `play`, not `choose`"),
+        (play, "play -", "play w", "the color that goes first must be `-` here, not `w`"),
+        (play, "- -", "- w", "the color of A must be `-` here, not `w`"),
         (play, "8/8/b1bbbbbb", "8/8/4bbbb", "Black has just moved with 5 men left, but fewer than 7 lose"),
-        (play, "8/8/b1b", "bbbbbbb1/bbbbbbb1/b1b", "Black has 22 men with the reserve, more than 18"),
+        (play, "8/8/b1b", "bbbbbbb1/bbbbbbb1/b1b", "Black has 22 men including the reserve, more than 18"),
         (set_up, " B ", " w ", "B acts in this phase, not `w`"),
-        (set_up, "re-b:d4", "re-b:a1", "the last square is one of b2..g7 or `-`, not `a1`"),
-        (set_up, "re-b:d4", "re-b", "the phase is one of `play place: choose"),
-        (set_up, "re-b:d4", "play:d4", "the phase is one of `play place: choose"),
+        (set_up, "re-b:d4", "re-b:a1", "the last square must be one of b2..g7 or `-`, not `a1`"),
+        (set_up, "re-b:d4", "re-b", "the phase must be one of `play place: choose"),
+        (set_up, "re-b:d4", "play:d4", "the phase must be one of `play place: choose"),
         (set_up, "re-b:d4", "re-b:c2", "the last square of the phase is not that of the last man put"),
-        (set_up, "d4 b", "d4 -", "the colour that begins is `w` or `b` here, not `-`"),
-        (set_up, "b -", "b w", "the colour of A is `-` here, not `w`"),
-        (set_up, "15/16", "14/16", "White has 17 men with the reserve, not 18, during the set-up"),
-        (set_up, "advanced 8/8/1w6", "advanced 8/8/w7", "during the set-up men stand on b2..g7 only"),
-        (set_up, " 0 10 ", " 1 10 ", "no plies without capture or drop are counted"),
-        (set_up, " 10 ", " 6 ", "5 men on the board and 6 plies do not fit the phase"),
-        (set_up, " 10 ", " 26 ", "5 men on the board and 26 plies do not fit the phase"),
+        (set_up, "d4 b", "d4 -", "the color that goes first must be `w` or `b` here, not `-`"),
+        (set_up, "b -", "b w", "the color of A must be `-` here, not `w`"),
+        (set_up, "15/16", "14/16", "White has 17 men including the reserve, not 18, during the setup"),
+        (set_up, "advanced 8/8/1w6", "advanced 8/8/w7", "during the setup men are on b2..g7 only"),
+        (set_up, " 0 10 ", " 1 10 ", "plies without a capture or drop are not counted"),
+        (set_up, " 10 ", " 6 ", "5 men on the board and 6 plies do not match the phase"),
+        (set_up, " 10 ", " 26 ", "5 men on the board and 26 plies do not match the phase"),
         (set_up, "re-b:d4", "re-s:d4", "a half was lifted, but the other one is not full"),
-        (south, " 38 ", " 39 ", "18 men on the board and 39 plies do not fit the phase"),
+        (south, " 38 ", " 39 ", "18 men on the board and 39 plies do not match the phase"),
     ];
     for (text, from, to, expected) in cases {
         let text = text.replacen(from, to, 1);
@@ -735,8 +735,8 @@ struct Slow {
     no_progress: usize,
 }
 
-fn other(colour: char) -> char {
-    if colour == 'w' { 'b' } else { 'w' }
+fn other(color: char) -> char {
+    if color == 'w' { 'b' } else { 'w' }
 }
 
 fn name(x: i32, y: i32) -> String {
@@ -794,27 +794,27 @@ impl Slow {
         if (0..8).contains(&x) && (0..8).contains(&y) { self.board[y as usize][x as usize] } else { '#' }
     }
 
-    fn men(&self, colour: char) -> Vec<(i32, i32)> {
-        (0..64).map(|s| (s % 8, s / 8)).filter(|(x, y)| self.at(*x, *y) == colour).collect()
+    fn men(&self, color: char) -> Vec<(i32, i32)> {
+        (0..64).map(|s| (s % 8, s / 8)).filter(|(x, y)| self.at(*x, *y) == color).collect()
     }
 
-    fn reserve(&self, colour: char) -> usize {
-        self.reserve[(colour == 'b') as usize]
+    fn reserve(&self, color: char) -> usize {
+        self.reserve[(color == 'b') as usize]
     }
 
-    /// What stands behind the run of `colour` that begins on a square.
-    fn behind(&self, (mut x, mut y): (i32, i32), (dx, dy): (i32, i32), colour: char) -> char {
-        while self.at(x, y) == colour {
+    /// What stands behind the run of `color` that begins on a square.
+    fn behind(&self, (mut x, mut y): (i32, i32), (dx, dy): (i32, i32), color: char) -> char {
+        while self.at(x, y) == color {
             (x, y) = (x + dx, y + dy);
         }
         self.at(x, y)
     }
 
     fn trapped(&self, x: i32, y: i32) -> bool {
-        let colour = self.at(x, y);
+        let color = self.at(x, y);
         AROUND[..4].iter().any(|&(dx, dy)| {
-            let ends = [(dx, dy), (-dx, -dy)].map(|step| self.behind((x, y), step, colour));
-            ends == [other(colour); 2]
+            let ends = [(dx, dy), (-dx, -dy)].map(|step| self.behind((x, y), step, color));
+            ends == [other(color); 2]
         })
     }
 
@@ -859,25 +859,25 @@ impl Slow {
             _ => &["done"],
         };
         let mut actions: BTreeSet<String> = texts.iter().map(|text| text.to_string()).collect();
-        let colours = match self.phase {
+        let colors = match self.phase {
             "choose" | "pick" => "",
             "re-w:" => "w",
             "re-b:" => "b",
             _ => "wb",
         };
-        for colour in colours.chars().filter(|colour| self.reserve(*colour) > 0) {
+        for color in colors.chars().filter(|color| self.reserve(*color) > 0) {
             for (x, y) in inner().filter(|(x, y)| self.at(*x, *y) == '.') {
                 if self.last.is_none_or(|(last_x, last_y)| (y, x) > (last_y, last_x)) {
-                    actions.insert(format!("{}@{}", colour.to_ascii_uppercase(), name(x, y)));
+                    actions.insert(format!("{}@{}", color.to_ascii_uppercase(), name(x, y)));
                 }
             }
         }
         actions
     }
 
-    fn put(&mut self, colour: char, (x, y): (i32, i32)) {
-        self.board[y as usize][x as usize] = colour;
-        self.reserve[(colour == 'b') as usize] -= 1;
+    fn put(&mut self, color: char, (x, y): (i32, i32)) {
+        self.board[y as usize][x as usize] = color;
+        self.reserve[(color == 'b') as usize] -= 1;
     }
 
     fn play(&mut self, action: &str) {
@@ -911,8 +911,8 @@ impl Slow {
     }
 
     fn play_set_up(&mut self, action: &str) {
-        if let Some((colour, place)) = action.split_once('@') {
-            self.put(colour.to_lowercase().chars().next().unwrap(), square(place));
+        if let Some((color, place)) = action.split_once('@') {
+            self.put(color.to_lowercase().chars().next().unwrap(), square(place));
             self.last = Some(square(place));
             return;
         }
@@ -935,25 +935,25 @@ impl Slow {
                     _ => "re-n:",
                 };
                 for (x, y) in inner() {
-                    let colour = self.at(x, y);
+                    let color = self.at(x, y);
                     let half = if y < 4 { 's' } else { 'n' };
-                    if colour != '.' && (what == colour || what == half) {
+                    if color != '.' && (what == color || what == half) {
                         self.board[y as usize][x as usize] = '.';
-                        self.reserve[(colour == 'b') as usize] += 1;
+                        self.reserve[(color == 'b') as usize] += 1;
                     }
                 }
             }
         }
     }
 
-    fn one_group(&self, colour: char) -> bool {
-        let men = self.men(colour);
+    fn one_group(&self, color: char) -> bool {
+        let men = self.men(color);
         let mut group = vec![men[0]];
         let mut looked_at = 0;
         while looked_at < group.len() {
             let (x, y) = group[looked_at];
             for beside in [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)] {
-                if self.at(beside.0, beside.1) == colour && !group.contains(&beside) {
+                if self.at(beside.0, beside.1) == color && !group.contains(&beside) {
                     group.push(beside);
                 }
             }
@@ -962,13 +962,13 @@ impl Slow {
         group.len() == men.len()
     }
 
-    /// `w`, `b`: that colour has won, `=` draw.
+    /// `w`, `b`: that color has won, `=` draw.
     fn outcome(&self) -> Option<char> {
         if self.phase != "play" {
             return None;
         }
         let (o, m) = (self.turn, other(self.turn));
-        let grouped = |colour| self.variant != "intro" && self.reserve(colour) == 0 && self.one_group(colour);
+        let grouped = |color| self.variant != "intro" && self.reserve(color) == 0 && self.one_group(color);
         if self.men(o).len() + self.reserve(o) < 7 || grouped(m) || self.moves().is_empty() {
             return Some(m);
         }

@@ -190,7 +190,7 @@ fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
         ignored,
         [
             "search.root = \"beam\": not a value that this version knows: the default is used",
-            "search.cpuct = 200: out of the range of this version: the nearest value in it is used",
+            "search.cpuct = 200: out of the range of this version: the nearest value in range is used",
             "arena.games = 7: not permitted by this version: the default is used",
             "arena.final_games = -2: not a value that this version knows: the default is used",
             "future = 1: unknown to this version",

@@ -122,7 +122,7 @@ fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", err(&output));
-        assert!(err(&output).contains("was deleted or renamed while it was trained in"), "{}", err(&output));
+        assert!(err(&output).contains("was deleted or renamed during training"), "{}", err(&output));
         assert!(!run.exists());
     }
 }
@@ -160,7 +160,7 @@ fn weights_that_are_not_numbers_are_refused_everywhere() {
     for (tensor, number, says) in [
         ("policy_planes.weight", f32::NAN, "is NaN, not a finite number"),
         ("stem.conv.weight", f32::INFINITY, "is inf, not a finite number"),
-        ("blocks.0.second.norm.running_var", -1.0, "is -1: a variance is at least 0"),
+        ("blocks.0.second.norm.running_var", -1.0, "is -1: a variance must be at least 0"),
     ] {
         let (folder, checkpoint, export) = with_numbers(tensor, number);
         let says = format!("number 0 of tensor `{tensor}` {says}");

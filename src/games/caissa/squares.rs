@@ -1,14 +1,14 @@
 //! Sets of squares on 7x7: the lines of the pieces (R1) and groups of tiles (R4). A bit is a square, rank * 7 + file.
 
-/// Squares of a side of the board.
+/// Squares per side of the board.
 pub(super) const SIDE: usize = 7;
 /// Squares of the board.
 pub(super) const CELLS: usize = SIDE * SIDE;
-/// All of them.
+/// All squares.
 pub(super) const ALL: u64 = (1 << CELLS) - 1;
 
-/// Steps (file, rank) along the lines: those of the rook that raise the square's number, of the bishop
-/// likewise, then the opposite ones.
+/// Steps (file, rank) along the lines: those of the rook, then of the bishop, that raise the square's index; then
+/// their opposites.
 const LINES: [(i32, i32); 8] = [(1, 0), (0, 1), (-1, 1), (1, 1), (-1, 0), (0, -1), (1, -1), (-1, -1)];
 const LEAPS: [(i32, i32); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
@@ -23,11 +23,11 @@ static RAYS: [[u64; 64]; 8] = {
     }
     rays
 };
-/// The squares around each square, and a knight's leap away.
+/// The squares adjacent to each square, and those a knight's leap away.
 pub(super) static AROUND: [u64; 64] = near(LINES);
 pub(super) static LEAP: [u64; 64] = near(LEAPS);
 
-/// The squares reached from `square` by at most so many steps.
+/// The squares reached from `square` in at most `steps` steps.
 const fn walk(square: usize, (dx, dy): (i32, i32), steps: usize) -> u64 {
     let (mut x, mut y) = ((square % SIDE) as i32 + dx, (square / SIDE) as i32 + dy);
     let (mut squares, mut step) = (0, 0);
@@ -48,7 +48,7 @@ const fn near(steps: [(i32, i32); 8]) -> [u64; 64] {
     table
 }
 
-/// R1 in one direction: up to the first piece of `occupied`, that one included.
+/// R1 in one direction: up to and including the first piece of `occupied`.
 #[inline(always)]
 fn ray(direction: usize, square: usize, occupied: u64) -> u64 {
     let ray = RAYS[direction][square];
@@ -75,19 +75,19 @@ pub(super) fn bishop(square: usize, occupied: u64) -> u64 {
 
 /// `squares` and all squares around them.
 #[inline(always)]
-fn spread(squares: u64) -> u64 {
+fn grow(squares: u64) -> u64 {
     const LEFT: u64 = 0x0408_1020_4081; // file a
     const RIGHT: u64 = LEFT << (SIDE - 1);
     let wide = squares | (squares & !RIGHT) << 1 | (squares & !LEFT) >> 1;
     (wide | wide << SIDE | wide >> SIDE) & ALL
 }
 
-/// The group of `tiles` that `seed` belongs to.
+/// The group of `tiles` that contains `seed`.
 #[inline(always)]
 pub(super) fn group(seed: u64, tiles: u64) -> u64 {
     let mut group = seed;
     loop {
-        let grown = spread(group) & tiles;
+        let grown = grow(group) & tiles;
         if grown == group {
             return group;
         }
@@ -100,20 +100,20 @@ pub(super) fn lowest(set: u64) -> u64 {
     set & set.wrapping_neg()
 }
 
-/// R4, when the tile of `square` is taken from connected `tiles`: the squares on which it can be put down so
-/// that all are connected again, those around it included (so `square` itself, too).
+/// R4, if the tile of `square` is removed from connected `tiles`: the squares where it can be placed so that all are
+/// connected again, including the adjacent ones (and so `square` itself).
 #[inline(always)]
 pub(super) fn reconnecting(tiles: u64, square: usize) -> u64 {
     let rest = tiles & !(1 << square);
-    let beside = AROUND[square] & tiles;
-    // most often the tiles around hold together without it
-    if group(lowest(beside), beside) == beside {
-        return spread(rest);
+    let adjacent = AROUND[square] & tiles;
+    // most often the adjacent tiles stay connected without it
+    if group(lowest(adjacent), adjacent) == adjacent {
+        return grow(rest);
     }
     let (mut left, mut squares) = (rest, ALL);
     while left != 0 {
         let part = group(lowest(left), rest);
-        squares &= spread(part);
+        squares &= grow(part);
         left &= !part;
     }
     squares
@@ -121,6 +121,6 @@ pub(super) fn reconnecting(tiles: u64, square: usize) -> u64 {
 
 /// Whether connected `tiles` stay connected without that of `square`.
 pub(super) fn removable(tiles: u64, square: usize) -> bool {
-    let (rest, beside) = (tiles & !(1 << square), AROUND[square] & tiles);
-    group(lowest(beside), beside) == beside || group(lowest(rest), rest) == rest
+    let (rest, adjacent) = (tiles & !(1 << square), AROUND[square] & tiles);
+    group(lowest(adjacent), adjacent) == adjacent || group(lowest(rest), rest) == rest
 }

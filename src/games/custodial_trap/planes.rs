@@ -1,4 +1,4 @@
-//! The planes; the table is in the module above.
+//! The planes; the table is in the parent module.
 
 use crate::encode::Planes;
 
@@ -9,12 +9,12 @@ use super::{CustodialTrap, MEN, NOWHERE, Phase, State};
 const PLAY: usize = 16;
 const SET_UP: usize = 13;
 
-/// How many planes there are.
+/// The number of planes.
 pub(super) fn count(variant: Variant) -> usize {
     if variant == Variant::Advanced { PLAY + SET_UP } else { PLAY }
 }
 
-/// Writes them all.
+/// Writes all planes.
 pub(super) fn encode(game: &CustodialTrap, state: &State, planes: &mut Planes) {
     let (own, other) = state.sides();
     let (own_trapped, other_trapped) = (trapped(own, other), trapped(other, own));
@@ -33,9 +33,9 @@ pub(super) fn encode(game: &CustodialTrap, state: &State, planes: &mut Planes) {
         planes.set_bits(plane, set as u128);
     }
     let turn = state.turn as usize;
-    for (side, (colour, men)) in [(turn, own), (1 - turn, other)].into_iter().enumerate() {
-        planes.fill(8 + side, state.total(colour) as f32 / MEN as f32);
-        planes.fill(10 + side, state.reserve[colour] as f32 / MEN as f32);
+    for (side, (color, men)) in [(turn, own), (1 - turn, other)].into_iter().enumerate() {
+        planes.fill(8 + side, state.total(color) as f32 / MEN as f32);
+        planes.fill(10 + side, state.reserve[color] as f32 / MEN as f32);
         planes.fill(14 + side, if one_group(men) { 1.0 } else { 0.0 });
     }
     planes.fill(12, state.clock as f32 / game.no_progress as f32);
@@ -51,11 +51,11 @@ fn encode_set_up(state: &State, planes: &mut Planes) {
     for phase in 0..8 {
         planes.fill(PLAY + phase, if phase == state.phase as usize { 1.0 } else { 0.0 });
     }
-    for colour in 0..2 {
-        planes.set_bits(PLAY + 8 + colour, state.places(colour) as u128);
-        // who begins is over with the beginning
-        let begins = set_up && state.first as usize == colour;
-        planes.fill(PLAY + 11 + colour, if begins { 1.0 } else { 0.0 });
+    for color in 0..2 {
+        planes.set_bits(PLAY + 8 + color, state.places(color) as u128);
+        // the color that goes first matters only until then
+        let begins = set_up && state.first as usize == color;
+        planes.fill(PLAY + 11 + color, if begins { 1.0 } else { 0.0 });
     }
     planes.set_bits(PLAY + 10, if state.pointer == NOWHERE { 0 } else { 1 << state.pointer });
 }

@@ -1,11 +1,11 @@
-//! The variants, their starts and switches.
+//! The variants, their starting positions and switches.
 
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions};
 
 use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
 
-/// Name of a start, board and men in reserve.
+/// Name of a starting position, board, and men in reserve.
 pub(super) type Start = (&'static str, &'static str, u8);
 const INTRO: &[Start] = &[
     ("standard", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
@@ -29,13 +29,13 @@ impl Variant {
         [INTRO, INTERMEDIATE, ADVANCED][self as usize]
     }
 
-    /// C4, C5b and C5d hold.
+    /// Whether C4, C5b and C5d apply.
     pub(super) fn drops(self) -> bool {
         self != Variant::Intro
     }
 }
 
-/// The rules that the options ask for.
+/// The rules for these options.
 pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
     options
         .expect_settings(CustodialTrap::NAME, &["start", "diagonal_capture", "repetition", "no_progress"])?;

@@ -1,18 +1,18 @@
 //! Sets of squares: runs of men and what they trap, slides, captures, groups (rulings C1, C2, C3, C5b).
 //!
-//! A bit is a square, rank * 8 + file. All men are looked at together: a run is followed by shifting whole
-//! sets, so the cost does not depend on how many men there are.
+//! A bit is a square, rank * 8 + file. All men are processed together: a run is followed by shifting whole sets, so
+//! the cost does not depend on the number of men.
 
 use crate::board::Symmetry;
 
-/// Steps (file, rank), north first and then clockwise: `d` and `(d + 4) % 8` are opposite, odd ones diagonal.
+/// Steps (file, rank), north first and then clockwise: `d` and `(d + 4) % 8` are opposite, odd ones are diagonal.
 pub(super) const STEPS: [(i32, i32); 8] =
     [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
-/// A slide goes 1 to 7 squares far.
+/// The longest slide, in squares.
 pub(super) const DISTANCES: usize = 7;
-/// Sets of [`slides`]: direction * 7 + distance - 1.
+/// Number of sets of [`slides`]: direction * 7 + distance - 1.
 pub(super) const SLIDES: usize = 8 * DISTANCES;
-/// b2..g7.
+/// The squares b2..g7.
 pub(super) const INNER: u64 = 0x007e_7e7e_7e7e_7e00;
 /// Ranks 1-4 and 5-8: without the edge, the halves that can be lifted.
 pub(super) const HALVES: [u64; 2] = [0xffff_ffff, 0xffff_ffff << 32];
@@ -38,19 +38,19 @@ const fn inside() -> [u64; 8] {
     inside
 }
 
-/// How far the number of a square changes in a direction.
+/// The change of a square's index for a step in a direction.
 pub(super) const fn offset(direction: usize) -> i32 {
     STEPS[direction].1 * 8 + STEPS[direction].0
 }
 
-/// The squares from which so many steps lead into `set`, and wrongly some for which they leave the board.
+/// The squares from which `steps` steps lead into `set`, plus some false ones from which they leave the board.
 #[inline(always)]
 fn before(set: u64, direction: usize, steps: i32) -> u64 {
     let offset = steps * offset(direction);
     if offset > 0 { set >> offset } else { set << -offset }
 }
 
-/// Those of `men` whose unbroken run of `men` in a direction has one of `ends` directly behind its far end.
+/// The `men` whose unbroken run in a direction is followed directly by one of `ends`. A run consists of `men` only.
 #[inline(always)]
 fn bounded(men: u64, ends: u64, direction: usize) -> u64 {
     // runs of at most 1, 2, 4 and 8 men
@@ -63,15 +63,15 @@ fn bounded(men: u64, ends: u64, direction: usize) -> u64 {
     found | run & before(found, direction, 4)
 }
 
-/// C1: those of `men` that `enemies` trap.
+/// C1: the `men` that `enemies` trap.
 #[inline(always)]
 pub(super) fn trapped(men: u64, enemies: u64) -> u64 {
-    // written out here and below, since calls through `map` are not inlined
+    // written out here and below, because calls through `map` are not inlined
     let axis = |there, back| bounded(men, enemies, there) & bounded(men, enemies, back);
     axis(0, 4) | axis(1, 5) | axis(2, 6) | axis(3, 7)
 }
 
-/// C3: by direction, those of `movers` that can capture, `own` being all men of their colour.
+/// C3: by direction, the `movers` that can capture; `own` is all men of their color.
 #[inline(always)]
 pub(super) fn captures(movers: u64, own: u64, enemies: u64, diagonal: bool) -> [u64; 8] {
     let capture =
@@ -88,7 +88,7 @@ pub(super) fn captured(captures: [u64; 8]) -> u64 {
     (0..8).fold(0, |all, direction| all | before(captures[direction], (direction + 4) % 8, 1))
 }
 
-/// C2: the squares from which one of `movers` slides in a direction, and how far; see [`SLIDES`].
+/// C2: by direction and distance, the `movers` that can slide there; see [`SLIDES`].
 #[inline(always)]
 pub(super) fn slides(movers: u64, empty: u64, sets: &mut [u64; SLIDES]) {
     slide(movers, empty, 0, sets);
@@ -103,7 +103,7 @@ pub(super) fn slides(movers: u64, empty: u64, sets: &mut [u64; SLIDES]) {
 
 #[inline(always)]
 fn slide(movers: u64, empty: u64, direction: usize, sets: &mut [u64; SLIDES]) {
-    // where the next square is empty; then where the next two are, and so on
+    // the movers whose next square is empty; then those whose next two are, and so on
     let open = INSIDE[direction] & before(empty, direction, 1);
     let mut ahead = open;
     for set in &mut sets[direction * DISTANCES..][..DISTANCES] {
@@ -112,23 +112,23 @@ fn slide(movers: u64, empty: u64, direction: usize, sets: &mut [u64; SLIDES]) {
     }
 }
 
-/// Whether any of `movers` has an empty square beside it.
+/// Whether any of `movers` has an empty square next to it.
 #[inline(always)]
 pub(super) fn can_slide(movers: u64, empty: u64) -> bool {
     let level = empty | (empty & !FILE_H) << 1 | (empty & !FILE_A) >> 1;
     movers & (level | level << 8 | level >> 8) != 0
 }
 
-/// C5b: the men are one orthogonal group.
+/// C5b: whether the men form one orthogonal group.
 pub(super) fn one_group(men: u64) -> bool {
-    let beside = |set: u64| (set & !FILE_H) << 1 | (set & !FILE_A) >> 1 | set << 8 | set >> 8;
-    // most often some man has no neighbour at all
-    if men & !beside(men) != 0 {
+    let adjacent = |set: u64| (set & !FILE_H) << 1 | (set & !FILE_A) >> 1 | set << 8 | set >> 8;
+    // most often some man has no neighbor at all
+    if men & !adjacent(men) != 0 {
         return men.is_power_of_two();
     }
     let mut group = men & men.wrapping_neg();
     loop {
-        let grown = group | beside(group) & men;
+        let grown = group | adjacent(group) & men;
         if grown == group {
             return men != 0 && group == men;
         }
@@ -136,10 +136,10 @@ pub(super) fn one_group(men: u64) -> bool {
     }
 }
 
-/// Where a symmetry takes a set.
+/// Maps a set by a symmetry.
 pub(super) fn map(symmetry: Symmetry, mut set: u64) -> u64 {
     if symmetry.transpose {
-        // exchanges blocks of 4x4 squares beside the diagonal, then of 2x2, then single squares
+        // swaps blocks of 4x4 squares across the diagonal, then of 2x2, then single squares
         for (shift, mask) in [(28, 0xf0f0_f0f0), (14, 0xcccc_0000_cccc), (7, 0x00aa_00aa_00aa_00aa)] {
             let differing = (set ^ set >> shift) & mask;
             set ^= differing | differing << shift;
@@ -151,13 +151,13 @@ pub(super) fn map(symmetry: Symmetry, mut set: u64) -> u64 {
     if symmetry.mirror_rows { set.swap_bytes() } else { set }
 }
 
-/// Where a symmetry takes a square; as [`Symmetry::square`], faster.
+/// Maps a square by a symmetry; like [`Symmetry::square`], but faster.
 pub(super) fn map_square(symmetry: Symmetry, square: u16) -> u16 {
     let square = if symmetry.transpose { square >> 3 | (square & 7) << 3 } else { square };
     square ^ (symmetry.mirror_columns as u16 * 7) ^ (symmetry.mirror_rows as u16 * 56)
 }
 
-/// Where a symmetry takes a direction.
+/// Maps a direction by a symmetry.
 pub(super) fn map_direction(symmetry: Symmetry, direction: usize) -> usize {
     let step = symmetry.step(STEPS[direction]);
     STEPS.iter().position(|other| *other == step).unwrap_or_default()
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_and_squares_are_mapped_as_the_board_is() {
+    fn sets_and_squares_are_mapped_like_the_board() {
         for symmetry in Symmetry::SQUARE {
             for square in 0..64 {
                 let expected = symmetry.square(square, 8, 8);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_are_mapped_as_the_board_is() {
+    fn directions_are_mapped_like_the_board() {
         for symmetry in Symmetry::SQUARE {
             for direction in 0..8 {
                 let step = map_square(symmetry, (27 + offset(direction)) as u16) as i32;

@@ -1,9 +1,8 @@
 //! A position and the slides that led to it.
 //!
-//! The third occurrence (C5e) is found exactly: the slides since the last capture or drop are kept, and an
-//! earlier position is the present one when the slides since then cancel. A capture or drop is never undone,
-//! so nothing before it can occur again. Two sets of squares rule most positions out before anything is read
-//! back.
+//! The third occurrence (C5e) is detected exactly: the slides since the last capture or drop are kept, and an earlier
+//! position equals the current one if the slides since then cancel out. A capture or drop is never undone, so nothing
+//! before it can occur again. Two sets of squares rule out most positions before the slides have to be read back.
 
 use crate::board::Symmetry;
 use crate::game::{Outcome, Player};
@@ -15,34 +14,34 @@ use super::{BLACK, MAX_NO_PROGRESS, NEITHER, NOWHERE, Phase, WHITE};
 /// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// White's and Black's.
+    /// White's and Black's men.
     pub(super) men: [u64; 2],
-    /// Untrapped men of the colour to move; 0 in the set-up.
+    /// Untrapped men of the color to move; 0 in the setup.
     pub(super) movers: u64,
-    /// The squares that men of each colour have left and reached by `slides`.
+    /// The squares that men of each color have left and reached in `slides`.
     pub(super) left: [u64; 2],
     pub(super) reached: [u64; 2],
-    /// The slides since the earliest position that a repetition can find, from | to << 6, then zeros.
+    /// The slides since the earliest position that a repetition can find, as from | to << 6; the rest are zeros.
     pub(super) slides: [u16; MAX_NO_PROGRESS],
-    /// How many these are; less than `clock` when the position was loaded.
+    /// Number of slides; less than `clock` if the position was loaded.
     pub(super) known: u8,
     /// How often this position has occurred.
     pub(super) occurrences: u8,
-    /// Some position of the list has occurred twice.
+    /// Whether some position of the list has occurred twice.
     pub(super) repeated: bool,
     pub(super) reserve: [u8; 2],
     /// Plies since the last capture or drop.
     pub(super) clock: u8,
     pub(super) ply: u16,
     pub(super) phase: Phase,
-    /// The colour to move; White in the set-up.
+    /// The color to move; White in the setup.
     pub(super) turn: u8,
-    /// Set-up: the last square in its ascending order.
+    /// Setup: the last square in its ascending order.
     pub(super) pointer: u8,
-    /// The colour that begins, once A has named it.
+    /// The color that goes first, once A has named it.
     pub(super) first: u8,
-    /// The colour of A, that is `Player::First`, once it is known.
-    pub(super) colour: u8,
+    /// The color of A (`Player::First`), once it is known.
+    pub(super) color: u8,
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -64,11 +63,11 @@ impl State {
         turn: WHITE as u8,
         pointer: NOWHERE,
         first: NEITHER,
-        colour: NEITHER,
+        color: NEITHER,
         outcome: None,
     };
 
-    /// Where a symmetry takes the position and its list.
+    /// Maps the position and its list by a symmetry.
     pub(super) fn mapped(&self, symmetry: Symmetry) -> State {
         let set = |set| map(symmetry, set);
         let mut mapped = State {
@@ -84,7 +83,7 @@ impl State {
         mapped
     }
 
-    /// The men of the colour to move and those of the other one.
+    /// The men of the color to move and those of the other one.
     #[inline(always)]
     pub(super) fn sides(&self) -> (u64, u64) {
         let turn = (self.turn & 1) as usize;
@@ -95,44 +94,44 @@ impl State {
         !(self.men[WHITE] | self.men[BLACK])
     }
 
-    /// Men of a colour, board and reserve together.
-    pub(super) fn total(&self, colour: usize) -> u32 {
-        self.men[colour].count_ones() + self.reserve[colour] as u32
+    /// Men of a color, board and reserve together.
+    pub(super) fn total(&self, color: usize) -> u32 {
+        self.men[color].count_ones() + self.reserve[color] as u32
     }
 
-    /// Who has a colour.
-    pub(super) fn owner(&self, colour: u8) -> Player {
-        if colour == self.colour { Player::First } else { Player::Second }
+    /// The player who has a color.
+    pub(super) fn owner(&self, color: u8) -> Player {
+        if color == self.color { Player::First } else { Player::Second }
     }
 
-    /// Set-up: where a man of that colour can be put now, behind the last one.
-    pub(super) fn places(&self, colour: usize) -> u64 {
+    /// Setup: the squares where a man of that color can be put now, after the last one.
+    pub(super) fn places(&self, color: usize) -> u64 {
         let put =
-            self.phase == Phase::Place || self.phase.lifted().is_some_and(|what| what == colour || what >= 2);
+            self.phase == Phase::Place || self.phase.lifted().is_some_and(|what| what == color || what >= 2);
         let behind = if self.pointer == NOWHERE { !0 } else { !1 << self.pointer };
-        if put && self.reserve[colour] > 0 { self.empty() & INNER & behind } else { 0 }
+        if put && self.reserve[color] > 0 { self.empty() & INNER & behind } else { 0 }
     }
 
-    /// Starts a list of positions that holds this one only.
+    /// Starts a list of positions that contains only this one.
     pub(super) fn forget(&mut self) {
         self.slides[..self.known as usize].fill(0);
         (self.known, self.occurrences, self.repeated) = (0, 1, false);
         (self.left, self.reached) = ([0; 2], [0; 2]);
     }
 
-    /// Adds a slide of the colour to move, already on the board; counts how often its position has occurred.
+    /// Adds a slide of the color to move, already on the board; counts how often its position has occurred.
     pub(super) fn remember(&mut self, from: usize, to: usize) {
         let turn = (self.turn & 1) as usize;
         self.slides[self.known as usize] = slide_code(from, to);
         self.known += 1;
-        // a position that had a man on `to` and none on `from`: a man must have left `to` since, and one
-        // must have reached `from`
+        // for a position that had a man on `to` and none on `from`: a man must have left `to` since, and one must
+        // have reached `from`
         let possible = self.left[turn] >> to & self.reached[turn] >> from & 1 == 1;
         self.left[turn] |= 1 << from;
         self.reached[turn] |= 1 << to;
         self.occurrences = 1;
         if possible {
-            // going back, a position is this one when the slides since then cancel
+            // going back, a position equals this one if the slides since then cancel out
             let (mut own, mut other) = (0, 0);
             for pair in self.slides[..self.known as usize].rchunks_exact(2) {
                 own ^= slide_squares(pair[1]);
@@ -143,12 +142,13 @@ impl State {
         self.repeated |= self.occurrences > 1;
     }
 
-    /// The listed positions that have occurred at least so often, as one number that knows no order.
+    /// The listed positions that have occurred at least `occurrences` times, as a number that does not depend on
+    /// their order.
     pub(super) fn often(&self, occurrences: usize) -> u64 {
         let (mut men, mut hashes) = (self.men, [0; MAX_NO_PROGRESS + 1]);
         let slides = &self.slides[..self.known as usize];
         let hashes = &mut hashes[..=slides.len()];
-        // who made the last slide made the last but two, and so on
+        // the player who made the last slide also made the third to last, and so on
         let mut mover = 1 - self.turn as usize;
         for (hash, slide) in hashes.iter_mut().zip(slides.iter().rev().map(Some).chain([None])) {
             *hash = mix(men[0] ^ mix(men[1].wrapping_add(mover as u64 + 1)));

@@ -1,4 +1,4 @@
-//! Positions and actions as text, and the position for people.
+//! Positions and actions as text, and the position for display.
 
 use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::game::{BoardView, Game};
@@ -10,7 +10,7 @@ use super::{
 };
 use super::{LEAST, State, WHITE, target};
 
-const COLOURS: [&str; 3] = ["w", "b", "-"];
+const COLORS: [&str; 3] = ["w", "b", "-"];
 const NAMES: [&str; 2] = ["White", "Black"];
 /// By [`Phase`]; those that end in `:` are followed by a square.
 const PHASES: [(Phase, &str); 8] = [
@@ -24,7 +24,7 @@ const PHASES: [(Phase, &str); 8] = [
     (Phase::Pick, "pick"),
 ];
 
-/// An action as text; the position does not matter.
+/// An action as text; it does not depend on the position.
 pub(super) fn action(action: usize) -> String {
     let (kind, square) = (action / 64, action % 64);
     let name = |square| square_text(square, 8);
@@ -39,7 +39,7 @@ pub(super) fn action(action: usize) -> String {
     }
 }
 
-/// The inverse of [`action`]; `None` for text that is no action anywhere.
+/// The inverse of [`action`]; `None` for text that is never an action.
 pub(super) fn parse_action(text: &str) -> Option<usize> {
     if let Some(extra) = EXTRAS.iter().position(|known| *known == text) {
         return Some(EXTRA + extra);
@@ -63,11 +63,11 @@ pub(super) fn parse_action(text: &str) -> Option<usize> {
 }
 
 fn letter(state: &State, square: usize) -> Option<char> {
-    let colour = state.men.iter().position(|men| men >> square & 1 == 1)?;
-    Some(['w', 'b'][colour])
+    let color = state.men.iter().position(|men| men >> square & 1 == 1)?;
+    Some(['w', 'b'][color])
 }
 
-/// A or B during the set-up.
+/// A or B during the setup.
 fn acts(phase: Phase) -> &'static str {
     if matches!(phase, Phase::Place | Phase::Pick) { "A" } else { "B" }
 }
@@ -77,7 +77,7 @@ pub(super) fn state(game: &CustodialTrap, state: &State) -> String {
     let variant = CustodialTrap::VARIANTS[game.variant as usize];
     let board = ranks_text(8, 8, |square| letter(state, square));
     let play = state.phase == Phase::Play;
-    let turn = if play { COLOURS[state.turn as usize] } else { acts(state.phase) };
+    let turn = if play { COLORS[state.turn as usize] } else { acts(state.phase) };
     let [white, black] = state.reserve;
     let mut phase = PHASES[state.phase as usize].1.to_string();
     if phase.ends_with(':') {
@@ -86,14 +86,14 @@ pub(super) fn state(game: &CustodialTrap, state: &State) -> String {
             square => square_text(square as usize, 8),
         };
     }
-    // who has which colour is settled but in the advanced game
-    let colour = if game.variant == Variant::Advanced { state.colour } else { NEITHER };
-    let (first, colour) = (COLOURS[state.first as usize], COLOURS[colour as usize]);
+    // the owners of the colors are fixed except in the advanced game
+    let color = if game.variant == Variant::Advanced { state.color } else { NEITHER };
+    let (first, color) = (COLORS[state.first as usize], COLORS[color as usize]);
     let (clock, ply) = (state.clock, state.ply);
-    format!("{variant} {board} {turn} {white}/{black} {clock} {ply} {phase} {first} {colour}")
+    format!("{variant} {board} {turn} {white}/{black} {clock} {ply} {phase} {first} {color}")
 }
 
-/// The men of both colours on a board given as text.
+/// The men of both colors on a board given as text.
 pub(super) fn parse_men(board: &str) -> Result<[u64; 2], String> {
     let mut men = [0; 2];
     for (square, letter) in parse_ranks(board, 8, 8, "wb")?.into_iter().enumerate() {
@@ -104,31 +104,31 @@ pub(super) fn parse_men(board: &str) -> Result<[u64; 2], String> {
     Ok(men)
 }
 
-/// A number as it is printed, up to `most`.
+/// A number up to `most`, as it is printed.
 fn number(what: &str, text: &str, most: usize) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text);
     number.ok_or_else(|| format!("{what} a number up to {most}, not `{text}`"))
 }
 
-fn colour(what: &str, text: &str, known: bool) -> Result<u8, String> {
-    let colour = COLOURS.iter().position(|name| *name == text && (*name != "-") == known);
+fn color(what: &str, text: &str, known: bool) -> Result<u8, String> {
+    let color = COLORS.iter().position(|name| *name == text && (*name != "-") == known);
     let expected = if known { "`w` or `b`" } else { "`-`" };
-    colour.map(|colour| colour as u8).ok_or_else(|| format!("{what} is {expected} here, not `{text}`"))
+    color.map(|color| color as u8).ok_or_else(|| format!("{what} must be {expected} here, not `{text}`"))
 }
 
-/// The inverse of [`state`], a position that remembers no earlier ones.
+/// The inverse of [`state`]; the position remembers no earlier ones.
 pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
     let fields: Vec<&str> = text.split(' ').collect();
     let [variant, board, turn, reserve, clock, ply, phase, first, a] = fields[..] else {
         return Err(
-            "it needs nine fields: variant, board, side to move, reserves, plies without capture or \
-                    drop, plies, phase, colour that begins, colour of A"
+            "it needs nine fields: variant, board, side to move, reserves, plies without a capture or \
+                    drop, plies, phase, color that goes first, color of A"
                 .into(),
         );
     };
     let expected = CustodialTrap::VARIANTS[game.variant as usize];
     if variant != expected {
-        return Err(format!("the variant is {expected}, not `{variant}`"));
+        return Err(format!("the variant must be {expected}, not `{variant}`"));
     }
     let advanced = game.variant == Variant::Advanced;
     let (phase, pointer) = parse_phase(phase, advanced)?;
@@ -136,17 +136,17 @@ pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
     let turn = match turn {
         "w" | "b" if play => (turn == "b") as u8,
         _ if !play && turn == acts(phase) => WHITE as u8,
-        _ if play => return Err(format!("the side to move is `w` or `b`, not `{turn}`")),
+        _ if play => return Err(format!("the side to move must be `w` or `b`, not `{turn}`")),
         _ => return Err(format!("{} acts in this phase, not `{turn}`", acts(phase))),
     };
-    let first = colour("the colour that begins", first, advanced && phase != Phase::Place)?;
-    let a = colour("the colour of A", a, advanced && play)?;
-    let clock = number("plies without capture or drop are", clock, game.no_progress as usize)? as u8;
-    let ply = number("plies are", ply, MOST_PLIES as usize)? as u16;
-    let colour = if advanced { a } else { WHITE as u8 };
+    let first = color("the color that goes first", first, advanced && phase != Phase::Place)?;
+    let a = color("the color of A", a, advanced && play)?;
+    let clock = number("plies without a capture or drop must be", clock, game.no_progress as usize)? as u8;
+    let ply = number("plies must be", ply, MOST_PLIES as usize)? as u16;
+    let color = if advanced { a } else { WHITE as u8 };
     let men = parse_men(board)?;
     let reserve = parse_reserve(game, reserve)?;
-    let mut state = State { men, reserve, turn, clock, ply, phase, pointer, first, colour, ..State::EMPTY };
+    let mut state = State { men, reserve, turn, clock, ply, phase, pointer, first, color, ..State::EMPTY };
     check_men(&state)?;
     if play {
         game.judge(&mut state);
@@ -165,13 +165,13 @@ fn parse_phase(text: &str, advanced: bool) -> Result<(Phase, u8), String> {
     let Some(&(phase, _)) = known else {
         let phases = PHASES.map(|known| known.1).join(" ");
         let phases = if advanced { &phases } else { "play" };
-        return Err(format!("the phase is one of `{phases}`, not `{text}`"));
+        return Err(format!("the phase must be one of `{phases}`, not `{text}`"));
     };
     let pointer = match square {
         None | Some("-") => NOWHERE,
         Some(square) => match parse_square(square, 8, 8) {
             Some(square) if INNER >> square & 1 == 1 => square as u8,
-            _ => return Err(format!("the last square is one of b2..g7 or `-`, not `{square}`")),
+            _ => return Err(format!("the last square must be one of b2..g7 or `-`, not `{square}`")),
         },
     };
     Ok((phase, pointer))
@@ -180,43 +180,43 @@ fn parse_phase(text: &str, advanced: bool) -> Result<(Phase, u8), String> {
 fn parse_reserve(game: &CustodialTrap, text: &str) -> Result<[u8; 2], String> {
     let most = game.start.2 as usize;
     let Some((white, black)) = text.split_once('/') else {
-        return Err(format!("the reserves are two numbers like `{most}/{most}`, not `{text}`"));
+        return Err(format!("the reserves must be two numbers like `{most}/{most}`, not `{text}`"));
     };
-    let reserve = |text| number("a reserve is", text, most).map(|men| men as u8);
+    let reserve = |text| number("a reserve must be", text, most).map(|men| men as u8);
     Ok([reserve(white)?, reserve(black)?])
 }
 
-/// The numbers of men.
+/// Checks the numbers of men.
 fn check_men(state: &State) -> Result<(), String> {
-    for (colour, name) in NAMES.into_iter().enumerate() {
-        let men = state.total(colour);
+    for (color, name) in NAMES.into_iter().enumerate() {
+        let men = state.total(color);
         if men > MEN {
-            return Err(format!("{name} has {men} men with the reserve, more than {MEN}"));
+            return Err(format!("{name} has {men} men including the reserve, more than {MEN}"));
         }
         if state.phase != Phase::Play && men != MEN {
-            return Err(format!("{name} has {men} men with the reserve, not {MEN}, during the set-up"));
+            return Err(format!("{name} has {men} men including the reserve, not {MEN}, during the setup"));
         }
-        if state.phase == Phase::Play && state.turn as usize != colour && men < LEAST {
+        if state.phase == Phase::Play && state.turn as usize != color && men < LEAST {
             return Err(format!("{name} has just moved with {men} men left, but fewer than {LEAST} lose"));
         }
     }
     Ok(())
 }
 
-/// A set-up is on its one path.
+/// Checks that a setup is reachable; there is only one path to each.
 fn check_set_up(state: &State) -> Result<(), String> {
     let [white, black] = state.men;
     let men = white | black;
     if men & !INNER != 0 {
-        return Err("during the set-up men stand on b2..g7 only".into());
+        return Err("during the setup men are on b2..g7 only".into());
     }
     if state.clock != 0 {
-        return Err("during the set-up no plies without capture or drop are counted".into());
+        return Err("during the setup plies without a capture or drop are not counted".into());
     }
     if men == 0 && matches!(state.phase, Phase::Choose | Phase::Pick) {
-        return Err("the set-up has no men on the board".into());
+        return Err("the setup has no men on the board".into());
     }
-    // the squares filled in ascending order, and those that were full before
+    // the squares filled in ascending order, and those that were occupied before
     let (filled, full) = match state.phase.lifted() {
         Some(WHITE) => (white, 0),
         Some(BLACK) => (black, 0),
@@ -231,7 +231,7 @@ fn check_set_up(state: &State) -> Result<(), String> {
         return Err("the last square of the phase is not that of the last man put".into());
     }
     let (men, ply) = (men.count_ones() as i64, state.ply as i64);
-    // men that were lifted, if the plies are right
+    // the men that were lifted, if the plies are right
     let fits = match state.phase {
         Phase::Place => ply == men,
         Phase::Choose => ply == men + 1,
@@ -240,31 +240,31 @@ fn check_set_up(state: &State) -> Result<(), String> {
         _ => (0..=MEN as i64).contains(&(ply - 2 - men)),
     };
     if !fits {
-        return Err(format!("{men} men on the board and {ply} plies do not fit the phase"));
+        return Err(format!("{men} men on the board and {ply} plies do not match the phase"));
     }
     Ok(())
 }
 
-/// The position for people.
+/// The position for display.
 pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
     let cell = |square| letter(state, square).map_or(".".into(), String::from);
-    BoardView::of_squares(8, 8, [COLOURS[0], COLOURS[1]], cell, note(game, state))
+    BoardView::of_squares(8, 8, [COLORS[0], COLORS[1]], cell, note(game, state))
 }
 
 fn note(game: &CustodialTrap, state: &State) -> String {
     let doing = match state.phase {
         Phase::Play => format!("{} to move", NAMES[state.turn as usize]),
-        Phase::Place => "A places men of both colours in ascending order".into(),
-        Phase::Choose => "B takes a colour or lifts men".into(),
+        Phase::Place => "A places men of both colors in ascending order".into(),
+        Phase::Choose => "B takes a color or lifts men".into(),
         Phase::White => "B puts white men back in ascending order".into(),
         Phase::Black => "B puts black men back in ascending order".into(),
         Phase::South => "B puts the men of the south half back in ascending order".into(),
         Phase::North => "B puts the men of the north half back in ascending order".into(),
-        Phase::Pick => "A takes a colour".into(),
+        Phase::Pick => "A takes a color".into(),
     };
     let mut parts = vec![doing];
     if game.variant == Variant::Advanced && state.phase == Phase::Play {
-        let [a, b] = [state.colour, 1 - state.colour].map(|colour| NAMES[colour as usize]);
+        let [a, b] = [state.color, 1 - state.color].map(|color| NAMES[color as usize]);
         parts.push(format!("A has {a}, B has {b}"));
     } else if state.first != NEITHER {
         parts.push(format!("{} begins", NAMES[state.first as usize]));

@@ -1,10 +1,10 @@
 //! 3x3 convolutions on padded boards: direct, or Winograd F(2x2, 3x3) (Lavin and Gray 2016).
 //!
-//! Activations are `[position, padded row, padded column, channel]` (channels last, filled up to whole cache
-//! lines); the border is zero and never written, so that neither form asks for a square's neighbours. Winograd
-//! makes 2x2 squares of output from 4x4 of input with 16 instead of 36 products, as 16 matrix products over
-//! all tiles of all positions; on boards of odd size the last tiles reach over the edge, and only what lies on
-//! the board is computed and stored. Whatever has fewer products is taken.
+//! Activations are `[position, padded row, padded column, channel]` (channels last, padded to whole cache lines). The
+//! border is zero and never written, so that neither form has to check for neighbors. Winograd computes 2x2 squares
+//! of output from 4x4 of input with 16 instead of 36 products, as 16 matrix products over all tiles of all positions;
+//! on boards of odd size the last tiles reach over the edge, and only what is on the board is computed and stored.
+//! The form with fewer products is used.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use super::products::{Packing, Products, Work};
 use crate::net::vector::{Aligned, BLOCK, Vector};
 use crate::net::weights::Conv;
 
-/// Products of a tile of 2x2 squares.
+/// Products of a 2x2 tile.
 const FREQUENCIES: usize = 16;
-/// What one transformed tile costs beside its products, in products.
+/// Cost of transforming one tile, in products.
 const TRANSFORM: usize = 4;
 
 /// A board with its border.
@@ -38,20 +38,20 @@ impl Board {
         self.tile_rows() * self.tile_columns()
     }
 
-    /// Rows and columns of tiles that lie on the board as a whole.
+    /// Rows and columns of tiles that are entirely on the board.
     fn whole(self) -> [usize; 2] {
         [self.height / 2, self.width / 2]
     }
 
-    /// The four kinds of tiles, each with how many rows and columns of tiles a position has of it: beyond the
-    /// right edge, whole, beyond the lower edge, beyond both. Tiles are laid out kind by kind, so that those which
-    /// a frequency is needed for stand side by side: what reaches over an edge needs no fourth column, or row.
+    /// The four kinds of tiles, each with its rows and columns of tiles per position: over the right edge, entirely
+    /// on the board, over the lower edge, over both. Tiles are stored kind by kind, so that those that need a given
+    /// frequency are contiguous: a tile over an edge needs no fourth column (or row) of frequencies.
     fn kinds(self) -> [[usize; 2]; 4] {
         let ([rows, columns], [more_rows, more_columns]) = (self.whole(), [self.height % 2, self.width % 2]);
         [[rows, more_columns], [rows, columns], [more_rows, columns], [more_rows, more_columns]]
     }
 
-    /// The places of the tiles of `positions` that a frequency is needed for.
+    /// The indices of the tiles of `positions` that need a frequency.
     fn needed(self, positions: usize, frequency: usize) -> Range<usize> {
         let (mut ends, mut end) = ([0; 5], 0);
         for (kind, [rows, columns]) in self.kinds().into_iter().enumerate() {
@@ -67,7 +67,7 @@ impl Board {
         }
     }
 
-    /// The places of the first tile of a row of tiles and of the one beyond the right edge.
+    /// The indices of the first tile of a row of tiles and of the one over the right edge.
     fn places(self, positions: usize, position: usize, row: usize) -> [usize; 2] {
         let kinds = self.kinds();
         let tiles = |kind: usize| kinds[kind][0] * kinds[kind][1];
@@ -89,7 +89,7 @@ impl Board {
         (2 * self.tile_rows() + 2) * self.pitch()
     }
 
-    /// The padded square of a square of the board.
+    /// The index on the padded board of a square of the board.
     #[inline(always)]
     pub(super) fn padded_square(self, row: usize, column: usize) -> usize {
         (row + 1) * self.pitch() + column + 1
@@ -99,12 +99,12 @@ impl Board {
 /// A packed 3x3 convolution.
 pub(super) struct Conv3 {
     matrix: Matrix,
-    /// Floats of a padded square of the input.
+    /// Floats per padded square of the input.
     stride: usize,
     winograd: bool,
 }
 
-/// What Winograd keeps between its three stages, for a group of positions.
+/// What Winograd keeps between its three stages for a group of positions.
 pub(super) struct Transformed {
     /// `[frequency, tile, word]`
     input: Aligned,
@@ -113,7 +113,7 @@ pub(super) struct Transformed {
 }
 
 impl Conv3 {
-    /// Packs `conv`: a Winograd form as `winograd` says, else as `direct`.
+    /// Packs `conv` with the packing `winograd` if that form has fewer products, otherwise with `direct`.
     pub(super) fn new(conv: &Conv, board: Board, direct: Packing, winograd: Packing) -> Conv3 {
         let &Conv { inputs, kernel, .. } = conv;
         assert_eq!((kernel, conv.weight.len()), (3, conv.outputs * inputs * 9), "weights of a convolution");
@@ -121,7 +121,7 @@ impl Conv3 {
         let filter = |input: usize, output: usize| &conv.weight[(output * inputs + input) * 9..][..9];
         let matrix = match better {
             true => Matrix::new(winograd, [FREQUENCIES, 1, inputs], &conv.bias, |[f, _, input, output]| {
-                frequency(filter(input, output), f)
+                kernel_transform(filter(input, output), f)
             }),
             false => Matrix::new(direct, [1, 9, inputs], &conv.bias, |[_, tap, input, output]| {
                 filter(input, output)[tap]
@@ -130,17 +130,17 @@ impl Conv3 {
         Conv3 { matrix, stride: inputs.next_multiple_of(BLOCK), winograd: better }
     }
 
-    /// Floats of a square of the input.
+    /// Floats per square of the input.
     pub(super) fn input_stride(&self) -> usize {
         self.stride
     }
 
-    /// Floats of a square of the output.
+    /// Floats per square of the output.
     pub(super) fn stride(&self) -> usize {
         self.matrix.stride()
     }
 
-    /// Room for `positions` of the widest of `convs`.
+    /// A buffer for `positions` of the widest of `convs`.
     pub(super) fn transformed<'a>(
         convs: impl Iterator<Item = &'a Conv3> + Clone,
         board: Board,
@@ -153,14 +153,14 @@ impl Conv3 {
         Transformed { input: most(|conv| conv.stride), output: most(|conv| conv.matrix.stride()) }
     }
 
-    /// Bytes of [`Transformed`] for each position.
+    /// Bytes of [`Transformed`] per position.
     pub(super) fn transformed_bytes(&self, board: Board) -> usize {
         FREQUENCIES * board.tiles() * (self.stride + self.matrix.stride()) * size_of::<f32>()
     }
 }
 
-/// One of the 16 numbers of a transformed filter: `G g G^T`, in f64.
-fn frequency(filter: &[f32], frequency: usize) -> f32 {
+/// One of the 16 numbers of a transformed kernel: `G g G^T`, in f64.
+fn kernel_transform(filter: &[f32], frequency: usize) -> f32 {
     let g: [[f64; 3]; 4] = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]];
     let (row, column) = (g[frequency / 4], g[frequency % 4]);
     (0..9).map(|tap| row[tap / 3] * column[tap % 3] * f64::from(filter[tap])).sum::<f64>() as f32
@@ -179,16 +179,19 @@ impl Conv3 {
     ) {
         let (from, to) = (from.as_ref(), to.as_mut());
         let squares = positions * board.padded();
-        assert!(from.len() >= squares * self.stride && to.len() >= squares * self.stride(), "whole boards");
+        assert!(
+            from.len() >= squares * self.stride && to.len() >= squares * self.stride(),
+            "buffers must hold whole boards"
+        );
         if !self.winograd {
             return self.direct(board, positions, from, to, finish);
         }
         let (conv, packing) = (self, self.matrix.packing);
-        // SAFETY: packed so; the boards' lengths were asserted above.
+        // SAFETY: the matrix is packed this way; the lengths of the boards were asserted above.
         unsafe {
-            packing.run(Transform { conv, board, positions, from, between });
+            packing.run(InputTransform { conv, board, positions, from, between });
             self.products(board, positions, between);
-            packing.run(FinishTiles { conv, board, positions, between, to, finish });
+            packing.run(OutputTransform { conv, board, positions, between, to, finish });
         }
     }
 
@@ -207,7 +210,7 @@ impl Conv3 {
                 to: to[(corner + pitch + 1) * stride..].as_mut_ptr(),
                 to_stride: stride,
             };
-            // SAFETY: the row and its neighbours lie on a padded board.
+            // SAFETY: the row and its neighbors are on a padded board.
             unsafe { self.matrix.multiply(0, rows, finish) };
         }
     }
@@ -231,13 +234,13 @@ impl Conv3 {
                 to: between.output.as_mut()[to..].as_mut_ptr(),
                 to_stride,
             };
-            // SAFETY: both buffers hold as many planes.
+            // SAFETY: both buffers hold this many planes, as asserted above.
             unsafe { self.matrix.multiply(frequency, rows, Finish::Sum) };
         }
     }
 }
 
-/// Words between the frequencies of the transformed input: never a power of two, for a cache's sake.
+/// Words between the frequencies of the transformed input: never a power of two, to avoid cache conflicts.
 #[inline(always)]
 fn input_plane(conv: &Conv3, tiles: usize) -> usize {
     tiles * conv.stride / conv.matrix.packing.pack + BLOCK
@@ -248,8 +251,8 @@ fn output_plane(conv: &Conv3, tiles: usize) -> usize {
     tiles * conv.matrix.stride() + BLOCK
 }
 
-/// `B^T d B` of every tile. Two of a tile's four columns are those of its neighbour.
-struct Transform<'a> {
+/// `B^T d B` of every tile. Two of a tile's four columns are shared with its neighbor.
+struct InputTransform<'a> {
     conv: &'a Conv3,
     board: Board,
     positions: usize,
@@ -257,10 +260,10 @@ struct Transform<'a> {
     between: &'a mut Transformed,
 }
 
-impl Work for Transform<'_> {
+impl Work for InputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let Transform { conv, board, positions, from, between } = self;
+        let InputTransform { conv, board, positions, from, between } = self;
         let plane = input_plane(conv, positions * board.tiles());
         assert!(between.input.as_ref().len() >= FREQUENCIES * plane, "a scratch of another network");
         let pitch = board.pitch() * conv.stride;
@@ -271,16 +274,19 @@ impl Work for Transform<'_> {
             let square = position * board.padded() + 2 * row * board.pitch();
             let row = from[square * conv.stride..].as_ptr();
             for channel in (0..conv.stride).step_by(T::Register::LANES) {
-                // SAFETY: the patches lie on padded boards, whose size the caller checked; so are the planes.
+                // SAFETY: the patches are on padded boards, whose size the caller checked; the planes were checked
+                // above.
                 unsafe {
                     let at = row.add(channel);
-                    let (mut a, mut b) =
-                        (column::<T::Register>(at, pitch), column::<T::Register>(at.add(conv.stride), pitch));
+                    let (mut a, mut b) = (
+                        times_bt::<T::Register>(at, pitch),
+                        times_bt::<T::Register>(at.add(conv.stride), pitch),
+                    );
                     for tile in 0..board.tile_columns() {
                         let at = at.add((2 * tile + 2) * conv.stride);
                         let (c, d) = (
-                            column::<T::Register>(at, pitch),
-                            column::<T::Register>(at.add(conv.stride), pitch),
+                            times_bt::<T::Register>(at, pitch),
+                            times_bt::<T::Register>(at.add(conv.stride), pitch),
                         );
                         let place = if tile < whole { first + tile } else { beyond };
                         let to = to.add((place * conv.stride + channel) / T::PACK);
@@ -299,13 +305,13 @@ impl Work for Transform<'_> {
     }
 }
 
-/// `B^T` times a column of four squares that lie `pitch` floats apart.
+/// `B^T` times a column of four squares that are `pitch` floats apart.
 ///
 /// # Safety
-/// They can be read.
+/// They must be readable.
 #[inline(always)]
-unsafe fn column<W: Vector>(at: *const f32, pitch: usize) -> [W; 4] {
-    // SAFETY: the caller's.
+unsafe fn times_bt<W: Vector>(at: *const f32, pitch: usize) -> [W; 4] {
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let (a, b) = (at.cast::<W>().read(), at.add(pitch).cast::<W>().read());
         let (c, d) = (at.add(2 * pitch).cast::<W>().read(), at.add(3 * pitch).cast::<W>().read());
@@ -313,8 +319,8 @@ unsafe fn column<W: Vector>(at: *const f32, pitch: usize) -> [W; 4] {
     }
 }
 
-/// `A^T m A` of every tile, bias, skip connection and ReLU; squares beyond the edge are not stored.
-struct FinishTiles<'a> {
+/// `A^T m A` of every tile, then bias, skip connection and ReLU; squares over the edge are not stored.
+struct OutputTransform<'a> {
     conv: &'a Conv3,
     board: Board,
     positions: usize,
@@ -323,10 +329,10 @@ struct FinishTiles<'a> {
     finish: Finish,
 }
 
-impl Work for FinishTiles<'_> {
+impl Work for OutputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let FinishTiles { conv, board, positions, between, to, finish } = self;
+        let OutputTransform { conv, board, positions, between, to, finish } = self;
         let (plane, stride) = (output_plane(conv, positions * board.tiles()), conv.matrix.stride());
         let (rows, biases) = (board.tile_rows(), conv.matrix.bias().as_ptr());
         let (from, to) = (between.output.as_ref().as_ptr(), to.as_mut_ptr());
@@ -336,7 +342,8 @@ impl Work for FinishTiles<'_> {
             for column in 0..board.tile_columns() {
                 let (whole, square) = (column < board.whole()[1], square + 2 * column);
                 let place = if whole { first + column } else { beyond };
-                // SAFETY: the tile lies on a padded board, whose size the caller checked; so are the planes.
+                // SAFETY: the tile is on a padded board, whose size the caller checked, as it did those of the
+                // planes.
                 unsafe {
                     let (from, to) = (from.add(place * stride), to.add(square * stride));
                     for channel in (0..conv.matrix.outputs).step_by(T::Register::LANES) {
@@ -354,15 +361,15 @@ impl Work for FinishTiles<'_> {
     }
 }
 
-/// `A^T m`: two rows of four sums, from 16 that lie `plane` floats apart.
+/// `A^T m`: two rows of four sums, from 16 that are `plane` floats apart.
 ///
 /// # Safety
-/// They can be read.
+/// They must be readable.
 #[inline(always)]
 unsafe fn output_rows<W: Vector>(from: *const f32, plane: usize) -> [[W; 4]; 2] {
     let [mut upper, mut lower] = [[W::splat(0.0); 4]; 2];
     for column in 0..4 {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let from = from.add(column * plane);
             let (a, b) = (from.cast::<W>().read(), from.add(4 * plane).cast::<W>().read());
@@ -374,14 +381,14 @@ unsafe fn output_rows<W: Vector>(from: *const f32, plane: usize) -> [[W; 4]; 2] 
     [upper, lower]
 }
 
-/// `m A` of one row of four sums, as one or two squares of output from `to` on.
+/// `m A` of one row of four sums, as one or two squares of output starting at `to`.
 ///
 /// # Safety
-/// They can be written.
+/// They must be writable.
 #[inline(always)]
 unsafe fn store<W: Vector>(m: [W; 4], bias: W, to: *mut f32, stride: usize, two: bool, finish: Finish) {
     let [a, b, c, d] = m;
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let slot = to.cast::<W>();
         slot.write(finished(a.add(b).add(c).add(bias), slot, finish));

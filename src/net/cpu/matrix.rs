@@ -1,40 +1,40 @@
-//! Rows of channels times a packed matrix: the one inner loop of all layers.
+//! Rows of channels times a packed matrix: the one inner loop behind all layers.
 //!
-//! A [`Matrix`] holds weights in the order in which the loop reads them. A row of operands is multiplied tap
-//! by tap: a convolution's taps are neighbouring squares, a linear layer's are the squares of the board. The
-//! sums of a tile of rows times a few vectors of outputs stay in registers while all taps and channels run,
-//! in the same order whatever the tile, so that a result does not depend on what stands beside it.
+//! A [`Matrix`] holds weights in the order in which the loop reads them. A row of operands is multiplied tap by tap:
+//! the taps of a convolution are neighboring squares, those of a linear layer the squares of the board. The sums of a
+//! tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. Their order does not
+//! depend on the tile, so that a result does not depend on what else is in the batch.
 
 use super::products::{Packing, Products, Work, bf16};
 use crate::net::vector::{Aligned, BLOCK, Vector};
 
-/// Rows of the tallest tile that is compiled.
+/// Rows of the tallest compiled tile.
 const MAX_ROWS: usize = 12;
 
-/// Weights of a layer and its bias.
+/// The weights of a layer and its bias.
 pub(super) struct Matrix {
     pub(super) packing: Packing,
-    /// Words of operands of a tap.
+    /// Words of operands per tap.
     words: usize,
-    /// Columns, filled up to whole vectors.
+    /// Columns, padded to whole vectors.
     pub(super) outputs: usize,
-    /// For each of the matrices that share a shape (Winograd has 16): `[group of vectors, tap, word, column of
-    /// the group, channel of the word]`.
+    /// For each of the matrices of one shape (Winograd has 16):
+    /// `[group of vectors, tap, word, column of the group, channel of the word]`.
     weight: Aligned,
-    /// Floats of one of them.
+    /// Floats of one matrix.
     len: usize,
     /// `[outputs]`.
     bias: Aligned,
 }
 
-/// Two vectors make the most of few registers, four need the fewest reads.
+/// Vectors per group: two make the most of few registers, four need the fewest reads.
 #[inline(always)]
 fn group(sums: usize, left: usize) -> usize {
     if left >= 4 && sums >= 24 { 4 } else { left.min(2) }
 }
 
 impl Matrix {
-    /// Packs `count` matrices of `taps * inputs` rows; `weight(matrix, tap, input, output)`.
+    /// Packs `count` matrices of `taps * inputs` rows; `weight` takes `[matrix, tap, input, output]`.
     pub(super) fn new(
         packing: Packing,
         [count, taps, inputs]: [usize; 3],
@@ -76,44 +76,44 @@ impl Matrix {
         self.bias.as_ref()
     }
 
-    /// Floats between rows of the outputs.
+    /// Floats per row of outputs.
     pub(super) fn stride(&self) -> usize {
         self.outputs.next_multiple_of(BLOCK)
     }
 }
 
-/// What happens to sums before they are stored.
+/// What is applied to the sums before they are stored.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Finish {
-    /// Nothing, not even the bias is added.
+    /// Nothing; not even the bias is added.
     Sum,
     /// Bias.
     Plain,
     /// Bias and ReLU.
     Relu,
-    /// Bias, what the output held before, ReLU.
+    /// Bias, the previous content of the output, ReLU.
     SkipRelu,
 }
 
 /// Where rows are read from and written to.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
-    /// How many.
+    /// Number of rows.
     pub(super) count: usize,
-    /// The first one's operands.
+    /// Operands of the first row.
     pub(super) from: *const u32,
-    /// Words from row to row.
+    /// Words from one row to the next.
     pub(super) from_stride: usize,
     /// Words from the start of a row to each tap.
     pub(super) taps: &'a [usize],
-    /// The first one's outputs.
+    /// Outputs of the first row.
     pub(super) to: *mut f32,
-    /// Floats from row to row.
+    /// Floats from one row to the next.
     pub(super) to_stride: usize,
 }
 
-/// Repeats the body for every row of a tile. The compiler keeps the sums in registers only if it sees
-/// constant indices, and long loops it does not unroll.
+/// Repeats the body for every row of a tile. The compiler keeps the sums in registers only if it sees constant
+/// indices, and it does not unroll long loops.
 macro_rules! unroll {
     ($($value:literal)*, $row:ident in $rows:ident, $body:block) => {
         $(if $value < $rows {
@@ -127,9 +127,9 @@ impl Matrix {
     /// Multiplies `rows` by the matrix `which`.
     ///
     /// # Safety
-    /// The rows can be read and written as they say, `to` and its stride are multiples of a vector.
+    /// The rows must be readable and writable as described; `to` and its stride must be multiples of a vector.
     pub(super) unsafe fn multiply(&self, which: usize, rows: Rows, finish: Finish) {
-        // SAFETY: the matrix was packed so; the rest is the caller's.
+        // SAFETY: the matrix was packed this way; the rest is guaranteed by the caller.
         unsafe { self.packing.run(Multiply { matrix: self, which, rows, finish }) }
     }
 }
@@ -151,17 +151,17 @@ impl Work for Multiply<'_> {
         let mut vector = 0;
         while vector < vectors {
             let group = group(P::Register::SUMS, vectors - vector);
-            // Tiles of nearly the same height: a low one would wait for its own sums.
+            // Tiles of nearly the same height: a short one would stall on its own sums.
             let tiles = rows.count.div_ceil((P::Register::SUMS / group).min(MAX_ROWS));
             let mut first = 0;
             for tile in 0..tiles {
                 let next = rows.count * (tile + 1) / tiles;
-                // Compiled are only the tiles that fit into the registers.
+                // Only tiles that fit into the registers are compiled.
                 macro_rules! with_constants {
                     ($([$rows:literal $vectors:literal])*) => {
                         match (next - first, group) {
                             $(($rows, $vectors) if const { $rows * $vectors <= P::Register::SUMS } =>
-                                // SAFETY: the caller's.
+                                // SAFETY: guaranteed by the caller.
                                 unsafe { self::tile::<P, $rows, $vectors>(matrix, weights, rows, first, vector, finish) },)*
                             size => unreachable!("no tile of {size:?}"),
                         }
@@ -179,7 +179,7 @@ impl Work for Multiply<'_> {
     }
 }
 
-/// `R` rows from `first` on times `V` vectors of outputs from `vector` on.
+/// Multiplies `R` rows, starting at `first`, by `V` vectors of outputs, starting at `vector`.
 ///
 /// # Safety
 /// As [`Matrix::multiply`].
@@ -192,7 +192,7 @@ unsafe fn tile<P: Products, const R: usize, const V: usize>(
     vector: usize,
     finish: Finish,
 ) {
-    // SAFETY: the caller's: everything read and written lies in the rows and in the matrix.
+    // SAFETY: guaranteed by the caller: everything read and written is within the rows and the matrix.
     unsafe {
         let mut weights = weights.add(vector * rows.taps.len() * matrix.words);
         let mut sums = [[P::Register::splat(0.0); V]; R];
@@ -222,16 +222,16 @@ unsafe fn tile<P: Products, const R: usize, const V: usize>(
     }
 }
 
-/// A sum with its bias as it is stored in `slot`.
+/// A sum with bias, skip connection and ReLU applied, as it is stored in `slot`.
 ///
 /// # Safety
-/// `slot` can be read.
+/// `slot` must be readable.
 #[inline(always)]
 pub(super) unsafe fn finished<S: Vector>(sum: S, slot: *const S, finish: Finish) -> S {
     match finish {
         Finish::Sum | Finish::Plain => sum,
         Finish::Relu => sum.relu(),
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Finish::SkipRelu => sum.add(unsafe { slot.read() }).relu(),
     }
 }

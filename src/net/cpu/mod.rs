@@ -1,12 +1,12 @@
-//! A forward pass for CPUs: the whole network for a group of positions at a time, in f32 or bf16.
+//! A forward pass for CPUs: the whole network for one group of positions at a time, in f32 or bf16.
 //!
-//! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared
-//! between threads; each thread owns a [`Scratch`]. `conv` holds the 3x3 convolutions of the tower (direct or
-//! Winograd), `matrix` the loop behind every layer, `vector` the registers. Activations lie channels last;
-//! bias, skip connection and ReLU cost no pass of their own, and policy logits are computed only where they are
-//! asked for. The code is compiled for several instruction sets and takes the widest that is here. A result
-//! depends on neither batch, thread nor run; between instruction sets it may differ in its last bits. In bf16
-//! the products of the tower are of 16 bits, sums and everything else of 32.
+//! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
+//! threads; each thread owns a [`Scratch`]. `conv` holds the 3x3 convolutions of the tower (direct or Winograd),
+//! `matrix` the loop behind every layer, `vector` the registers. Activations are stored channels last; bias, skip
+//! connection and ReLU need no pass of their own, and only the requested policy logits are computed. The code is
+//! compiled for several instruction sets and uses the widest available. A result does not depend on batch, thread or
+//! run; between instruction sets it may differ in its last bits. In bf16 the operands of the tower's products have 16
+//! bits; sums and everything else have 32.
 
 #![allow(unsafe_code)]
 
@@ -24,16 +24,16 @@ use super::weights::{Conv, Linear, Weights};
 use crate::config::Precision;
 use crate::encode::Shape;
 
-/// Bytes that a group of positions may take between the stages of a convolution: part of a second-level cache.
+/// Bytes that a group of positions may use between the stages of a convolution: part of an L2 cache.
 const GROUP_BYTES: usize = 192 << 10;
-/// Positions of a group at most.
+/// Maximum number of positions in a group.
 const MAX_GROUP: usize = 32;
 
 /// A network packed for this CPU, read-only.
 pub struct CpuNet {
     shape: Shape,
     board: Board,
-    /// Positions that go through the layers together.
+    /// Positions that pass through the layers together.
     group: usize,
     stem: Conv3,
     blocks: Vec<[Conv3; 2]>,
@@ -47,40 +47,40 @@ pub struct CpuNet {
 
 debug_fields!(CpuNet, shape, group);
 
-/// The buffers of one thread, so that [`CpuNet::forward`] allocates nothing.
+/// The buffers of one thread, so that [`CpuNet::forward`] does not allocate.
 pub struct Scratch {
     /// Padded boards, `[position, padded row, padded column, channel]`.
     input: Aligned,
-    /// The same for the two activations that take turns in the tower.
+    /// The same for the two activations that alternate in the tower.
     tower: [Aligned; 2],
     between: Transformed,
     /// `[position, square, channel]`.
     policy: Aligned,
-    /// The few planes of a head, `[position, square, channel]`.
+    /// The few planes of a head: `[position, square, channel]`.
     planes: Aligned,
-    /// Of linear layers, `[position, channel]`.
+    /// Outputs of linear layers: `[position, channel]`.
     hidden: Aligned,
     out: Aligned,
 }
 
 debug_fields!(Scratch,);
 
-/// The policy logits that are wanted: the actions of all positions one after the other.
+/// The requested policy logits: the actions of all positions, concatenated.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Actions.
     pub actions: &'a [u16],
-    /// For each position the number of actions up to its last one.
+    /// For each position, the end of its actions in `actions`.
     pub ends: &'a [usize],
 }
 
 impl CpuNet {
-    /// Whether this CPU has the instructions for a precision.
+    /// Whether this CPU has the instructions for `precision`.
     pub fn has(precision: Precision) -> bool {
         precision == Precision::F32 || Isa::has_bf16()
     }
 
-    /// Packs `weights` for the widest vectors that this CPU has; `None` where it lacks the precision.
+    /// Packs `weights` for the widest vectors of this CPU; `None` if it lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         CpuNet::has(precision).then(|| CpuNet::with_isa(weights, Isa::widest(), precision))
     }
@@ -135,12 +135,11 @@ impl CpuNet {
         }
     }
 
-    /// Evaluates `planes` (`[n, planes, height, width]`) into the `wanted` policy logits, `logits`, and
-    /// `wdl` (`[n, 3]` logits of win, draw and loss for the player to move).
+    /// Evaluates `planes` (`[n, planes, height, width]`): writes the `wanted` policy logits into `logits`, and the
+    /// logits of win, draw and loss for the player to move into `wdl` (`[n, 3]`).
     ///
     /// # Panics
-    /// If the lengths do not fit each other, an action is not of this shape, or `scratch` is that of
-    /// another network.
+    /// If the lengths do not match, an action is outside this shape, or `scratch` belongs to another network.
     pub fn forward(
         &self,
         scratch: &mut Scratch,
@@ -174,7 +173,7 @@ impl CpuNet {
     }
 }
 
-/// Asserts that the layers fit each other: the kernels ask no more.
+/// Asserts that the layers match each other; the kernels rely on it.
 fn check(weights: &Weights) {
     let (shape, filters, cells) = (weights.shape, weights.stem.outputs, weights.shape.cells());
     let conv = |conv: &Conv, inputs: usize, outputs: usize| {
@@ -205,18 +204,18 @@ struct Group<'a> {
     planes: &'a [f32],
     actions: &'a [u16],
     ends: &'a [usize],
-    /// What `ends` counts before the group.
+    /// Actions before the group, as counted by `ends`.
     begin: usize,
     logits: &'a mut [f32],
     wdl: &'a mut [f32],
 }
 
-/// A layer that takes the whole channels of some squares: a 1x1 convolution takes one, a linear layer all.
+/// A layer over all channels of some squares: a 1x1 convolution takes one square, a linear layer all.
 struct Dense {
     matrix: Matrix,
     /// Floats from the start of a row to each square.
     taps: Vec<usize>,
-    /// Of a 1x1 convolution, for single outputs: `[outputs, stride of the inputs]`.
+    /// Weights of a 1x1 convolution for single outputs: `[outputs, input stride]`.
     by_output: Vec<f32>,
 }
 
@@ -233,7 +232,7 @@ impl Dense {
         Dense { matrix: Matrix::new(packing, [1, 1, inputs], bias, weight), taps: vec![0], by_output }
     }
 
-    /// `linear` reads `[channel, square]`, `from` writes `[square, channel]`.
+    /// `linear` reads `[channel, square]`, while `from` writes `[square, channel]`.
     fn linear(linear: &Linear, from: &Dense, cells: usize, packing: Packing) -> Dense {
         let &Linear { inputs, outputs, ref weight, ref bias } = linear;
         assert_eq!(weight.len(), inputs * outputs, "weights of a linear layer");
@@ -244,7 +243,7 @@ impl Dense {
         Dense { matrix, taps, by_output: Vec::new() }
     }
 
-    /// Floats of a row of outputs.
+    /// Floats per row of outputs.
     fn stride(&self) -> usize {
         self.matrix.stride()
     }
@@ -313,7 +312,7 @@ fn policy_head(net: &CpuNet, scratch: &mut Scratch, group: Group) {
                 (_, Some([_, linear])) if action < net.shape.actions => {
                     out.as_ref()[position * linear.stride() + action - on_board]
                 }
-                _ => panic!("action {action} of {}", net.shape.actions),
+                _ => panic!("action {action} is outside the {} of this network", net.shape.actions),
             };
         }
         begin = end;
@@ -337,7 +336,7 @@ fn from_boards(net: &CpuNet, layer: &Dense, positions: usize, from: &Aligned, to
             to: to.as_mut()[(position * height + row) * width * to_stride..].as_mut_ptr(),
             to_stride,
         };
-        // SAFETY: asserted above; the row lies on a padded board.
+        // SAFETY: asserted above; the row is on a padded board.
         unsafe { layer.matrix.multiply(0, rows, Finish::Relu) };
     }
 }
@@ -355,11 +354,11 @@ impl Dense {
             to: to.as_mut().as_mut_ptr(),
             to_stride: self.stride(),
         };
-        // SAFETY: asserted above; a tap and its channels lie within the row.
+        // SAFETY: asserted above; a tap and its channels are within the row.
         unsafe { self.matrix.multiply(0, rows, finish) };
     }
 
-    /// One output of one row of a 1x1 convolution; its sums run in as many lanes whatever the instructions.
+    /// One output of one row of a 1x1 convolution; its sums use the same number of lanes with any instruction set.
     fn single(&self, row: &[f32], output: usize) -> f32 {
         let mut lanes = [0.0; BLOCK];
         let weight = &self.by_output[output * row.len()..][..row.len()];

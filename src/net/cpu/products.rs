@@ -1,4 +1,4 @@
-//! How operands are multiplied: in f32, one channel at a time, or in bf16, two.
+//! How operands are multiplied: one channel at a time in f32, two at a time in bf16.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64 as x86;
@@ -7,28 +7,28 @@ use std::marker::PhantomData;
 use crate::config::Precision;
 use crate::net::vector::{Isa, Kernel, Vector};
 
-/// A kind of products, whose sums are f32 in either case.
+/// A kind of product; the sums are f32 in either case.
 pub(super) trait Products {
-    /// What the sums are kept in.
+    /// The register type of the sums.
     type Register: Vector;
-    /// Channels in a word of operands.
+    /// Channels per word of operands.
     const PACK: usize;
 
-    /// `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights, `x` as many operands, and all their
-    /// products are added.
+    /// `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights and `x` the same number of operands; all
+    /// their products are added.
     fn product(sum: Self::Register, x: u32, y: Self::Register) -> Self::Register;
 
-    /// Writes lanes as operands.
+    /// Stores lanes as operands.
     ///
     /// # Safety
-    /// There is room for `LANES / PACK` words, aligned to as many.
+    /// There must be room for `LANES / PACK` words, aligned to their total size.
     unsafe fn store_operands(register: Self::Register, to: *mut u32);
 }
 
 /// f32.
-pub(super) struct Single<S>(PhantomData<S>);
+pub(super) struct F32<S>(PhantomData<S>);
 
-impl<S: Vector> Products for Single<S> {
+impl<S: Vector> Products for F32<S> {
     type Register = S;
     const PACK: usize = 1;
 
@@ -39,18 +39,18 @@ impl<S: Vector> Products for Single<S> {
 
     #[inline(always)]
     unsafe fn store_operands(register: S, to: *mut u32) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { to.cast::<S>().write(register) }
     }
 }
 
 /// bf16.
 #[cfg(target_arch = "x86_64")]
-pub(super) struct Half;
+pub(super) struct Bf16;
 
 #[cfg(target_arch = "x86_64")]
-// SAFETY: used only where `Isa::has_bf16`, by code that is compiled for the instructions.
-impl Products for Half {
+// SAFETY: used only if `Isa::has_bf16`, by code that is compiled for these instructions.
+impl Products for Bf16 {
     type Register = x86::__m512;
     const PACK: usize = 2;
 
@@ -72,12 +72,12 @@ impl Products for Half {
     }
 }
 
-/// Work for products of any kind.
+/// A computation that works with products of any kind.
 pub(super) trait Work {
-    /// Does it; to be inlined into what is compiled for the instructions of `P`.
+    /// Runs it; must be inlined into the function that is compiled for the instructions of `P`.
     ///
     /// # Safety
-    /// What the work reads was packed for `P`.
+    /// What it reads must be packed for `P`.
     unsafe fn run<P: Products>(self);
 }
 
@@ -94,44 +94,44 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// bf16 only where [`Isa::has_bf16`], with the widest vectors.
+    /// Uses bf16 only if [`Isa::has_bf16`], with the widest vectors.
     pub(super) fn new(isa: Isa, precision: Precision) -> Packing {
         let [lanes, sums] = isa.sizes();
         Packing { isa, lanes, sums, pack: if precision == Precision::Bf16 { 2 } else { 1 } }
     }
 
-    /// Does `work`, compiled for this packing.
+    /// Runs `work`, compiled for this packing.
     ///
     /// # Safety
-    /// What the work reads was packed like this.
+    /// What it reads must be packed this way.
     pub(super) unsafe fn run(self, work: impl Work) {
         match self.pack {
-            // SAFETY: `Packing::new` asks for the instructions.
+            // SAFETY: `Packing::new` checks for the instructions.
             #[cfg(target_arch = "x86_64")]
-            2 => unsafe { run_half(work) },
-            _ => self.isa.run(InSingle(work)),
+            2 => unsafe { run_bf16(work) },
+            _ => self.isa.run(InF32(work)),
         }
     }
 }
 
-struct InSingle<W>(W);
+struct InF32<W>(W);
 
-impl<W: Work> Kernel for InSingle<W> {
+impl<W: Work> Kernel for InF32<W> {
     #[inline(always)]
     fn run<S: Vector>(self) {
-        // SAFETY: the caller's of [`Packing::run`].
-        unsafe { self.0.run::<Single<S>>() }
+        // SAFETY: guaranteed by the caller of [`Packing::run`].
+        unsafe { self.0.run::<F32<S>>() }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
-unsafe fn run_half(work: impl Work) {
-    // SAFETY: the caller's.
-    unsafe { work.run::<Half>() }
+unsafe fn run_bf16(work: impl Work) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { work.run::<Bf16>() }
 }
 
-/// The bits of `number` as bf16, rounded to the nearest, ties to even.
+/// The bits of `number` as bf16, rounded to nearest, ties to even.
 pub(super) fn bf16(number: f32) -> u16 {
     if number.is_nan() {
         return 0x7fc0;

@@ -1,4 +1,4 @@
-//! The forward pass against the formula, written down naively in f64.
+//! Compares the forward pass with the formula, written naively in f64.
 
 use super::*;
 
@@ -10,7 +10,7 @@ impl Random {
         (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
     }
 
-    /// 24 bits.
+    /// The next 24 random bits.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         self.0 >> 40
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// Positions of a batch: some whole groups and a part of one.
+/// Positions of a batch: several whole groups and a partial one.
 const BATCH: usize = 37;
 
 /// `[planes, height, width, actions, filters, blocks]`.
@@ -102,7 +102,7 @@ fn naive_net(weights: &Weights, planes: &[f32]) -> [Vec<f64>; 2] {
     [policy, naive_linear(&weights.value_out, &hidden)]
 }
 
-/// The largest difference, in parts of the largest number if that is above 1.
+/// The largest absolute difference, relative to the largest number if that is above 1.
 fn difference(got: &[f32], want: &[f64]) -> f64 {
     assert_eq!(got.len(), want.len());
     let scale = want.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
@@ -131,12 +131,12 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
             for isa in
                 Isa::here().take(if precision == Precision::F32 { 3 } else { Isa::has_bf16() as usize })
             {
-                let what = format!("{net:?} in vectors of {} {precision:?}", isa.sizes()[0]);
+                let what = format!("{net:?} with vectors of {} {precision:?}", isa.sizes()[0]);
                 let cpu = CpuNet::with_isa(&weights, isa, precision);
                 shared_between_threads(&cpu);
                 let scratch = &mut cpu.scratch();
                 let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
-                // A broken input is noticed, and leaves nothing behind.
+                // A broken input is noticed and leaves nothing behind.
                 let broken = forward(&cpu, scratch, &vec![f32::NAN; len], one);
                 assert!(broken.iter().flatten().all(|x| x.is_nan()), "{what}");
                 for (i, (row, [naive_policy, naive_wdl])) in planes.chunks(len).zip(&expected).enumerate() {
@@ -150,7 +150,7 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
     }
 }
 
-/// Any sizes at all; with `PETTEIA_DEEP` many, which is meant for a build that watches memory (`tests/sanitizer`).
+/// Random sizes; with `PETTEIA_DEEP` many of them, for a build that checks memory accesses (`tests/sanitizer`).
 #[test]
 fn networks_of_any_sizes_follow_the_formula() {
     let count = if std::env::var_os("PETTEIA_DEEP").is_some() { 500 } else { 20 };
@@ -171,7 +171,7 @@ fn networks_of_any_sizes_follow_the_formula() {
             for isa in
                 Isa::here().take(if precision == Precision::F32 { 3 } else { Isa::has_bf16() as usize })
             {
-                let what = format!("{net:?} in vectors of {} {precision:?}", isa.sizes()[0]);
+                let what = format!("{net:?} with vectors of {} {precision:?}", isa.sizes()[0]);
                 let cpu = CpuNet::with_isa(&weights, isa, precision);
                 let scratch = &mut cpu.scratch();
                 let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
@@ -188,7 +188,7 @@ fn only_the_logits_asked_for_are_computed_in_their_order() {
     let random = &mut Random(7);
     let weights = random.weights([4, 5, 4, 43, 16, 1]);
     let planes = random.floats(3 * weights.shape.input_len(), 1.0);
-    let cpu = CpuNet::new(&weights, Precision::F32).expect("f32 is everywhere");
+    let cpu = CpuNet::new(&weights, Precision::F32).expect("every CPU has f32");
     let scratch = &mut cpu.scratch();
     let every: Vec<u16> = (0..3 * 43).map(|i| i % 43).collect();
     let [all, _] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &[43, 86, 129] });
@@ -199,13 +199,13 @@ fn only_the_logits_asked_for_are_computed_in_their_order() {
 
 #[test]
 #[should_panic(expected = "a scratch of another network")]
-fn a_scratch_of_another_network_is_refused() {
+fn a_scratch_of_another_network_is_rejected() {
     let weights = |value_planes: usize| {
         let random = &mut Random(3);
         let mut weights = random.weights([2, 1, 4, 4, 16, 0]);
         weights.value_conv = random.conv(16, value_planes, 1);
         weights.value_hidden = random.linear(value_planes * 4, 70);
-        CpuNet::new(&weights, Precision::F32).expect("f32 is everywhere")
+        CpuNet::new(&weights, Precision::F32).expect("every CPU has f32")
     };
     let ends: Vec<usize> = (1..=MAX_GROUP).collect();
     let wanted = Wanted { actions: &[0; MAX_GROUP], ends: &ends };
@@ -214,7 +214,7 @@ fn a_scratch_of_another_network_is_refused() {
 
 #[test]
 #[should_panic(expected = "a linear layer")]
-fn layers_that_do_not_fit_are_refused() {
+fn layers_that_do_not_fit_are_rejected() {
     let random = &mut Random(4);
     let mut weights = random.weights([2, 3, 3, 9, 16, 1]);
     weights.value_hidden = random.linear(100, 70);

@@ -1,30 +1,31 @@
-//! Convolutions for training: forward and both gradients, over boards whose channels lie side by side.
+//! Convolutions for training: forward and both gradients, on boards with channels last.
 //!
-//! Activations are `[image, row, column, channel]` with channels padded to whole blocks. A 3x3 kernel goes
-//! through [`winograd`](super::winograd): boards and kernels are transformed, so that for every four squares 16
-//! products over the channels do what takes 36 without; the gradients use the same transforms backwards. A 1x1 kernel is one matrix product of the board itself. Work is cut into the same groups of
-//! images whatever the number of threads, and added up in order: same input, same bits.
+//! Activations are `[image, row, column, channel]` with channels padded to whole blocks. A 3x3 kernel goes through
+//! [`winograd`](super::winograd): boards and kernels are transformed, so that each 2x2 tile takes 16 products over
+//! the channels instead of 36; the gradients use the transposed transforms. A 1x1 kernel is one matrix product with
+//! the board itself. Work is split into the same groups of images whatever the number of threads, and summed in
+//! order: same input, same bits.
 
 use std::array::from_fn;
 use std::cell::RefCell;
 
 use rayon::prelude::*;
 
-use super::geometry::{Conv, Gradient, apart, padded};
+use super::geometry::{Conv, Gradient, padded, plane_stride};
 use super::winograd::{
     gradient_transform, input_gradient, input_transform, kernel_gradient, kernel_transform, output_transform,
 };
 use crate::net::vector::{Aligned, Kernel, Vector, vectors, vectors_mut};
 
-/// Groups of images: as many threads can work at a time, and as many weight gradients are added up.
+/// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
 const GROUPS: usize = 16;
-/// Tiles that are worked on together: enough for the products, few enough for the second-level cache.
+/// Tiles that are processed together: enough for the products, few enough for the L2 cache.
 const TILES: usize = 64;
-/// Rows of a product are padded to this.
+/// The number of rows of a product is padded to a multiple of this.
 const ROWS: usize = 8;
 
 impl Conv {
-    /// Images of a group.
+    /// Images per group.
     pub(super) fn group(&self, images: usize) -> usize {
         images.div_ceil(GROUPS).max(1)
     }
@@ -42,8 +43,9 @@ impl Conv {
         );
     }
 
-    /// The gradients of the weights, and of the images into `dx` where that is wanted. `dz` gives the gradient
-    /// of the output: `gradient.scale * g + gradient.slope * (z - gradient.mean) + gradient.shift`.
+    /// Returns the gradient of the weights, and writes the gradient of the images into `dx` if that is wanted. `dz`
+    /// gives the gradient of the output:
+    /// `gradient.scale * g + gradient.slope * (z - gradient.mean) + gradient.shift`.
     pub(super) fn backward(
         &self,
         weight: &[f32],
@@ -79,12 +81,12 @@ impl Conv {
         self.weight_gradient(&sums)
     }
 
-    /// Images that are worked on together.
+    /// Images that are processed together.
     fn batch(&self) -> usize {
         (TILES / self.tiles()).max(1)
     }
 
-    /// `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.
+    /// The transformed kernel: `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.
     fn transformed(&self, weight: &[f32], transposed: bool) -> Aligned {
         let (wide, high) = (padded(self.outputs), padded(self.inputs));
         let mut to = Aligned::new(self.frequencies() * wide * high);
@@ -103,7 +105,7 @@ impl Conv {
         to
     }
 
-    /// Adds up the groups' sums, in order, and transforms them back.
+    /// Sums the groups' gradients, in order, and transforms the result back.
     fn weight_gradient(&self, sums: &[Aligned]) -> Vec<f32> {
         let (wide, high) = (padded(self.outputs), padded(self.inputs));
         let mut total = sums[0].as_ref().to_vec();
@@ -121,13 +123,13 @@ impl Conv {
         gradient
     }
 
-    /// Lends the buffers of this thread: two of transformed images, and a board with its border.
+    /// Lends this thread's buffers: two for transformed images, one for a board with its border.
     fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
         thread_local! {
             static SCRATCH: RefCell<[Aligned; 3]> = RefCell::new(from_fn(|_| Aligned::new(0)));
         }
         let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
-        let transformed = self.frequencies() * apart(rows, padded(self.inputs.max(self.outputs)));
+        let transformed = self.frequencies() * plane_stride(rows, padded(self.inputs.max(self.outputs)));
         SCRATCH.with_borrow_mut(|buffers| {
             for buffer in buffers.iter_mut().filter(|buffer| buffer.as_ref().len() < transformed) {
                 *buffer = Aligned::new(transformed);
@@ -157,8 +159,10 @@ impl Kernel for Forward<'_> {
             let rows = tiles.next_multiple_of(ROWS);
             input_transform::<S>(conv, x, from, rows, conv.cut(board, high));
             let weights = weight.chunks_exact(high * wide);
-            let products =
-                from.chunks_exact(apart(rows, high)).zip(to.chunks_exact_mut(apart(rows, wide))).zip(weights);
+            let products = from
+                .chunks_exact(plane_stride(rows, high))
+                .zip(to.chunks_exact_mut(plane_stride(rows, wide)))
+                .zip(weights);
             for ((from, to), weight) in products {
                 product::<S>([conv.inputs, high, wide], from, weight, to);
             }
@@ -173,7 +177,7 @@ struct Backward<'a> {
     weight: &'a [f32],
     x: &'a [f32],
     gradient: Gradient<'a>,
-    /// Empty where nobody wants it.
+    /// Empty if it is not wanted.
     dx: &'a mut [f32],
     /// `[frequency, inputs, outputs]`
     sum: &'a mut [f32],
@@ -193,8 +197,10 @@ impl Kernel for Backward<'_> {
             gradient_transform::<S>(conv, &gradient, images, dz, rows, conv.cut(board, wide));
             input_transform::<S>(conv, x, other, rows, conv.cut(board, high));
             let sums = sum.chunks_exact_mut(high * wide);
-            for ((x, dz), sum) in
-                other.chunks_exact(apart(rows, high)).zip(dz.chunks_exact(apart(rows, wide))).zip(sums)
+            for ((x, dz), sum) in other
+                .chunks_exact(plane_stride(rows, high))
+                .zip(dz.chunks_exact(plane_stride(rows, wide)))
+                .zip(sums)
             {
                 add_outer::<S>([high, wide], &x[..tiles * high], &dz[..tiles * wide], sum);
             }
@@ -202,8 +208,10 @@ impl Kernel for Backward<'_> {
                 continue;
             }
             let weights = weight.chunks_exact(high * wide);
-            for ((dz, other), weight) in
-                dz.chunks_exact(apart(rows, wide)).zip(other.chunks_exact_mut(apart(rows, high))).zip(weights)
+            for ((dz, other), weight) in dz
+                .chunks_exact(plane_stride(rows, wide))
+                .zip(other.chunks_exact_mut(plane_stride(rows, high)))
+                .zip(weights)
             {
                 product::<S>([conv.outputs, wide, high], dz, weight, other);
             }
@@ -214,10 +222,10 @@ impl Kernel for Backward<'_> {
     }
 }
 
-// Everything below is inlined into the kernels, to be compiled for their instructions. Closures would not be.
+// Everything below is inlined into the kernels, to be compiled for their instructions; closures would not be.
 
-/// Goes through `columns` of vectors in tiles of `HIGH` rows and `WIDE` vectors, constants of the block: as many sums as
-/// the registers hold.
+/// Splits `columns` of vectors into tiles of `HIGH` rows and `WIDE` vectors, which are constants in the block: as
+/// many accumulators as the registers hold.
 macro_rules! in_tiles {
     (@tile $high:literal x $wide:literal, $column:ident, $block:block) => {{
         const HIGH: usize = $high;
@@ -238,7 +246,8 @@ macro_rules! in_tiles {
     };
 }
 
-/// `to = from * weight` of `[rows, stride]` and `[stride, width]`, of which `depth` of `stride` count.
+/// `to = from * weight` for `[rows, stride]` and `[stride, width]`, of which only the first `depth` of `stride` are
+/// used.
 #[inline(always)]
 fn product<S: Vector>([depth, stride, width]: [usize; 3], from: &[f32], weight: &[f32], to: &mut [f32]) {
     let (weight, to) = (vectors::<S>(weight), vectors_mut::<S>(to));
@@ -277,7 +286,7 @@ fn product_tile<S: Vector, const R: usize, const V: usize>(
     }
 }
 
-/// `sum += x^T * dz` of `[tiles, high]` and `[tiles, wide]`.
+/// `sum += x^T * dz` for `[tiles, high]` and `[tiles, wide]`.
 #[inline(always)]
 fn add_outer<S: Vector>([high, wide]: [usize; 2], x: &[f32], dz: &[f32], sum: &mut [f32]) {
     let (dz, sum) = (vectors::<S>(dz), vectors_mut::<S>(sum));

@@ -1,11 +1,11 @@
-//! How the boards of a training step lie in memory, with their borders, tiles and padded channels; and the gradient of
-//! a convolution's output.
+//! Memory layout of boards in a training step (borders, tiles, padded channels), and the gradient of a convolution's
+//! output.
 
 use crate::net::vector::{BLOCK, Isa, Vector};
 
-/// Floats from one frequency to the next: a cache line more than the rows, or all frequencies of a tile could
-/// fall into the same few lines of the cache.
-pub(super) fn apart(rows: usize, channels: usize) -> usize {
+/// Floats from one frequency to the next: one cache line more than the rows fill, or all frequencies of a tile could
+/// map to the same few cache sets.
+pub(super) fn plane_stride(rows: usize, channels: usize) -> usize {
     rows * channels + BLOCK
 }
 
@@ -21,18 +21,18 @@ pub(super) struct Conv {
     pub(super) isa: Isa,
 }
 
-/// Channels as they lie in memory.
+/// The number of channels in memory, rounded up to whole blocks.
 pub(super) fn padded(channels: usize) -> usize {
     channels.next_multiple_of(BLOCK)
 }
 
 impl Conv {
-    /// Floats of one image that goes in.
+    /// Floats of one input image.
     pub(super) fn input_len(&self) -> usize {
         self.cells() * padded(self.inputs)
     }
 
-    /// Floats of one image that comes out.
+    /// Floats of one output image.
     pub(super) fn output_len(&self) -> usize {
         self.cells() * padded(self.outputs)
     }
@@ -41,41 +41,41 @@ impl Conv {
         self.height * self.width
     }
 
-    /// Matrix products of the convolution.
+    /// Matrix products of the convolution, one per frequency.
     pub(super) fn frequencies(&self) -> usize {
         if self.kernel == 3 { 16 } else { 1 }
     }
 
-    /// Rows of such a product an image.
+    /// Rows of such a product per image.
     pub(super) fn tiles(&self) -> usize {
         if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
     }
 
-    /// Rows and columns of the board with a border of one square, and one more where a side is odd.
+    /// Rows and columns of the board with a border of one square, plus one where a side is odd.
     pub(super) fn board(&self) -> [usize; 2] {
         [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
     }
 
-    /// As much of a buffer as a board with its border takes.
+    /// The part of a buffer that a board with its border takes.
     #[inline(always)]
     pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
         let [high, wide] = self.board();
         &mut buffer[..if self.kernel == 1 { 0 } else { high * wide * channels }]
     }
 
-    /// The first square of a row of the board, with the border.
+    /// Index of the first square of a row, on the board with its border.
     pub(super) fn on_board(&self, row: usize) -> usize {
         (row + 1) * self.board()[1] + 1
     }
 
-    /// The upper left square of the 4x4 piece around a tile, with the border.
+    /// Index of the upper left square of the 4x4 piece around a tile, on the board with its border.
     pub(super) fn corner(&self, tile: usize) -> usize {
         let wide = self.width.div_ceil(2);
         2 * (tile / wide * self.board()[1] + tile % wide)
     }
 }
 
-/// The gradient of a convolution's output, from that of what was made of it: for every channel
+/// The gradient of a convolution's output `z`, from the gradient `g` of the layer's output: for every channel
 /// `scale * g + slope * (z - mean) + shift`.
 #[derive(Clone)]
 pub(super) struct Gradient<'a> {
@@ -88,7 +88,7 @@ pub(super) struct Gradient<'a> {
 }
 
 impl Gradient<'_> {
-    /// Whole pixels, from `index` on.
+    /// Writes whole pixels, starting at `index`.
     #[inline(always)]
     pub(super) fn line<S: Vector>(&self, index: usize, to: &mut [f32]) {
         let channels = self.mean.len();

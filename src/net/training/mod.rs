@@ -1,8 +1,9 @@
 //! Convolution, batch norm, skip connection and ReLU as one operation of burn's autodiff on the CPU.
 //!
-//! burn records the operation and owns every tensor; [`conv`](super::conv) and [`norm`](super::norm) compute it
-//! and its gradients, several times as fast as burn's own operations would. In between, boards are
-//! `[n, h, w, channels]` with channels padded to whole blocks: [`channels_last`] leads there, [`planes`] back.
+//! burn records the operation and owns every tensor; [`conv`](super::conv) and [`norm`](super::norm) compute it and
+//! its gradients, several times as fast as burn's own operations. Between these layers, boards are
+//! `[n, h, w, channels]` with channels padded to whole blocks: [`channels_last`] converts to that layout, [`planes`]
+//! back.
 
 mod conv;
 mod geometry;
@@ -24,7 +25,7 @@ use crate::net::vector::Isa;
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
 
-/// Whether tensors of `device` are those of this operation.
+/// Whether tensors on `device` can use this operation.
 pub(in crate::net) fn applies(device: &Device) -> bool {
     // equal devices may differ in this
     let strategy = device.gradient_checkpointing_strategy();
@@ -43,12 +44,12 @@ pub(in crate::net) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
     Tensor::cat(vec![boards, zeros], 3)
 }
 
-/// The reverse of [`channels_last`].
+/// The inverse of [`channels_last`].
 pub(in crate::net) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
     boards.narrow(3, 0, channels).permute([0, 3, 1, 2])
 }
 
-/// A 1x1 convolution of `[n, h, w, padded channels]` to `[n, outputs, h, w]`, as a product of burn's.
+/// A 1x1 convolution of `[n, h, w, padded channels]` to `[n, outputs, h, w]`, as a matrix product in burn.
 pub(in crate::net) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
     let ([n, h, w, _], [outputs, inputs, _, _]) = (boards.dims(), weight.dims());
     let pixels = boards.narrow(3, 0, inputs).reshape([n * h * w, inputs]);
@@ -64,7 +65,7 @@ pub(in crate::net) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Opti
 pub(in crate::net) struct Normed {
     /// `relu(norm(conv(x)) + skip)`
     pub(super) y: Tensor<4>,
-    /// The batch's statistics, of which nothing is differentiated; the variance is the biased one.
+    /// The batch's statistics, without gradients; the variance is the biased one.
     pub(super) mean: Tensor<1>,
     pub(super) variance: Tensor<1>,
 }
@@ -120,7 +121,7 @@ fn normed_conv_with(
 }
 
 fn tracked<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Tracked> {
-    tensor.try_into_primitive::<Tracked>().expect("asked for on its own device only")
+    tensor.try_into_primitive::<Tracked>().expect("called only for tensors of its own device")
 }
 
 fn tensor<const D: usize>(shape: [usize; D], values: Vec<f32>) -> FlexTensor {
@@ -134,7 +135,7 @@ fn values(tensor: &FlexTensor) -> &[f32] {
 #[derive(Debug)]
 struct NormedConv;
 
-/// What the gradients need.
+/// What the backward pass needs.
 #[derive(Clone, Debug)]
 struct Saved {
     conv: Conv,
@@ -148,7 +149,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// Of one over the standard deviation.
+    /// `1 / sqrt(variance + epsilon)` per channel.
     fn inverse(&self) -> Vec<f32> {
         inverse(&self.moments, self.epsilon)
     }
@@ -158,7 +159,7 @@ fn inverse(moments: &Moments, epsilon: f64) -> Vec<f32> {
     moments.variance.iter().map(|variance| (1.0 / (f64::from(*variance) + epsilon).sqrt()) as f32).collect()
 }
 
-/// The channels of `values`, and zeros up to whole blocks.
+/// `values`, one per channel, followed by zeros up to whole blocks.
 fn pad(values: &[f32]) -> Vec<f32> {
     let mut all = values.to_vec();
     all.resize(padded(values.len()), 0.0);
@@ -202,7 +203,7 @@ where
     }
 }
 
-/// The gradients of x where it is wanted, weight, gamma, beta and skip.
+/// The gradients of x (if wanted), weight, gamma, beta and skip.
 fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTensor>, [FlexTensor; 4]) {
     let mut gradient = gradient.to_contiguous();
     let conv = &saved.conv;
@@ -273,7 +274,7 @@ mod tests {
 
     const EPSILON: f64 = 1e-5;
 
-    /// The tensors that a layer reads, and the gradient of what it writes.
+    /// The inputs of a layer, and the gradient of its output.
     struct Case {
         shape: [usize; 4],
         outputs: usize,

@@ -1,13 +1,13 @@
-//! Batch norm with the batch's own statistics, skip connection and ReLU in one pass, and its gradient in one.
+//! Batch norm with the batch's own statistics, skip connection and ReLU in one pass; their gradient in another.
 //!
-//! Arrays are `[pixel, channel]` with channels padded to whole blocks. Groups of pixels are worked on in
-//! parallel; their sums are added up in double precision and in order, whatever the number of threads.
+//! Arrays are `[pixel, channel]` with channels padded to whole blocks. Groups of pixels are processed in parallel;
+//! their sums are added in double precision and in order, whatever the number of threads.
 
 use rayon::prelude::*;
 
 use crate::net::vector::{BLOCK, Isa, Kernel, Vector};
 
-/// Pixels of a group, and pixels whose sum is taken in single precision.
+/// Pixels per group, and pixels that are summed in single precision before they join the double-precision sum.
 const GROUP: usize = 1024;
 const RUN: usize = 64;
 
@@ -18,7 +18,7 @@ pub(super) struct Moments {
     pub(super) variance: Vec<f32>,
 }
 
-/// The moments of `z`.
+/// Computes the moments of `z`.
 pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
     let groups: Vec<[Vec<f64>; 2]> = z
         .par_chunks(GROUP * channels)
@@ -31,7 +31,7 @@ pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
             mean.iter_mut().for_each(|mean| *mean /= pixels);
             let center: Vec<f32> = mean.iter().map(|mean| *mean as f32).collect();
             isa.run(Sums { z, mean: &center, sums: &mut squares, squares: true });
-            // the squares were taken about the rounded mean
+            // correct the squares, which were taken about the rounded mean
             for ((square, mean), center) in squares.iter_mut().zip(&mean).zip(&center) {
                 *square -= pixels * (mean - f64::from(*center)).powi(2);
             }
@@ -40,13 +40,13 @@ pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
         .collect();
     let (mut pixels, mut mean, mut squares) = (0.0, vec![0.0; channels], vec![0.0; channels]);
     for (group, z) in groups.iter().zip(z.chunks(GROUP * channels)) {
-        // Chan, Golub and LeVeque 1979
+        // pairwise update of Chan, Golub and LeVeque (1979)
         let more = (z.len() / channels) as f64;
         let share = more / (pixels + more);
         for channel in 0..channels {
-            let apart = group[0][channel] - mean[channel];
-            mean[channel] += apart * share;
-            squares[channel] += group[1][channel] + apart * apart * pixels * share;
+            let delta = group[0][channel] - mean[channel];
+            mean[channel] += delta * share;
+            squares[channel] += group[1][channel] + delta * delta * pixels * share;
         }
         pixels += more;
     }
@@ -56,7 +56,7 @@ pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
     }
 }
 
-/// `relu((z - mean) * scale + shift + skip)` into `y`.
+/// Writes `relu((z - mean) * scale + shift + skip)` into `y`.
 pub(super) fn normalize(
     isa: Isa,
     z: &[f32],
@@ -71,7 +71,7 @@ pub(super) fn normalize(
     });
 }
 
-/// Clears the gradient `g` of `y` where ReLU did, and sums for every channel `g` and `g * (z - mean)`.
+/// Clears the gradient `g` of `y` where ReLU was inactive, and sums `g` and `g * (z - mean)` for every channel.
 pub(super) fn relu_gradient(isa: Isa, g: &mut [f32], y: &[f32], z: &[f32], mean: &[f32]) -> [Vec<f64>; 2] {
     let channels = mean.len();
     let group = GROUP * channels;
@@ -95,7 +95,7 @@ struct Sums<'a> {
     z: &'a [f32],
     mean: &'a [f32],
     sums: &'a mut [f64],
-    /// Whether of `(z - mean)^2` instead of `z - mean`.
+    /// Sum squares, `(z - mean)^2`, instead of values, `z - mean`.
     squares: bool,
 }
 

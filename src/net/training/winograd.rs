@@ -1,14 +1,14 @@
-//! The transforms of Winograd's F(2x2, 3x3) (Lavin and Gray 2016, whose names of the matrices are used), and
-//! their transposes, which the gradients need.
+//! The transforms of Winograd's F(2x2, 3x3), with the matrix names of Lavin and Gray 2016, and their transposes,
+//! which the gradients need.
 //!
-//! A board with a border is cut into 4x4 pieces, which overlap by two squares and belong to tiles of 2x2. A
-//! piece becomes 16 numbers a channel, its frequencies; products of them over the channels are transformed
-//! back into tiles. Everything is inlined into the kernels, to be compiled for their instructions; closures
-//! would not be. A 1x1 kernel has one frequency, the board itself.
+//! A board with a border is cut into 4x4 pieces, one for each 2x2 tile, which overlap by two squares. A piece becomes
+//! 16 numbers per channel, its frequencies; their products over the channels are transformed back into tiles.
+//! Everything is inlined into the kernels, to be compiled for their instructions; closures would not be. A 1x1 kernel
+//! has one frequency, the board itself.
 
 use std::array::from_fn;
 
-use super::geometry::{Conv, Gradient, apart, padded};
+use super::geometry::{Conv, Gradient, padded, plane_stride};
 use crate::net::vector::{Vector, vectors, vectors_mut};
 
 /// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
@@ -36,8 +36,8 @@ pub(super) fn input_transform<S: Vector>(
             let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
             for vector in 0..vectors_of_pixel {
                 let d = take(board, first + vector, [conv.board()[1], 1].map(|step| step * vectors_of_pixel));
-                let d = spread(transpose(spread(transpose(d))));
-                put(d, to, row * vectors_of_pixel + vector, apart(rows, channels) / S::LANES);
+                let d = times_bt(transpose(times_bt(transpose(d))));
+                put(d, to, row * vectors_of_pixel + vector, plane_stride(rows, channels) / S::LANES);
             }
         }
     }
@@ -64,7 +64,7 @@ pub(super) fn output_transform<S: Vector>(
             let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
             let row = i * conv.tiles() + tile;
             for vector in 0..vectors_of_pixel {
-                let step = apart(rows, channels) / S::LANES;
+                let step = plane_stride(rows, channels) / S::LANES;
                 let [a, b, c, d] = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
                 let [a, b, c, d] = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
                 let (left, right) = (add(add(a, b), c), sub(sub(b, c), d));
@@ -80,7 +80,7 @@ pub(super) fn output_transform<S: Vector>(
     }
 }
 
-/// The gradients of `images` images' outputs from `start` on to `[frequency, rows, channel]`: `A dy A^T`.
+/// Output gradients of `images` images, starting at `start`, to `[frequency, rows, channel]`: `A dy A^T`.
 #[inline(always)]
 pub(super) fn gradient_transform<S: Vector>(
     conv: &Conv,
@@ -112,13 +112,13 @@ pub(super) fn gradient_transform<S: Vector>(
                 let b = [board[vector + down], board[vector + down + vectors_of_pixel], zero[0], zero[0]];
                 let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
                 let d = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
-                put(d, to, row * vectors_of_pixel + vector - first, apart(rows, channels) / S::LANES);
+                put(d, to, row * vectors_of_pixel + vector - first, plane_stride(rows, channels) / S::LANES);
             }
         }
     }
 }
 
-/// `[frequency, rows, channel]` to images: the sums of the overlapping 4x4 pieces `B m B^T`.
+/// `[frequency, rows, channel]` to input gradients: the sums of the overlapping 4x4 pieces `B m B^T`.
 #[inline(always)]
 pub(super) fn input_gradient<S: Vector>(
     conv: &Conv,
@@ -139,9 +139,9 @@ pub(super) fn input_gradient<S: Vector>(
         for tile in 0..conv.tiles() {
             let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
             for vector in 0..vectors_of_pixel {
-                let step = apart(rows, channels) / S::LANES;
+                let step = plane_stride(rows, channels) / S::LANES;
                 let m = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
-                let m = gather(transpose(gather(transpose(m))));
+                let m = times_b(transpose(times_b(transpose(m))));
                 for i in 0..16 {
                     let slot = &mut slots[first + vector + i / 4 * down + i % 4 * vectors_of_pixel];
                     *slot = slot.add(m[i / 4][i % 4]);
@@ -154,10 +154,10 @@ pub(super) fn input_gradient<S: Vector>(
     }
 }
 
-/// A 4x4 piece of the board, or the products that belong to it, row by row.
+/// A 4x4 piece of the board, or its products, row by row.
 type Piece<S> = [[S; 4]; 4];
 
-/// The vectors of a piece, which lie `down` and `right` of each other.
+/// Reads the vectors of a piece, which are `down` and `right` apart.
 #[inline(always)]
 fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece<S> {
     let mut piece = [[from[first]; 4]; 4];
@@ -168,9 +168,9 @@ fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece
 }
 
 #[inline(always)]
-fn put<S: Vector>(piece: Piece<S>, to: &mut [S], first: usize, apart: usize) {
+fn put<S: Vector>(piece: Piece<S>, to: &mut [S], first: usize, stride: usize) {
     for i in 0..16 {
-        to[first + i * apart] = piece[i / 4][i % 4];
+        to[first + i * stride] = piece[i / 4][i % 4];
     }
 }
 
@@ -181,13 +181,13 @@ fn transpose<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
 
 /// `B^T` times a piece.
 #[inline(always)]
-fn spread<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
+fn times_bt<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
     [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
 }
 
 /// `B` times a piece.
 #[inline(always)]
-fn gather<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
+fn times_b<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
     [a, add(sub(b, c), d), sub(add(b, c), a), sub([S::splat(0.0); 4], d)]
 }
 
