@@ -1,5 +1,5 @@
-//! A game that knows how long its rules took: what the search asks of them while it runs is timed, everything
-//! else passed on.
+//! A game that measures the time spent in its rules: calls that the search makes while it runs are timed, all others
+//! are passed through.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -10,20 +10,20 @@ use crate::error::Result;
 use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
 
 thread_local! {
-    /// Time in the rules of this thread, the clock's own included, and how often the clock was read.
+    /// This thread's time in the rules, including the clock's own time, and the number of timed calls.
     static SPENT: Cell<(Duration, u32)> = const { Cell::new((Duration::ZERO, 0)) };
 }
 
-/// See the module.
+/// A game whose rules are timed; see the module.
 #[derive(Clone)]
 pub struct Clocked<G>(G);
 
-/// Seconds of this thread.
+/// Seconds of the current thread.
 #[derive(Clone, Copy)]
 pub struct Clock {
-    /// In the rules.
+    /// Time in the rules.
     pub rules: f64,
-    /// In reading the clock.
+    /// Time spent reading the clock.
     pub reading: f64,
 }
 
@@ -40,9 +40,9 @@ impl<G: Game> Clocked<G> {
         Clocked(game)
     }
 
-    /// What this thread spent so far.
+    /// The time that this thread has spent so far.
     pub fn read() -> Clock {
-        // reading the clock twice takes so long, of which about half lies between the readings
+        // the time of two readings of the clock, about half of which lies between them
         const TIMES: u32 = 10_000;
         let start = Instant::now();
         (0..TIMES).for_each(|_| {

@@ -1,4 +1,4 @@
-//! `petteia bench selfplay`: how fast the agent plays against itself, and what takes the time.
+//! `petteia bench selfplay`: measures the speed of self-play and the share of each part.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -28,20 +28,20 @@ const COUNTED: [(&str, &str); 4] = [
     ("selfplay/hits", "hits/s"),
 ];
 
-/// Measure self-play as training does it.
+/// Measure self-play as in training.
 #[derive(Args)]
 #[command(after_help = "\
-Each thread has its games in flight and an evaluator of its own. Evaluations count \
-what the network computed, hits what the cache answered. The shares of the time \
-(rules, tree, encode, forward, softmax) come from a run of their own on one thread, \
-in which the clock is read around every part; what reading it costs is taken off. \
-That run takes as long as a repetition, and so does a first one that is not counted: \
-seven times --seconds with the usual five.")]
+Each thread has its own games in flight and its own evaluator. Evaluations are those \
+computed by the network, hits those found in the cache. The shares of the time \
+(rules, tree, encode, forward, softmax) come from a separate run on one thread that \
+reads the clock around every part; the cost of reading it is subtracted. That run \
+takes as long as a repetition, and so does a first one that is not counted: in all \
+seven times --seconds with the default of five repetitions.")]
 pub struct Selfplay {
     #[command(flatten)]
     setup: Setup,
-    /// Mebibytes of each thread's evaluation cache; 0 for none
-    #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "What is measured")]
+    /// Size of each thread's evaluation cache in MiB; 0 for none
+    #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "Setup")]
     cache: usize,
 }
 
@@ -49,7 +49,7 @@ impl Selfplay {
     /// Measures and prints.
     pub fn run<R: Registry>(self) -> Result<()> {
         if self.cache > MAX_CACHE {
-            return Err(Error::Config(format!("--cache {}: give 0 to {MAX_CACHE}", self.cache)));
+            return Err(Error::Config(format!("--cache {}: must be from 0 to {MAX_CACHE}", self.cache)));
         }
         memory::check_cache("--cache", self.cache, self.setup.threads)?;
         self.setup.run::<R>(Play { cache: self.cache })
@@ -93,7 +93,7 @@ impl Benchmark for Play {
         });
         let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
         if positions.is_nothing() {
-            let note = "no position is finished in the time of a repetition: give more with --seconds";
+            let note = "no position was finished within a repetition: increase --seconds";
             let _ = writeln!(std::io::stderr(), "{note}");
         }
         match self.cache {
@@ -103,8 +103,8 @@ impl Benchmark for Play {
     }
 }
 
-/// Plays one shard of games and shows `tick` what was done since the last time: evaluations computed,
-/// simulations, positions, hits.
+/// Plays one shard of games and passes `tick` the work since the last call: evaluations computed, simulations,
+/// positions, hits.
 fn play<G: Game, H: Game>(
     bench: &Bench<G>,
     game: &H,
@@ -136,16 +136,16 @@ fn play<G: Game, H: Game>(
         EvaluatorKind::Burn => play_halves,
     };
     match play(game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
-        // there was enough to measure
+        // `tick` ended it: enough was measured
         Ok(_) | Err(Error::Interrupted) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The network's evaluator with a stopwatch.
+/// The network's evaluator, with the time of each part.
 struct Timed<G: Game> {
     inner: NetEvaluator<G>,
-    /// Encoding, forward pass, softmax.
+    /// Time for encoding, forward pass, softmax.
     spent: [Duration; 3],
 }
 
@@ -163,7 +163,7 @@ impl<G: Game> Evaluator<G> for Timed<G> {
     }
 }
 
-/// The share of the time of each part of self-play on one thread.
+/// The share of time of each part of self-play, on one thread.
 fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
     let game = Clocked::new(bench.game.clone());
     let mut evaluator = Timed { inner: net.evaluator(&game), spent: [Duration::ZERO; 3] };
