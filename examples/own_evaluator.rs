@@ -1,5 +1,5 @@
-//! An evaluator of one's own: a value for positions of Connect Four by the rows that can still become four. It plays a
-//! match of paired games against `rollout:400`, and games against itself that are written as a shard of records.
+//! A custom evaluator: values positions of Connect Four by the lines that can still become four in a row. It plays a
+//! match of paired games against `rollout:400`, and self-play games that are written as a shard of records.
 //!
 //! `cargo run --release --example own_evaluator`
 
@@ -16,7 +16,7 @@ use petteia::replay::store::write_shard;
 use petteia::search::function::Heuristic;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
-/// For the player to move, whose men are the first plane of the encoding; the opponent's are the second.
+/// The value for the player to move, whose men are the first plane of the encoding; the second has the opponent's.
 fn value(state: &State) -> f32 {
     let (game, worth) = (ConnectFour, [0.0, 0.02, 0.08, 0.3]);
     let (mut planes, mut squares) = (Planes::new(game.shape()), vec![0.0; game.shape().input_len()]);
@@ -37,7 +37,7 @@ fn value(state: &State) -> f32 {
     value.tanh()
 }
 
-/// Plays so many games of each kind with so many simulations an action; those of self-play go to `shard`.
+/// Plays this many games of each kind with this many simulations per action; writes those of self-play to `shard`.
 pub fn play(games: usize, simulations: usize, shard: &Path) -> Result<MatchResult> {
     let rules = Rules::<ConnectFour>::new(&GameOptions::default())?;
     let (game, config) = (&rules.game, Config::new("connect-four"));
@@ -52,7 +52,7 @@ pub fn play(games: usize, simulations: usize, shard: &Path) -> Result<MatchResul
     write_shard(shard, &records, None).map(|()| result)
 }
 
-#[allow(dead_code, clippy::print_stdout)] // a test has this file as a module
+#[allow(dead_code, clippy::print_stdout)] // a test includes this file as a module
 fn main() -> Result<()> {
     let MatchResult { elo, elo_low, elo_high, .. } = play(200, 400, Path::new("rows.jsonl.zst"))?;
     println!("Elo {elo:+.0} against rollout:400, 95 % bounds {elo_low:+.0?} {elo_high:+.0?}");

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A jury in the manner of CodeCup 2003 for Caissa: a program, one process a game, against a random player, alternating sides.
+"""A jury in the style of CodeCup 2003 for Caissa: a program plays a random player, one process per game, alternating sides.
 
     python3 scripts/caissa_jury.py './caissa.bot --codecup' --games 100
 
-The rules are written here again, from the rulings and not from the program's source, so that what the program plays is judged by
-somebody else. Exit code 1 when the program breaks them, falls silent or ends by itself.
+The rules are implemented here again, from the rulings and not from the program's source, so that the program is judged
+independently. The exit code is 1 if the program breaks the rules, stops answering or exits by itself.
 """
 import argparse, random, select, shlex, subprocess, sys
 
@@ -17,7 +17,7 @@ START = {(1, 1): "wN", (2, 1): "wQ", (3, 1): "wB", (2, 2): "wR", (3, 5): "bB", (
 
 
 def reach(pieces, at):
-    """R1: the squares of a piece's lines up to the first piece; holes block nothing."""
+    """R1: the squares on a piece's lines up to the first piece; holes do not block."""
     for dx, dy in JUMPS if pieces[at][1] == "N" else SLIDES[pieces[at][1]]:
         x, y = at[0] + dx, at[1] + dy
         while (x, y) in BOARD:
@@ -78,7 +78,7 @@ def text(move):
 
 
 def game(command, side, chance):
-    """The result for the program that plays `side`: "won", "drawn", "lost", or how it broke the rules."""
+    """The result for the program, which plays `side`: "won", "drawn", "lost", or a description of its fault."""
     program = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
     try:
         return judge(program, side, chance)
@@ -90,7 +90,7 @@ def game(command, side, chance):
 
 
 def judge(program, side, chance):
-    pieces, tiles, mover, ban, told = START, set(BOARD), "w", None, "start" if side == "w" else None
+    pieces, tiles, mover, ban, message = START, set(BOARD), "w", None, "start" if side == "w" else None
     for _ply in range(201):
         moves = legal(pieces, tiles, mover, ban)
         if not moves or _ply == 200:
@@ -100,22 +100,22 @@ def judge(program, side, chance):
             lost = not moves and check(pieces, mover)
             return "does not end in silence" if broken else "drawn" if not lost else "lost" if mover == side else "won"
         if mover == side:
-            program.stdin.write(told + "\n")
-            heard = select.select([program.stdout], [], [], PATIENCE)[0]
-            told = program.stdout.readline().rstrip("\n") if heard else "nothing"
-            move = next((move for move in moves if text(move) == told), None)
+            program.stdin.write(message + "\n")
+            answered = select.select([program.stdout], [], [], PATIENCE)[0]
+            message = program.stdout.readline().rstrip("\n") if answered else "nothing"
+            move = next((move for move in moves if text(move) == message), None)
             if move is None:
-                return f"plays {told!r} after {_ply} plies"
+                return f"plays {message!r} after {_ply} plies"
         else:
             move = chance.choice(sorted(moves))
-            told = text(move)
+            message = text(move)
         swapped = move[1] in pieces and pieces[move[1]][0] != mover and pieces[move[0]][1] != "Q"
         (pieces, tiles), ban, mover = moves[move], move if swapped else None, "wb"[mover == "w"]  # R7
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", help="the program with its arguments, in one word")
+    parser.add_argument("command", help="the program with its arguments, quoted as one word")
     parser.add_argument("--games", type=int, default=100, help="default: 100")
     options = parser.parse_args()
     results = [game(options.command, "wb"[number % 2], random.Random(number)) for number in range(options.games)]

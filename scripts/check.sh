@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands: format, lints, the README's test command, exports read by tract, docs.
-# With --deep also what takes long: perft counts, every fault of tests/it/faults, and the fused forward pass under AddressSanitizer
-# where a nightly toolchain is installed.
+# All checks that must pass before a change is merged: format, lints, the README's test command, exports read by tract,
+# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, and the fused forward pass under
+# AddressSanitizer if a nightly toolchain is installed.
 #
-# The tests check exports against ONNX Runtime with the Python that PETTEIA_PYTHON names; this script makes one under
-# target/python with the packages of scripts/requirements.txt, once.
+# The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON; if that is not set, this script creates
+# an environment under target/python with the packages of scripts/requirements.txt, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--deep" ]; then export PETTEIA_DEEP=1; fi
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 
-# The list of what is installed appears last, so that an interrupted installation is begun anew.
+# The list of installed packages is written last, so that an interrupted installation is started over.
 install_python() {
     local folder=target/python wanted=scripts/requirements.txt
     if ! cmp -s "$wanted" "$folder/installed.txt"; then
@@ -27,11 +27,11 @@ if [ -z "${PETTEIA_PYTHON:-}" ]; then
         export PETTEIA_PYTHON="$PWD/target/python/bin/python"
     else
         printf '\n!! NOTICE: scripts/requirements.txt could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME.\n' >&2
-        printf '!! The reason stands above; name a Python that has the packages with PETTEIA_PYTHON.\n\n' >&2
+        printf '!! The reason is above; set PETTEIA_PYTHON to a Python that has the packages.\n\n' >&2
     fi
 fi
 
-# Its code is all that is unsafe in self-play. tests/sanitizer is that code alone, so this needs no more than a nightly compiler.
+# The forward pass is the only unsafe code in self-play. tests/sanitizer has just that code: a nightly compiler is enough.
 sanitize() {
     local target
     target=$(rustc -vV | sed -n 's/^host: //p')
@@ -67,7 +67,7 @@ export PETTEIA="$CARGO_TARGET_DIR/release/petteia"
 step cargo fmt --all --check
 step cargo clippy --release --locked --all-targets -- -D warnings
 step cargo test --release --locked
-# the program that the tests were built with; not in release, where the compiler would need minutes for small networks
+# uses the program that was built for the tests; a debug build, because a release build takes minutes for small networks
 step cargo clippy --locked --package check-onnx --all-targets -- -D warnings
 step cargo test --locked --package check-onnx
 step cargo clippy --release --locked --package breakthrough --all-targets -- -D warnings

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""ONNX Runtime's outputs of an exported network beside Petteia's own, at real positions.
+"""Compares ONNX Runtime's outputs of an exported network with Petteia's own, at real positions.
 
     petteia export RUN --format onnx --out net.onnx
     petteia bench net --game GAME --checkpoint RUN --seconds 0.01 --save outputs
     python3 scripts/check_onnx.py net.onnx outputs/outputs.json
 
-Each line of the second file is an object with a batch of positions and our outputs: `shape` of `planes`, `planes`,
-`policy` (logits of all actions) and `wdl` (logits of win, draw and loss), each as a flat list. Every batch is run
-whole, and its first position alone. Printed are the largest differences; above the tolerance the exit code is 1.
-Needs onnxruntime and numpy (scripts/requirements.txt).
+Each line of the second file is an object with a batch of positions and Petteia's outputs: `shape` of `planes`,
+`planes`, `policy` (logits of all actions) and `wdl` (logits of win, draw and loss), each as a flat list. Every batch is
+run as a whole, and its first position alone. Prints the largest differences; the exit code is 1 if they exceed the
+tolerance.
+Requires onnxruntime and numpy (scripts/requirements.txt).
 """
 
 import argparse
@@ -27,17 +28,17 @@ def probabilities(logits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="an exported ONNX file")
-    parser.add_argument("outputs", help="a file with one JSON object a line")
+    parser.add_argument("outputs", help="a file with one JSON object per line")
     parser.add_argument("--tolerance", type=float, default=1e-4)
     args = parser.parse_args()
     session = onnxruntime.InferenceSession(args.model, providers=["CPUExecutionProvider"])
     about = session.get_modelmeta().custom_metadata_map
     positions, most = 0, {"policy": 0.0, "wdl": 0.0}
     with open(args.outputs, encoding="utf-8") as lines:
-        for told in map(json.loads, lines):
-            planes = np.array(told["planes"], np.float32).reshape(told["shape"])
-            ours = {"policy": np.array(told["policy"], np.float32).reshape(len(planes), -1)}
-            ours["wdl"] = probabilities(np.array(told["wdl"], np.float32).reshape(len(planes), 3))
+        for batch in map(json.loads, lines):
+            planes = np.array(batch["planes"], np.float32).reshape(batch["shape"])
+            ours = {"policy": np.array(batch["policy"], np.float32).reshape(len(planes), -1)}
+            ours["wdl"] = probabilities(np.array(batch["wdl"], np.float32).reshape(len(planes), 3))
             for count in (len(planes), 1):
                 theirs = session.run(list(ours), {"planes": planes[:count]})
                 for (name, expected), found in zip(ours.items(), theirs):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Our forward pass beside PyTorch, ONNX Runtime and OpenVINO: the same weights, the same positions.
+"""Compares Petteia's forward pass with PyTorch, ONNX Runtime and OpenVINO: same weights, same positions.
 
-Needs the packages torch, onnx, onnxruntime, openvino, safetensors and numpy (all on PyPI) and a built petteia.
-The network is built anew from our safetensors file, and its outputs are compared with ours first: an independent
-check of what the weights mean. Then all are measured in turn, round by round, on one thread; shown are medians of
-evaluations a second of CPU time, and ours divided by theirs.
+Requires the packages torch, onnx, onnxruntime, openvino, safetensors and numpy (all on PyPI) and a built petteia.
+The network is rebuilt from Petteia's safetensors file, and its outputs are compared first: an independent check of the
+meaning of the weights. Then all engines are measured in turn, round by round, on one thread. Prints medians of
+evaluations per CPU second, and Petteia's rate divided by the other engine's.
 
     python3 scripts/compare_net.py [--petteia target/release/petteia] [--rounds 5] [--seconds 1] [--json]
                                    [--case connect-four:64x5 ...]
@@ -33,7 +33,7 @@ TOLERANCE = {"f32": 1e-4, "bf16": 0.05}  # of the largest output
 
 
 class Net(nn.Module):
-    """The function that our documentation of the weights describes, batch norm folded in."""
+    """The function that Petteia's documentation of the weights describes, with batch norm folded in."""
 
     def __init__(self, weights):
         super().__init__()
@@ -53,7 +53,7 @@ class Net(nn.Module):
         weight, bias = self.folded[name]
         return F.conv2d(x, weight, bias, padding=weight.shape[2] // 2)
 
-    def linear(self, name, x):  # our matrices are [in, out]
+    def linear(self, name, x):  # Petteia's matrices are [in, out]
         return x @ self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
     def plain(self, name, x):
@@ -76,7 +76,7 @@ class Net(nn.Module):
 
 
 def ours(args, game, net, batch, precision, seconds, save=None):
-    """Evaluations a CPU second of our forward pass; 0.0 where the CPU lacks the precision."""
+    """Evaluations per CPU second of Petteia's forward pass; 0.0 if the CPU lacks the precision."""
     command = [args.petteia, "bench", "net", "--game", game, "--net", net, "--batch", str(batch), "--json"]
     command += ["--precision", precision, "--seconds", str(seconds / 5)] + (["--save", save] if save else [])
     done = subprocess.run(command, capture_output=True, text=True)
@@ -88,27 +88,27 @@ def ours(args, game, net, batch, precision, seconds, save=None):
 
 
 def check(args, game, net):
-    """Builds the network from our file and compares its outputs with ours; returns it and its input."""
+    """Builds the network from Petteia's file and compares the outputs; returns the network and its input."""
     with tempfile.TemporaryDirectory() as folder:
         for precision in ("f32", "bf16"):
             if ours(args, game, net, 64, precision, 0.05, folder) == 0.0:
                 continue
             model = Net(load_file(Path(folder) / "weights.safetensors")).eval()
-            told = json.loads((Path(folder) / "outputs.json").read_text())
-            planes = torch.tensor(told["planes"]).reshape(told["shape"])
+            outputs = json.loads((Path(folder) / "outputs.json").read_text())
+            planes = torch.tensor(outputs["planes"]).reshape(outputs["shape"])
             with torch.inference_mode():
                 policy, wdl = model(planes)
             for what, theirs in (("policy", policy), ("wdl", wdl)):
-                most = float((theirs.flatten() - torch.tensor(told[what])).abs().max())
+                most = float((theirs.flatten() - torch.tensor(outputs[what])).abs().max())
                 scale = max(1.0, float(theirs.abs().max()))
-                say(args, {"check": f"{game} {net} {precision} {what}", "largest difference": most})
+                report(args, {"check": f"{game} {net} {precision} {what}", "largest difference": most})
                 if most > TOLERANCE[precision] * scale:
                     raise SystemExit(f"{game} {net} {precision}: {what} differs by {most}")
     return model, planes
 
 
 def rivals(model, planes):
-    """What to measure: a name, and a function that evaluates the batch once."""
+    """The engines to measure: names, and functions that evaluate the batch once."""
     file = io.BytesIO()
     torch.onnx.export(model, (planes,), file, input_names=["x"], output_names=["p", "v"], dynamo=False)
     options = onnxruntime.SessionOptions()
@@ -126,7 +126,7 @@ def rivals(model, planes):
 
 
 def rate(work, batch, seconds):
-    """Evaluations a CPU second, all threads of this process counted."""
+    """Evaluations per CPU second, counting all threads of this process."""
     start, done = time.process_time(), 0
     while time.process_time() - start < seconds:
         work()
@@ -135,7 +135,7 @@ def rate(work, batch, seconds):
 
 
 def measure(args, game, net, batch, model, planes):
-    """One case, in rounds."""
+    """Measures one case, in rounds."""
     planes = planes[:batch]
     with torch.inference_mode():
         found = rivals(model, planes)
@@ -152,10 +152,10 @@ def measure(args, game, net, batch, model, planes):
         mine = median["ours bf16" if name.endswith("bf16") else "ours f32"]
         line = {"case": f"{game} {net}", "batch": batch, "engine": name}
         line |= {"evaluations/s": [round(x) for x in (min(values), median[name], max(values))]}
-        say(args, line | ({} if name.startswith("ours") else {"ours/theirs": round(mine / median[name], 2)}))
+        report(args, line | ({} if name.startswith("ours") else {"ours/theirs": round(mine / median[name], 2)}))
 
 
-def say(args, line):
+def report(args, line):
     text = json.dumps(line) if args.json else "  ".join(f"{name} {value}" for name, value in line.items())
     print(text, flush=True)
 
@@ -164,8 +164,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--petteia", default="target/release/petteia")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds a measurement")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds per measurement")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS")
     args = parser.parse_args()
     torch.set_num_threads(1)

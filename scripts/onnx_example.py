@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks an exported network from outside Petteia. Needs onnxruntime and numpy (scripts/requirements.txt).
+"""Runs an exported network outside of Petteia. Requires onnxruntime and numpy (scripts/requirements.txt).
 
     petteia export runs/phage --format onnx --out phage.onnx
     petteia export runs/phage --format safetensors --out phage.safetensors
     petteia analyze phage --agent phage.safetensors:1:f32 --planes < positions | python3 scripts/onnx_example.py phage.onnx
 
-Prints for each position that is not over the action that the policy likes best, its probability, the value, and whether
-Petteia's own network likes the same action best; the exit code is 1 where one does not, ties aside.
+For each position in which the game is not over, prints the most probable action of the policy, its probability, the
+value, and whether Petteia's own network prefers the same action; the exit code is 1 if any differs, except for ties.
 """
 
 import json
@@ -24,7 +24,7 @@ for position in map(json.loads, sys.stdin):
         continue
     planes = np.array([position["planes"]], np.float32)  # a batch of one
     policy, wdl = session.run(["policy", "wdl"], {"planes": planes})
-    logits = policy[0, position["legal_actions"]]  # the network knows no rules: only legal actions count
+    logits = policy[0, position["legal_actions"]]  # the network does not know the rules: keep only legal actions
     priors = np.exp(logits - logits.max())
     priors /= priors.sum()
     top, value = priors.argmax(), wdl[0, 0] - wdl[0, 2]

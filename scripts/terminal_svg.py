@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Draws the screen of a terminal program as an SVG.
 
-Runs a command in a terminal of its own, types the lines given with --type, each as soon as the program has been quiet
-for a while, and writes the last rows of what is then on the screen, in its colors. The picture in README.md:
+Runs a command in its own pseudo-terminal, types the lines given with --type, each as soon as the program has been quiet
+for a while, and draws the last rows of the screen in color. To make the picture in README.md:
 
     python3 scripts/terminal_svg.py --out docs/images/play.svg --rows 40 --from 'Black plays' \
         --type g4-g8 --type a1-h1 --type e3-d4 --type c2-c7 --type hint \
         -- petteia play phage --opponent runs/phage:400
 
-(Another network answers otherwise: choose the actions from its hints.)
+(Another network plays differently: choose the actions from its hints.)
 
-It understands line breaks, colors, bold, dim and underlined text; cursor movements are dropped, so it is meant for
-programs that print line after line. Standard library only; needs a system with pseudo-terminals.
+It supports line breaks, colors, and bold, dim and underlined text. Cursor movements are ignored, so it is meant for
+programs that print line after line. Uses only the standard library; requires a system with pseudo-terminals.
 """
 
 import argparse
@@ -35,7 +35,7 @@ SEQUENCE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 
 
 def run(command, typed, columns, rows, quiet):
-    """What the program wrote, with the echo of what was typed."""
+    """The program's output, including the echo of the typed lines."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update(TERM="xterm-256color", COLUMNS=str(columns), LINES=str(rows))
@@ -47,7 +47,7 @@ def run(command, typed, columns, rows, quiet):
         if select.select([terminal], [], [], quiet)[0]:
             try:
                 chunk = os.read(terminal, 65536)
-            except OSError:  # Linux says so when the program has ended
+            except OSError:  # on Linux, when the program has ended
                 chunk = b""
             if not chunk:
                 break
@@ -56,7 +56,7 @@ def run(command, typed, columns, rows, quiet):
             os.write(terminal, waiting.pop(0).encode() + b"\n")
         else:
             break
-    os.close(terminal)  # ends the program if it still runs
+    os.close(terminal)  # ends the program if it is still running
     os.waitpid(pid, 0)
     return output.decode("utf-8", "replace")
 
@@ -134,7 +134,7 @@ def drawn(lines, columns, title):
                 continue
             extra = ' font-weight="bold"' if bold else ""
             extra += ' text-decoration="underline"' if underlined else ""
-            # each character has its place, whatever the font
+            # each character has a fixed place, independent of the font
             places = " ".join(f"{MARGIN + at * CELL:.1f}".removesuffix(".0") for at in range(column, column + len(text)))
             out.append(f'<text x="{places}" y="{y}" fill="{color}"{extra}>{html.escape(text)}</text>')
     return "\n".join(out + ["</g>", "</svg>", ""])
@@ -146,13 +146,13 @@ def main():
     arguments.add_argument("--type", action="append", default=[], metavar="LINE", help="a line to type; may be repeated")
     arguments.add_argument("--columns", type=int, default=80)
     arguments.add_argument("--rows", type=int, default=24, help="rows of the screen; the last ones are drawn")
-    arguments.add_argument("--from", dest="first", metavar="TEXT", help="begin at the last row with this text")
+    arguments.add_argument("--from", dest="first", metavar="TEXT", help="start at the last row with this text")
     arguments.add_argument("--quiet", type=float, default=1.5, metavar="SECONDS", help="quiet time before a line is typed")
-    arguments.add_argument("--title", help="the window's title; otherwise the command")
+    arguments.add_argument("--title", help="the window's title; default: the command")
     arguments.add_argument("command", nargs="+", help="the program and its arguments, after --")
     given = arguments.parse_args()
     if not shutil.which(given.command[0]):
-        sys.exit(f"{given.command[0]} is not a program that can be run from here")
+        sys.exit(f"{given.command[0]} is not a program on the PATH")
     text = run(given.command, given.type, given.columns, given.rows, given.quiet)
     lines = lines_of(text, given.columns)[-given.rows :]
     if given.first:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Two UGI engines play games against each other; knows no game's rules, asks the engines.
+"""Plays games between two UGI engines; knows no rules but asks the engines.
 
     python3 scripts/ugi_match.py ./a ./b --games 20 --go 'nodes 100'
     python3 scripts/ugi_match.py ./a ./b --games 1000 --clock 200+2 --random 4    (milliseconds)
 
-Every position goes to both engines, and both are asked `query p1turn`, `gameover` and `result`: they must agree. A game begins
-with random moves, from `query moves` (an extension of ours); games in pairs have the same ones. What an engine does against the
-protocol is a fault: silence, an answer of another form, an action that the other one does not accept, a clock that has run out.
-Exit code 1 when there was any. Needs nothing but Python 3.8.
+Every position is sent to both engines, and both are asked `query p1turn`, `gameover` and `result`: they must agree. A
+game begins with random moves from `query moves` (Petteia's extension of UGI), the same ones in both games of a pair. A
+violation of the protocol is a fault: no answer, an answer of the wrong form, an action that the other engine does not
+accept, a clock that has run out. The exit code is 1 if there was a fault. Requires only Python 3.8.
 """
 import argparse, queue, random, shlex, subprocess, sys, threading, time
 
@@ -26,8 +26,8 @@ class Engine:
             sys.exit(f"{command} cannot be started: {error}")
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
-        self.tell("ugi")
-        while self.ask_line() != "ugiok":
+        self.send("ugi")
+        while self.read_line() != "ugiok":
             pass
 
     def read(self):
@@ -35,34 +35,34 @@ class Engine:
             self.lines.put((line.rstrip("\n"), time.perf_counter()))
         self.lines.put((None, time.perf_counter()))
 
-    def tell(self, line):
+    def send(self, line):
         try:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
         except OSError as error:
-            raise Fault(f"{self.name} does not listen: {error}")
+            raise Fault(f"{self.name} does not read its input: {error}")
 
-    def ask_line(self, patience=None):
+    def read_line(self, patience=None):
         try:
-            line, self.heard = self.lines.get(timeout=patience or self.patience)
+            line, self.answered = self.lines.get(timeout=patience or self.patience)
         except queue.Empty:
-            raise Fault(f"{self.name} is silent")
+            raise Fault(f"{self.name} does not answer")
         if line is None:
             raise Fault(f"{self.name} has ended")
         return line
 
     def answer(self, question, first, patience=None):
-        """The words behind `first` in the answer; nothing but info may come before it."""
-        self.tell(question)
+        """The words after `first` in the answer; only info lines may come before it."""
+        self.send(question)
         while True:
-            words = self.ask_line(patience).split()
+            words = self.read_line(patience).split()
             if words[:1] == [first]:
                 return words[1:]
             if words[:2] == ["info", "string"] or words[:1] != ["info"]:
                 raise Fault(f"{self.name} answers {question!r} with {' '.join(words)!r}")
 
     def position(self, moves):
-        self.tell("position startpos" + (" moves " + " ".join(moves) if moves else ""))
+        self.send("position startpos" + (" moves " + " ".join(moves) if moves else ""))
         self.answer("isready", "readyok")
         return tuple(self.answer("query " + what, "response")[0] for what in ("p1turn", "gameover", "result"))
 
@@ -72,12 +72,12 @@ def play(engines, first, options, seed):
     moves, chance = [], random.Random(seed)
     left = [options.clock[0] / 1000] * 2 if options.clock else None
     for engine in engines:
-        engine.tell("uginewgame")
+        engine.send("uginewgame")
     while True:
-        said = [engine.position(moves) for engine in engines]
-        if said[0] != said[1]:
-            raise Fault(f"after {' '.join(moves)}: {said[0]} or {said[1]}?")
-        p1turn, over, result = said[0]
+        states = [engine.position(moves) for engine in engines]
+        if states[0] != states[1]:
+            raise Fault(f"after {' '.join(moves)}: {states[0]} or {states[1]}?")
+        p1turn, over, result = states[0]
         if over == "true":
             return {"p1win": 1 - first, "p2win": first, "draw": 0.5}[result], moves
         player = 0 if p1turn == "true" else 1
@@ -96,7 +96,7 @@ def play(engines, first, options, seed):
         asked = time.perf_counter()
         best = mover.answer("go " + go, "bestmove", patience)
         if left:
-            left[player] -= mover.heard - asked
+            left[player] -= mover.answered - asked
             options.least = min(options.least, left[player])
             if left[player] < 0:
                 raise Fault(f"{mover.name} lost on time after {len(moves)} moves, by {-left[player] * 1000:.0f} ms")
@@ -115,18 +115,18 @@ def milliseconds(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("engines", nargs=2, metavar="COMMAND", help="a program with its arguments, in one word")
+    parser.add_argument("engines", nargs=2, metavar="COMMAND", help="a program with its arguments, quoted as one word")
     parser.add_argument("--games", type=int, default=20, help="default: 20")
     parser.add_argument("--go", default="nodes 100", help="text after `go` (default: nodes 100)")
-    parser.add_argument("--clock", type=milliseconds, metavar="MS+MS", help="a game's clock and increment, milliseconds")
-    parser.add_argument("--random", type=int, default=2, help="random moves that begin a game (default: 2)")
-    parser.add_argument("--patience", type=float, default=20, help="seconds without an answer that are a fault (default: 20)")
+    parser.add_argument("--clock", type=milliseconds, metavar="MS+MS", help="clock and increment per game, in milliseconds")
+    parser.add_argument("--random", type=int, default=2, help="random moves at the start of a game (default: 2)")
+    parser.add_argument("--patience", type=float, default=20, help="seconds to wait for an answer (default: 20)")
     options = parser.parse_args()
     options.least = float("inf")
     try:
         engines = [Engine(command, options.patience) for command in options.engines]
     except Fault as fault:
-        sys.exit(f"{fault} when it should answer `ugi` with `ugiok`")
+        sys.exit(f"{fault}; expected the answer `ugiok` to `ugi`")
     scores, faults, played = {1: 0, 0.5: 0, 0: 0}, 0, []
     for game in range(options.games):
         try:
@@ -140,7 +140,7 @@ def main():
                 engine.process.kill()
             engines = [Engine(command, options.patience) for command in options.engines]
     for engine in engines:
-        engine.tell("quit")
+        engine.send("quit")
         faults += engine.process.wait(timeout=10) != 0
     clock = f", least time left {options.least * 1000:.0f} ms" if options.clock else ""
     moves = sum(len(game.split()) for game in played)

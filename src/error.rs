@@ -1,98 +1,98 @@
 //! The one error type of the library. Each message is written for people: what was wrong, where,
 //! and what to do about it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
 //!
-//! However long the text that was wrong, the message is not: [`quoted`] cuts what it repeats, and no message has more than
-//! some lines of some hundred characters ([`shortened`]).
+//! Messages stay short however long the faulty text is: [`quoted`] truncates what it repeats, and [`shortened`] limits
+//! the number and the length of the lines.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// `std::result::Result` with our [`Error`].
+/// `std::result::Result` with [`Error`] as its error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong, by what the user can do about it.
+/// What can go wrong, grouped by what the user can do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A name, number or file of settings that the user gave is wrong.
+    /// The user gave a wrong name, number or settings file.
     #[error("{}", shortened(.0))]
     Config(String),
-    /// A text is not a position or action of the game.
+    /// A text is not a valid position or action of the game.
     #[error("{}", shortened(.0))]
     Position(String),
-    /// An action that the rules do not allow.
+    /// The rules do not allow an action.
     #[error("{}", shortened(.0))]
     Illegal(String),
     /// A file belongs to another game, encoding or network.
     #[error("{}", shortened(.0))]
     Mismatch(String),
-    /// A file is damaged or no file of ours.
+    /// A file is damaged or is not a Petteia file.
     #[error("{}", shortened(.0))]
     Data(String),
-    /// A file is whole, but belongs to another place or another run.
+    /// A file is intact but belongs in another place or to another run.
     #[error("{0}")]
     Foreign(String),
-    /// A file or folder is not where the user says.
+    /// A file or folder does not exist at the given path.
     #[error("{}", shortened(.0))]
     Missing(String),
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("{}: {source}", shortened(place))]
     Io {
         /// The path.
         place: String,
-        /// The system's own error.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// An external program did not play by the protocol; whoever plays a match counts it as a lost game.
+    /// An external program violated the protocol; in a match this forfeits the game.
     #[error("the program that plays {0}")]
     Fault(Fault),
-    /// The work was interrupted by the user; what was finished is saved.
+    /// The user interrupted the work; what was finished is saved.
     #[error("interrupted")]
     Interrupted,
-    /// An error that another [`Input`] would settle, which each program names in its own way.
+    /// An error that a different [`Input`] would resolve; each program names inputs in its own way.
     #[error("{error}")]
     About {
         /// What the user can give or change.
         input: Input,
-        /// The error in words that fit any program.
+        /// The error, worded so that it fits any program.
         error: Box<Error>,
     },
 }
 
-/// What a user gives to a program beside the names in an error: behind a flag, in a field of a form.
+/// A user's input to a program: the value of a command-line flag or of a field in a form, for example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Input {
-    /// A setting, `key=value`, with which the error begins.
+    /// A setting, `key=value`; the error begins with it.
     Setting,
     /// The options of a game.
     GameOptions,
     /// The folder of a run.
     RunFolder,
-    /// That a run is resumed without what is lost.
+    /// Consent to resume a run without its missing files.
     AcceptMissing,
-    /// How many threads there are.
+    /// The number of threads.
     Threads,
-    /// The file in which a match is saved.
+    /// The file to which a match is saved.
     MatchFile,
-    /// The limit of an external program's search, with which the error begins.
+    /// The limit of an external program's search; the error begins with it.
     EngineLimit,
-    /// The patience with an external program, with which the error begins.
+    /// The timeout of an external program; the error begins with it.
     EngineTimeout,
 }
 
-/// The longest line of a message, in characters; of a longer one beginning and end are kept.
+/// The longest line of a message, in characters; longer lines keep only their beginning and end.
 const LONGEST_LINE: usize = 600;
-/// The most lines of a message.
+/// The maximum number of lines in a message.
 const MOST_LINES: usize = 100;
-/// The most of a user's text that is repeated.
+/// The maximum length of a user's text that is repeated, in characters.
 const LONGEST_QUOTE: usize = 120;
 
-/// A message without what nobody would read: the middle of very long lines, and the lines beyond a hundred.
+/// The message without the middle of very long lines and without the lines after the first hundred.
 pub fn shortened(message: &str) -> Cow<'_, str> {
-    // as many bytes are never more characters
+    // a text never has more characters than bytes
     if message.len() <= LONGEST_LINE {
         return Cow::Borrowed(message);
     }
@@ -103,17 +103,17 @@ pub fn shortened(message: &str) -> Cow<'_, str> {
     }
     let mut short: Vec<Cow<str>> = kept.iter().map(|line| cut(line, LONGEST_LINE)).collect();
     if kept.len() < lines.len() {
-        short.push(format!("... and {} lines more", lines.len() - kept.len()).into());
+        short.push(format!("... and {} more lines", lines.len() - kept.len()).into());
     }
     Cow::Owned(short.join("\n"))
 }
 
-/// A user's text to repeat in a message, in backticks.
+/// A user's text for a message, in backticks.
 pub fn quoted(text: &str) -> String {
     format!("`{}`", shown(text))
 }
 
-/// A user's text to repeat in a message: on one line, cut if it is long.
+/// A user's text for a message: on one line, truncated if it is long.
 pub fn shown(text: &str) -> String {
     let escaped = |letter: char| match letter.is_control() {
         true => letter.escape_default().to_string(),
@@ -128,25 +128,25 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let end = most / 3;
-    let behind = text.char_indices().nth(most - end - 3).map_or(text.len(), |(at, _)| at);
-    let before = text.char_indices().rev().nth(end - 1).map_or(0, |(at, _)| at);
-    Cow::Owned(format!("{}...{}", &text[..behind], &text[before..]))
+    let head = text.char_indices().nth(most - end - 3).map_or(text.len(), |(at, _)| at);
+    let tail = text.char_indices().rev().nth(end - 1).map_or(0, |(at, _)| at);
+    Cow::Owned(format!("{}...{}", &text[..head], &text[tail..]))
 }
 
 /// What an external program did wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
 pub enum Fault {
-    /// It ended or closed its output.
+    /// It exited or closed its output.
     #[error("crashed")]
     Crashed,
     /// It did not answer in time.
     #[error("was too slow")]
     Slow,
-    /// It answered something that is no legal action.
+    /// Its answer was not a legal action.
     #[error("gave an illegal answer")]
     Illegal,
-    /// It wrote more than one answer may have.
+    /// Its answer was too long.
     #[error("wrote too much")]
     Flooded,
 }
@@ -158,18 +158,18 @@ impl Error {
         move |source| Error::Io { place, source }
     }
 
-    /// A text that is no position of a game: what is wrong with it, and how one is written.
+    /// A text that is not a position of a game: what is wrong with it, and how to write one.
     pub fn position(game: &str, text: &str, what: &str, hint: &str) -> Error {
         let what = cut(what, 2 * LONGEST_QUOTE);
         Error::Position(format!("{game} position {}: {what}; {hint}", quoted(text)))
     }
 
-    /// Says that another `input` would settle it.
+    /// Notes that a different `input` would resolve the error.
     pub fn about(self, input: Input) -> Error {
         Error::About { input, error: Box::new(self) }
     }
 
-    /// The same kind of error in other words; an error of the system, whose words are its own, stays.
+    /// The same kind of error with another message; system errors, faults and interruptions are returned unchanged.
     pub fn reworded(self, text: String) -> Error {
         match self {
             Error::Config(_) => Error::Config(text),
@@ -184,7 +184,7 @@ impl Error {
         }
     }
 
-    /// 2 for what the user gave wrongly, 1 for a failure.
+    /// 2 for incorrect input by the user, 1 for a failure.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::About { error, .. } => error.exit_code(),
@@ -209,7 +209,7 @@ mod tests {
         );
         let many = "line\n".repeat(1_000);
         assert_eq!(shortened(&many).lines().count(), MOST_LINES + 1);
-        assert!(shortened(&many).ends_with("... and 901 lines more"));
+        assert!(shortened(&many).ends_with("... and 901 more lines"));
         for fine in ["", "one line", &"é".repeat(LONGEST_LINE), &"line\n".repeat(MOST_LINES - 1)] {
             assert!(matches!(shortened(fine), Cow::Borrowed(text) if text == fine));
         }

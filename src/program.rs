@@ -1,7 +1,7 @@
-//! The program that runs: what it is called in manifests, exports, protocols and messages.
+//! The running program: its name in manifests, exports, protocols and messages.
 //!
-//! A program with games of its own declares itself at its start (`cli::main` does it); whoever uses the library alone
-//! is called petteia.
+//! A program with its own games declares itself at startup (`cli::main` does this); a user of the library alone appears
+//! as petteia.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::OnceLock;
@@ -10,18 +10,18 @@ static PROGRAM: OnceLock<Program> = OnceLock::new();
 
 const PETTEIA: Program = crate::program!();
 
-/// Name and version of a program; [`program!`](crate::program!) makes that of the crate at hand.
+/// Name and version of a program; [`program!`](crate::program!) fills in those of the calling crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What a user types.
+    /// The command that a user types.
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub about: &'static str,
 }
 
-/// The [`Program`](crate::program::Program) of the crate in which this stands: its binary's name, version and description.
+/// The [`Program`](crate::program::Program) of the calling crate: its binary's name, version and description.
 #[macro_export]
 macro_rules! program {
     () => {
@@ -37,12 +37,12 @@ macro_rules! program {
 }
 
 impl Program {
-    /// The program that runs.
+    /// The running program.
     pub fn current() -> Program {
         *PROGRAM.get().unwrap_or(&PETTEIA)
     }
 
-    /// Says what runs, once and before anything asks; later calls change nothing.
+    /// Declares the running program. Call it once, before [`Program::current`]; later calls have no effect.
     pub fn declare(self) {
         let _ = PROGRAM.set(self);
     }
@@ -53,7 +53,7 @@ impl Program {
     }
 }
 
-/// Name and version, and whose engine it is: `petteia 0.1.0`, `kayles 1.2.0 (petteia 0.1.0)`.
+/// Name and version, followed by Petteia's for other programs: `petteia 0.1.0`, `kayles 1.2.0 (petteia 0.1.0)`.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{} {}", self.name, self.version)?;

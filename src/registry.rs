@@ -1,13 +1,13 @@
-//! From the name of a game to its type.
+//! Looks up the type of a game by its id.
 //!
-//! A [`Registry`] is a type without values that knows some games by their ids; [`games!`](crate::games!) makes one from
-//! a list of types. [`Registry::with_game`] is the only step from a name to a type: everything below it is generic
-//! over [`Game`]. Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own.
+//! A [`Registry`] maps ids to games at the type level; [`games!`](crate::games!) makes one from a list of types.
+//! [`Registry::with_game`] is the only step from a name to a type: everything below it is generic over [`Game`].
+//! Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own.
 
 use crate::error::{Error, Result, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
 
-/// Work on some game, chosen by its id at run time.
+/// Work on a game that is chosen by its id at run time.
 pub trait Job {
     /// What the work returns.
     type Output;
@@ -15,15 +15,15 @@ pub trait Job {
     fn run<G: Game>(self, rules: Rules<G>) -> Self::Output;
 }
 
-/// Some games by their ids. Made by [`games!`](crate::games!).
+/// A set of games with their ids. Made by [`games!`](crate::games!).
 pub trait Registry: 'static {
-    /// Every id, in the order of the registry.
+    /// All ids, in the order of the registry.
     fn ids() -> Vec<String>;
 
     /// Runs `job` on the game `id` with these options.
     ///
     /// # Errors
-    /// When no game has this id (the message names those there are), or when the game refuses an option.
+    /// If no game has this id (the message lists the known ids), or if the game rejects an option.
     fn with_game<J: Job>(id: &str, settings: &Settings, job: J) -> Result<J::Output>;
 }
 
@@ -66,7 +66,7 @@ macro_rules! games {
     };
 }
 
-/// The ids of one game, one a variant; for [`games!`](crate::games!).
+/// The ids of one game, one for each variant; for [`games!`](crate::games!).
 pub fn ids_of<G: Game>() -> impl Iterator<Item = String> {
     G::VARIANTS.iter().map(|variant| id_of::<G>(variant))
 }
@@ -74,13 +74,13 @@ pub fn ids_of<G: Game>() -> impl Iterator<Item = String> {
 /// The rules of `G` if `id` is one of its variants; for [`games!`](crate::games!).
 ///
 /// # Errors
-/// When the game refuses an option.
+/// If the game rejects an option.
 pub fn find<G: Game>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> {
     let Some(variant) = G::VARIANTS.iter().find(|variant| id == id_of::<G>(variant)) else { return Ok(None) };
     Rules::new(&GameOptions { variant: variant.to_string(), settings: settings.clone() }).map(Some)
 }
 
-/// The error for an id that none of `ids` is; for [`games!`](crate::games!).
+/// The error for an id that is not in `ids`; for [`games!`](crate::games!).
 pub fn unknown(id: &str, ids: &[String]) -> Error {
     let near = ids.iter().find(|known| {
         let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
@@ -90,16 +90,16 @@ pub fn unknown(id: &str, ids: &[String]) -> Error {
     Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
 }
 
-/// Refuses a registry in which two games have the same id, of which only the first would ever be played.
+/// Rejects a registry in which two games have the same id: only the first would ever be found.
 ///
 /// # Errors
-/// When an id stands twice.
+/// If an id occurs twice.
 pub fn check<R: Registry>() -> Result<()> {
     let mut ids = R::ids();
     ids.sort_unstable();
     match ids.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Error::Config(format!(
-            "two games of this program have the id {}: give one of them another NAME or VARIANTS",
+            "two games of this program have the id {}: change the NAME or VARIANTS of one of them",
             quoted(&pair[0])
         ))),
         None => Ok(()),
@@ -114,7 +114,7 @@ mod tests {
     games! { struct Twice: TicTacToe, crate::games::phage::Phage, TicTacToe }
 
     #[test]
-    fn an_id_that_stands_twice_is_refused() {
+    fn a_duplicate_id_is_rejected() {
         assert!(check::<crate::games::Games>().is_ok());
         assert!(check::<Twice>().unwrap_err().to_string().contains("`tic-tac-toe`"));
     }

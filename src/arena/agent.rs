@@ -1,8 +1,8 @@
-//! Agents: whoever chooses an action. `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
+//! Agents, which choose actions: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
 //! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`, or another program, `ugi:COMMAND`.
 //!
-//! An [`AgentSpec`] is what the user wrote, a [`Contestant`] is loaded once and makes an [`Agent`] for each game. Those of
-//! one's own enter a match as [`Contestant::searching`], by an evaluator, or [`Contestant::own`].
+//! An [`AgentSpec`] is the user's text, parsed. A [`Contestant`] is loaded once and makes an [`Agent`] for each game.
+//! Your own agents enter a match through [`Contestant::searching`], which takes an evaluator, or [`Contestant::own`].
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -26,26 +26,26 @@ use crate::search::Search;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 
-/// Simulations of a trained agent when the user names none; see [`Search`] for what counts as one.
+/// The default number of simulations of a trained agent; see [`Search`] for the definition of a simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
-/// Mebibytes of a trained agent's memory of what its network said: positions come back within a search and from
-/// one to the next, and are not computed again.
+/// The size of a trained agent's evaluation cache in MiB: positions recur within a search and from one search to the
+/// next, and are not evaluated again.
 const CACHE: usize = 4;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
-    /// The action to play in `state`, which is not the end of the game. [`Error::Fault`] forfeits the game.
+    /// The action to play in `state`, in which the game is not over. [`Error::Fault`] forfeits the game.
     fn choose(&mut self, state: &G::State) -> Result<Action>;
-    /// Hears of every action of the game, its own included.
+    /// Called for every action of the game, including those of the agent itself.
     fn played(&mut self, _before: &G::State, _action: Action) {}
 }
 
-/// An agent as the user wrote it.
+/// An agent as the user specified it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentSpec {
     /// Uniformly random actions.
     Random,
-    /// Never errs; small games only.
+    /// Perfect play; small games only.
     Perfect,
     /// Tree search with random playouts.
     Rollout(usize),
@@ -53,12 +53,12 @@ pub enum AgentSpec {
     Uniform(usize),
     /// Tree search with a trained network, in its own precision or another.
     Trained(PathBuf, usize, Option<Precision>),
-    /// A program with its arguments, for `petteia arena` alone.
+    /// A program with its arguments, for `petteia arena` only.
     External(String),
 }
 
 impl AgentSpec {
-    /// Parses `text`; a trained agent must exist. Its path need not be UTF-8.
+    /// Parses `text`. A trained agent must exist; its path need not be UTF-8.
     pub fn parse(text: impl AsRef<OsStr>) -> Result<AgentSpec> {
         match text.as_ref().to_str() {
             Some(text) => AgentSpec::parse_text(text),
@@ -66,7 +66,7 @@ impl AgentSpec {
         }
     }
 
-    /// An agent whose name is not UTF-8, so it is trained: a path, which nothing follows unless it exists without that.
+    /// A trained agent whose path is not UTF-8. Suffixes are only recognized if the path does not exist with them.
     fn parse_path(text: &OsStr) -> Result<AgentSpec> {
         let (mut path, mut simulations, mut precision) = (text, None, None);
         while !Path::new(path).exists()
@@ -85,7 +85,7 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// A trained agent, written `whole`.
+    /// A trained agent that the user wrote as `whole`.
     fn trained(
         path: impl AsRef<Path>,
         simulations: Option<usize>,
@@ -96,13 +96,13 @@ impl AgentSpec {
         if !path.exists() {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             return Err(Error::Missing(format!(
-                "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena ugi:COMMAND",
+                "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }
         if precision == Some(Precision::Bf16) && !CpuNet::has(Precision::Bf16) {
             return Err(Error::Config(format!(
-                "agent {}: this CPU lacks AVX-512 BF16 instructions, leave out `:bf16`",
+                "agent {}: this CPU lacks AVX-512 BF16 instructions; omit `:bf16`",
                 quoted(whole)
             )));
         }
@@ -126,27 +126,28 @@ impl AgentSpec {
             _ => (text, None),
         };
         let needed = || {
-            simulations
-                .ok_or_else(|| Error::Config(format!("agent `{text}` needs simulations: `{text}:400`")))
+            simulations.ok_or_else(|| {
+                Error::Config(format!("agent `{text}` needs a number of simulations, e.g. `{text}:400`"))
+            })
         };
         match name {
             "random" | "perfect" | "rollout" | "uniform" if precision.is_some() => {
-                Err(Error::Config(format!("agent `{whole}`: {name} has no network, write just `{text}`")))
+                Err(Error::Config(format!("agent `{whole}`: {name} has no network; write just `{text}`")))
             }
             "random" | "perfect" if simulations.is_some() => {
-                Err(Error::Config(format!("agent `{text}`: {name} does not search, write just `{name}`")))
+                Err(Error::Config(format!("agent `{text}`: {name} does not search; write just `{name}`")))
             }
             "random" => Ok(AgentSpec::Random),
             "perfect" => Ok(AgentSpec::Perfect),
             "rollout" => Ok(AgentSpec::Rollout(needed()?)),
             "uniform" => Ok(AgentSpec::Uniform(needed()?)),
-            // an agent that does not exist may have been meant for one of those above
+            // the error for a missing file also lists the agents above
             _ => AgentSpec::trained(name, simulations, precision, whole),
         }
     }
 }
 
-/// What stands before and behind the last colon, where that is text.
+/// The parts before and after the last colon, if the latter is UTF-8.
 #[cfg(unix)]
 fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
     use std::os::unix::ffi::OsStrExt;
@@ -155,7 +156,7 @@ fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
     Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
 }
 
-/// Elsewhere such a name is taken as it is.
+/// On other systems such a name has no suffixes.
 #[cfg(not(unix))]
 fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
     None
@@ -187,10 +188,10 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
         _ => {
             let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
                 true => "",
-                false => " and no precision (f32, bf16)",
+                false => " or a precision (f32, bf16)",
             };
             Err(Error::Config(format!(
-                "agent {}: {} is no number of simulations (1 to {MAX_SIMULATIONS}){precision}",
+                "agent {}: {} is not a number of simulations (1 to {MAX_SIMULATIONS}){precision}",
                 quoted(text),
                 quoted(number)
             )))
@@ -198,7 +199,7 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
     }
 }
 
-/// An agent that is loaded and can enter many games at once.
+/// A loaded agent that can play many games at once.
 pub struct Contestant<G: Game> {
     identity: String,
     kind: Kind<G>,
@@ -216,14 +217,14 @@ enum Kind<G: Game> {
 debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
-    /// Loads what the agent needs; a checkpoint must be of the same game.
+    /// Loads the agent; a checkpoint must be of the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
         let (name, search) = (spec.to_string(), SearchConfig::default());
         match spec {
             AgentSpec::External(_) => Err(Error::Config(format!(
-                "agent `{spec}`: other programs play in `petteia arena` only; the settings of a run decide its \
-                 result, so it cannot depend on one"
+                "agent `{spec}`: other programs play in `petteia arena` only; a run must be determined by its \
+                 settings, so it cannot depend on another program"
             ))),
             AgentSpec::Random => {
                 let game = game.clone();
@@ -258,14 +259,14 @@ impl<G: Game> Contestant<G> {
                 config.precision = precision.unwrap_or(config.precision);
                 let net = SharedNet::new(&network, identity.shape, &config);
                 let mut contestant = Contestant::trained(game, &search, net, *simulations);
-                // a run that was trained further is another agent
+                // after further training, a run is a different agent
                 contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());
                 Ok(contestant)
             }
         }
     }
 
-    /// What the user wrote, and of a trained agent the SHA-256 of its weights.
+    /// The user's text, and for a trained agent the SHA-256 of its weights.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -277,8 +278,8 @@ impl<G: Game> Contestant<G> {
         Contestant::searching(game, "a network in memory", search, simulations, evaluator)
     }
 
-    /// A contestant that searches so many [simulations](Search) an action by an evaluator of one's own, which is made for
-    /// each game. A journal knows it by its name.
+    /// A contestant that searches this many [simulations](Search) per action with a custom evaluator, which is created
+    /// for each game. A journal identifies it by its name.
     pub fn searching<E: Evaluator<G> + 'static>(
         game: &G,
         name: impl Into<String>,
@@ -291,7 +292,7 @@ impl<G: Game> Contestant<G> {
         Contestant { identity: name.into(), kind }
     }
 
-    /// A contestant of one's own: `agent` makes it for each game, from a seed. A journal knows it by its name.
+    /// A custom contestant: `agent` creates it for each game, from a seed. A journal identifies it by its name.
     pub fn own(
         name: impl Into<String>,
         agent: impl Fn(u64) -> Box<dyn Agent<G>> + Send + Sync + 'static,
@@ -318,7 +319,7 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// What knows the truth of a position; `None` for agents that do not.
+    /// The solver of a perfect agent; `None` for other agents.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
             Kind::Perfect(game) => Some(Solver::new(game.clone())),
@@ -326,7 +327,7 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// The agent for one game, if it is one that searches.
+    /// The agent for one game, if it searches.
     pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
         match &self.kind {
             Kind::Searching { game, search, simulations, evaluator } => {
@@ -348,7 +349,7 @@ impl<G: Game> Agent<G> for RandomAgent<G> {
     }
 }
 
-/// Chooses by tree search, and keeps its tree between actions.
+/// Chooses actions by tree search, and keeps its tree between actions.
 pub struct SearchAgent<G: Game> {
     game: G,
     config: SearchConfig,
@@ -360,25 +361,25 @@ pub struct SearchAgent<G: Game> {
 
 debug_fields!(SearchAgent<G: Game>, simulations, config, search);
 
-/// What a search says of a position.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// The action to play.
     pub action: Action,
-    /// For the player to move, -1..1.
+    /// The expected result for the player to move, -1..1.
     pub value: f32,
-    /// Visits of every legal action, ascending by action.
+    /// The visits of every legal action, in ascending order of actions.
     pub visits: Vec<(Action, u32)>,
-    /// The evaluator's probability of every legal action, likewise.
+    /// The evaluator's probability of every legal action, in the same order.
     pub priors: Vec<(Action, f32)>,
-    /// The expected continuation, `action` first.
+    /// The expected line of play, starting with `action`.
     pub principal_variation: Vec<Action>,
-    /// [Simulations](Search) that it took.
+    /// The number of [simulations](Search).
     pub simulations: usize,
 }
 
 impl<G: Game> SearchAgent<G> {
-    /// An agent that searches so many [simulations](Search) an action. `random` is where rollouts get their seeds.
+    /// An agent that searches this many [simulations](Search) per action. Rollouts get their seeds from `random`.
     pub fn new(
         game: G,
         config: SearchConfig,
@@ -389,14 +390,14 @@ impl<G: Game> SearchAgent<G> {
         SearchAgent { game, config, simulations, evaluator: Box::new(evaluator), random, search: None }
     }
 
-    /// Searches `state`, which is not the end of the game, with the agent's simulations, on top of what it kept from the
-    /// position before. Fails when its evaluator does.
+    /// Searches `state`, in which the game is not over, with the agent's number of simulations, in addition to the tree
+    /// kept from the previous position. Fails if its evaluator does.
     pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
         self.search(state, Some(self.simulations), |_| true)
     }
 
-    /// Searches `state` on top of what was kept: `planned` simulations, or without end, as long as `more` says so. The
-    /// root is evaluated in any case. A search without a plan has a PUCT root.
+    /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit, as long as `more`
+    /// returns true. The root is always evaluated. A search without a limit has a PUCT root.
     pub fn search(
         &mut self,
         state: &G::State,
@@ -404,8 +405,8 @@ impl<G: Game> SearchAgent<G> {
         more: impl FnMut(&Search<G>) -> bool,
     ) -> Result<Analysis> {
         let kept = self.search.take().filter(|search| search.tree().root() == state);
-        let anew = || Search::new(self.game.clone(), self.config.clone(), state.clone());
-        let mut search = kept.unwrap_or_else(anew);
+        let fresh = || Search::new(self.game.clone(), self.config.clone(), state.clone());
+        let mut search = kept.unwrap_or_else(fresh);
         search.begin(planned, false);
         search.run_while(self.evaluator.as_mut(), &mut self.random, more)?;
         let analysis = Analysis::of(&search);
@@ -413,23 +414,23 @@ impl<G: Game> SearchAgent<G> {
         Ok(analysis)
     }
 
-    /// The simulations that the agent searches when nobody says how many.
+    /// The agent's default number of simulations.
     pub fn simulations(&self) -> usize {
         self.simulations
     }
 
-    /// Forgets the positions of the game; the search that it had of them.
+    /// Forgets the game; returns the search that it kept.
     pub fn forget(&mut self) -> Option<Search<G>> {
         self.search.take()
     }
 }
 
 impl Analysis {
-    /// What the search says so far.
+    /// The current result of a search.
     ///
     /// # Panics
     ///
-    /// When its root was not evaluated.
+    /// If its root was not evaluated.
     pub fn of<G: Game>(search: &Search<G>) -> Analysis {
         let tree = search.tree();
         Analysis {

@@ -1,30 +1,30 @@
-//! Elo differences from the scores of paired games, with 95 % bounds.
+//! Elo differences from the scores of paired games, with 95% bounds.
 //!
-//! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4
-//! or 1) is the unit. The bounds are Wilson's score interval (Wilson 1927) with the number of pairs
-//! corrected for their observed variance; one pseudo-pair of the greatest variance keeps a run of
-//! equal scores from looking certain. Where games repeat, each pair is worth less than one (`super::repeats` says
-//! how much less and why): the mean is that of all pairs, the number of pairs is what they are worth together.
-//! A bound is open when it is so near to a perfect score that less than one game of the match would be lost there
-//! (or won, at the other end): so few games could not show it. Wilson's interval is too narrow just there.
+//! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4 or 1) is the
+//! unit. The bounds are Wilson's score interval (Wilson 1927), with the number of pairs corrected for their observed
+//! variance; one pseudo-pair of the greatest possible variance keeps a series of equal scores from looking certain. If
+//! games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs, but the number
+//! of pairs is the sum of their weights. A bound is left open if it is so close to a perfect score that less than one
+//! game of the match would be lost (or won, at the other end): so few games could not show it. There, Wilson's interval
+//! is too narrow.
 
-/// 97.5 % quantile of the normal distribution.
+/// The 97.5% quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// An Elo difference and its 95 % bounds.
+/// An Elo difference and its 95% bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The most likely difference.
     pub elo: f64,
-    /// Lower bound; `None` when the pairs are too few or too one-sided to say one.
+    /// The lower bound; `None` if the pairs are too few or too one-sided for one.
     pub low: Option<f64>,
-    /// Upper bound, likewise.
+    /// The upper bound, likewise.
     pub high: Option<f64>,
 }
 
-/// From the pairs' mean scores, each 0..1, when a pair is `worth` so much of one that is unlike all others, at most
-/// all of it. Differences are finite: a perfect score counts as half a game less in twice as many games. Without
-/// pairs nothing is known.
+/// The estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are finite:
+/// a perfect score counts as half a game less in twice as many games. Without pairs the difference is 0 and has no
+/// bounds.
 pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     if pairs.is_empty() {
         return Estimate { elo: 0.0, low: None, high: None };
@@ -35,7 +35,7 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     let seen = worth * pairs.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
     let spread = (seen + greatest) / n;
     let effective = if greatest > 0.0 { n * (greatest / spread).max(1.0) } else { n };
-    let centre = (mean + Z * Z / (2.0 * effective)) / (1.0 + Z * Z / effective);
+    let center = (mean + Z * Z / (2.0 * effective)) / (1.0 + Z * Z / effective);
     let inside = greatest / effective + Z * Z / (4.0 * effective * effective);
     let half = Z * inside.sqrt() / (1.0 + Z * Z / effective);
     // half a game in twice as many, one game in as many
@@ -43,12 +43,12 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate {
         elo: from_score(mean.clamp(perfect, 1.0 - perfect)),
-        low: bound(centre - half),
-        high: bound(centre + half),
+        low: bound(center - half),
+        high: bound(center + half),
     }
 }
 
-/// The Elo difference at which this score is expected (logistic, 400 points a decade).
+/// The Elo difference with this expected score (logistic, 400 points per factor of ten in the odds).
 fn from_score(score: f64) -> f64 {
     // + 0.0 turns a negative zero into zero
     400.0 * (score / (1.0 - score)).log10() + 0.0
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn known_scores() {
-        // 64 % is 100 Elo: the logistic curve's textbook value
+        // 64% is 100 Elo, the textbook value of the logistic curve
         let pairs: Vec<f64> = (0..100).map(|i| if i < 64 { 1.0 } else { 0.0 }).collect();
         let estimate = estimate(&pairs, 1.0);
         assert!((estimate.elo - 99.95).abs() < 0.01, "{estimate:?}");
@@ -87,23 +87,23 @@ mod tests {
         assert_eq!(estimate(&[], 1.0), Estimate { elo: 0.0, low: None, high: None });
     }
 
-    /// 19 wins and a draw among others.
+    /// 19 wins and a draw, among others.
     #[test]
-    fn bounds_that_so_few_pairs_cannot_say_are_open() {
+    fn bounds_are_open_if_there_are_too_few_pairs() {
         let nineteen = [&[1.0; 9][..], &[0.75]].concat();
         let Estimate { elo, low, high } = estimate(&nineteen, 1.0);
         assert!((elo - 636.4).abs() < 0.1 && (low.unwrap() - 297.0).abs() < 0.5, "{elo}, {low:?}");
-        // what was shown before is the largest number that so many games can give
+        // the difference shown above is the greatest that this many games can give
         assert_eq!(high, None);
         assert_eq!(estimate(&[1.0; 200], 1.0).high, None, "a clean sweep has no upper bound");
         let one = estimate(&[0.5], 1.0);
-        assert_eq!((one.low, one.high), (None, None), "a single pair says next to nothing");
+        assert_eq!((one.low, one.high), (None, None), "a single pair proves almost nothing");
         let even = estimate(&[0.5; 20], 1.0);
         assert!(even.low.is_some() && even.high.is_some());
     }
 
     #[test]
-    fn balanced_pairs_are_surer_than_split_ones() {
+    fn balanced_pairs_have_tighter_bounds_than_split_ones() {
         let split: Vec<f64> = (0..50).map(|i| (i % 2) as f64).collect();
         let width = |pairs: &[f64]| {
             let bounds = estimate(pairs, 1.0);
@@ -112,7 +112,7 @@ mod tests {
         assert!(width(&[0.5; 50]) < width(&split));
     }
 
-    /// A pair of independent games, each won with this chance.
+    /// The score of a pair of independent games, each won with this probability.
     fn pair(random: &mut Random, chance: f64) -> f64 {
         let mut game = || (random.random::<f64>() < chance) as u8 as f64;
         (game() + game()) / 2.0
@@ -122,7 +122,7 @@ mod tests {
         bounds.low.is_none_or(|low| low <= truth) && bounds.high.is_none_or(|high| truth <= high)
     }
 
-    /// The bounds cover the truth in at least 93 % of simulated matches, few pairs and great differences included.
+    /// The bounds cover the truth in at least 93% of simulated matches, even with few pairs and great differences.
     #[test]
     fn bounds_cover_the_truth() {
         let mut random = Random::seed_from_u64(7);
@@ -140,8 +140,8 @@ mod tests {
         }
     }
 
-    /// Agents without chance that meet in a few openings: what each opening gives is drawn once, and a match meets
-    /// openings again. With all games worth 1 the bounds are far too narrow.
+    /// Deterministic agents with few openings: the result of each opening is drawn once, and openings recur in a match.
+    /// If all games had the weight 1, the bounds would be far too narrow.
     #[test]
     fn repeated_games_do_not_narrow_the_bounds() {
         let mut random = Random::seed_from_u64(8);

@@ -1,9 +1,9 @@
 //! External programs as agents, over UGI, the Universal Game Interface (kz04px/cutegames, ugi.md).
 //!
-//! In goes a command line, `ugi:COMMAND`, out comes an agent. Each game has a process of its own while it
-//! lasts; a game that ends in good order leaves it to a later one. A program that crashes, does not answer in
-//! time, answers no legal action or writes too much gets an [`Error::Fault`], which loses it the game; its
-//! process is killed, and the next game begins with a new one.
+//! A command line, `ugi:COMMAND`, becomes an agent. Each game has its own process while it lasts; after a normal end
+//! the process is reused by a later game. If a program crashes, does not answer in time, gives an illegal answer or
+//! writes too much, this is an [`Error::Fault`], and it loses the game; its process is killed, and the next game starts
+//! a new one.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,37 +12,37 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::agent::Agent;
-use super::process::{Process, QUIT_PATIENCE, Unanswered};
+use super::process::{NoAnswer, Process, QUIT_PATIENCE};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Action, Game};
 
-/// The longest time that an option may name.
+/// The maximum timeout in seconds.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// How external programs are asked.
+/// The conditions under which external programs play.
 #[derive(Debug)]
 pub struct Terms {
-    /// What stands behind `go`.
+    /// The arguments of `go`.
     limit: String,
-    /// The time that `limit` gives for an action.
+    /// The time per action in `limit`.
     movetime: Duration,
-    /// How long to wait for an answer, beyond `movetime` for an action.
+    /// How long to wait for an answer, in addition to `movetime` for an action.
     timeout: Duration,
-    /// Where their standard error goes.
+    /// The file for their standard error.
     log: Option<File>,
-    /// Set when nobody wants an answer any more.
+    /// Set when answers are no longer needed.
     stop: Arc<AtomicBool>,
 }
 
 impl Terms {
-    /// Terms with the limit `go` (`movetime 100`, `depth 5`, `nodes 800`; milliseconds), patience of `timeout`
+    /// Terms with the limit `go` (`movetime 100`, `depth 5` or `nodes 800`; times in milliseconds), a timeout in
     /// seconds, and standard error appended to `log`.
     pub fn new(go: &str, timeout: f64, log: Option<&Path>) -> Result<Terms> {
         let (limit, movetime) = parse_limit(go)?;
         // written so that NaN fails
         if !(timeout > 0.0 && timeout <= MAX_SECONDS) {
             return Err(Error::Config(format!(
-                "{timeout}: give seconds, more than 0 and at most {MAX_SECONDS}"
+                "{timeout}: must be more than 0 and at most {MAX_SECONDS} seconds"
             ))
             .about(Input::EngineTimeout));
         }
@@ -51,7 +51,7 @@ impl Terms {
         Ok(Terms { limit, movetime, timeout, log, stop: Arc::default() })
     }
 
-    /// The same, but once `stop` is set no answer is waited for: the game is over with [`Error::Interrupted`].
+    /// The same terms, except that waiting ends once `stop` is set; the game then ends with [`Error::Interrupted`].
     pub fn until(self, stop: Arc<AtomicBool>) -> Terms {
         Terms { stop, ..self }
     }
@@ -75,18 +75,18 @@ fn parse_limit(go: &str) -> Result<(String, Duration)> {
         }
     }
     if words.is_empty() {
-        let what = "\"\": there is no limit; write e.g. \"movetime 100\"";
+        let what = "\"\": the limit is empty; write e.g. \"movetime 100\"";
         return Err(Error::Config(what.into()).about(Input::EngineLimit));
     }
     Ok((words.join(" "), Duration::from_millis(movetime as u64)))
 }
 
-/// The words of a command line, split as a shell would.
+/// The words of a command line, split as by a shell.
 pub fn split(command: &str) -> Result<Vec<String>> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
         _ => Err(Error::Config(format!(
-            "agent `ugi:{command}`: write a program and its arguments behind `ugi:`, each quotation mark closed"
+            "agent `ugi:{command}`: write a program and its arguments after `ugi:`, and close all quotation marks"
         ))),
     }
 }
@@ -95,23 +95,23 @@ pub fn split(command: &str) -> Result<Vec<String>> {
 pub struct Program {
     command: Vec<String>,
     terms: Arc<Terms>,
-    /// Those that no game has at the moment.
+    /// The processes that no game uses at the moment.
     idle: Mutex<Vec<Process>>,
 }
 
 debug_fields!(Program, command, terms);
 
 impl Program {
-    /// Starts a first process; the error says why `command` is no program that speaks UGI.
+    /// Starts the first process; the error tells why `command` is not a program that speaks UGI.
     pub fn start(command: &str, terms: &Arc<Terms>) -> Result<Program> {
         let words = split(command)?;
         let wrong = |what: String| Error::Config(format!("agent `ugi:{command}`: {what}"));
         let engine = Process::start(&words, terms.log.as_ref())
             .map_err(|error| wrong(format!("`{}` cannot be started: {error}", words[0])))?;
         let program = Program { command: words, terms: terms.clone(), idle: Mutex::default() };
-        program.greet(&engine).map_err(|unanswered| match unanswered {
-            Unanswered::Stopped => Error::Interrupted,
-            Unanswered::Fault(fault) => {
+        program.greet(&engine).map_err(|no_answer| match no_answer {
+            NoAnswer::Stopped => Error::Interrupted,
+            NoAnswer::Fault(fault) => {
                 wrong(format!("it {fault} instead of answering `ugi` with `ugiok`: is it a UGI engine?"))
             }
         })?;
@@ -119,20 +119,20 @@ impl Program {
         Ok(program)
     }
 
-    /// What the program is asked for, in one line.
+    /// The command and the search limit in one line.
     pub(super) fn identity(&self) -> String {
-        // quoted again, for other words are another program
+        // quoted again, because different words are a different program
         let words = shlex::try_join(self.command.iter().map(String::as_str));
         format!("ugi:{}, go {}", words.unwrap_or_else(|_| self.command.join(" ")), self.terms.limit)
     }
 
-    fn greet(&self, engine: &Process) -> Result<(), Unanswered> {
-        engine.say("ugi")?;
+    fn greet(&self, engine: &Process) -> Result<(), NoAnswer> {
+        engine.send("ugi")?;
         engine.wait_for("ugiok", self.terms.timeout, &self.terms.stop).map(|_| ())
     }
 
     /// A process that is ready for a new game.
-    fn take(&self) -> Result<Process, Unanswered> {
+    fn take(&self) -> Result<Process, NoAnswer> {
         let idle = self.idle.lock().expect("no panic while exchanging").pop();
         let engine = match idle {
             Some(engine) => engine,
@@ -143,7 +143,7 @@ impl Program {
                 engine
             }
         };
-        engine.say("uginewgame")?;
+        engine.send("uginewgame")?;
         engine.ready(self.terms.timeout, &self.terms.stop)?;
         Ok(engine)
     }
@@ -157,7 +157,7 @@ impl Drop for Program {
     fn drop(&mut self) {
         let mut engines = std::mem::take(self.idle.get_mut().expect("no panic while exchanging"));
         engines.iter_mut().for_each(Process::ask_to_quit);
-        // all at once, however many
+        // all of them share one deadline
         let deadline = Instant::now() + QUIT_PATIENCE;
         engines.iter().for_each(|engine| engine.wait_for_end(deadline));
     }
@@ -167,9 +167,9 @@ impl Drop for Program {
 pub(super) struct External<G: Game> {
     game: G,
     program: Arc<Program>,
-    /// The process; none before the first decision and after a fault.
+    /// The process; `None` before the first decision and after a fault.
     engine: Option<Process>,
-    /// The position that the game began with, in the words of UGI.
+    /// The initial position of the game in UGI notation.
     start: Option<String>,
     actions: Vec<String>,
 }
@@ -180,7 +180,7 @@ impl<G: Game> External<G> {
         External { game, program, engine: None, start: None, actions: Vec::new() }
     }
 
-    /// What `state`, the first that is seen, is called in UGI.
+    /// Stores `state` as the initial position, unless there is one.
     fn remember_start(&mut self, state: &G::State) {
         self.start.get_or_insert_with(|| match *state == self.game.initial() {
             true => "startpos".into(),
@@ -189,17 +189,17 @@ impl<G: Game> External<G> {
     }
 
     /// The program's answer to `position`.
-    fn ask(&mut self, position: &str) -> Result<String, Unanswered> {
+    fn ask(&mut self, position: &str) -> Result<String, NoAnswer> {
         let Program { terms, .. } = &*self.program;
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.program.take()?,
         };
-        engine.say(position)?;
+        engine.send(position)?;
         engine.ready(terms.timeout, &terms.stop)?;
-        engine.say(&format!("go {}", terms.limit))?;
+        engine.send(&format!("go {}", terms.limit))?;
         let answer = engine.wait_for("bestmove", terms.movetime + terms.timeout, &terms.stop)?;
-        // only now: after a fault it is not used again
+        // only now: after a fault the process is not used again
         self.engine = Some(engine);
         Ok(answer)
     }
@@ -213,9 +213,9 @@ impl<G: Game> Agent<G> for External<G> {
             position.push_str(" moves ");
             position.push_str(&self.actions.join(" "));
         }
-        let answer = self.ask(&position).map_err(|unanswered| match unanswered {
-            Unanswered::Fault(fault) => Error::Fault(fault),
-            Unanswered::Stopped => Error::Interrupted,
+        let answer = self.ask(&position).map_err(|no_answer| match no_answer {
+            NoAnswer::Fault(fault) => Error::Fault(fault),
+            NoAnswer::Stopped => Error::Interrupted,
         })?;
         self.game.parse_action(state, &answer).ok_or_else(|| {
             self.engine = None;

@@ -1,11 +1,11 @@
-//! Who ends the programs of an arena that is gone: a small process that leads the group of one of them.
+//! Terminates an external program if the arena dies: a small process that leads the program's process group.
 //!
-//! It starts before the program, whose group is thus there and known before the program runs, and its number stays
-//! taken until the guardian is reaped, so no other group is ever hit. It waits for the end of its input, a pipe
-//! that only this process can write to and never does: however this process ends, by SIGKILL too, the system
-//! closes the pipe, and the guardian kills its whole group, itself included. A program that leaves the group is
-//! beyond it: one that begins a session or group of its own. (PR_SET_PDEATHSIG would reach the program alone, not
-//! what it started, and also when the thread ends that started it.)
+//! The guardian starts before the program, so the group exists and is known before the program runs. Its number stays
+//! in use until the guardian is reaped, so no other group is ever killed. The guardian waits for the end of its input,
+//! a pipe that only this process holds and never writes to. However this process ends, even by SIGKILL, the system
+//! closes the pipe, and the guardian kills its whole group, including itself. It cannot reach a program that leaves the
+//! group by starting its own session or group. (PR_SET_PDEATHSIG would kill only the program, not its children, and
+//! would also do so when the thread that started it ends.)
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -14,11 +14,11 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// What asks the arena to end reaches everything that a service or a job consists of; the guardian stays until the arena
-/// has ended.
+/// Signals that ask the arena to stop may reach every process of a service or job; the guardian ignores them and stays
+/// until the arena has ended.
 const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r end; kill -s KILL 0";
 
-/// The leader of a process group, which ends with it.
+/// The leader of a process group; dropping it kills the group.
 pub(super) struct Guardian {
     child: Child,
 }
@@ -26,7 +26,7 @@ pub(super) struct Guardian {
 impl Guardian {
     /// Starts the leader of a new group.
     pub(super) fn start() -> io::Result<Guardian> {
-        // it keeps no folder busy, and nobody waits for it to close an output
+        // it keeps no folder in use and no output open
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).current_dir("/").env_clear().process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -34,14 +34,14 @@ impl Guardian {
         Ok(Guardian { child })
     }
 
-    /// Puts the process that `command` will start into the group.
-    pub(super) fn take_in(&self, command: &mut Command) {
+    /// Makes the process that `command` will start a member of the group.
+    pub(super) fn adopt(&self, command: &mut Command) {
         command.process_group(self.group().as_raw());
     }
 
     /// Kills the group.
     pub(super) fn kill(&self) {
-        // only who is gone cannot be killed
+        // this fails only if the group no longer exists
         let _ = killpg(self.group(), Signal::SIGKILL);
     }
 

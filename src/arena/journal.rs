@@ -1,10 +1,9 @@
-//! The file of a match: a header line, then one JSON line for each finished pair, in the order of their
-//! numbers.
+//! The file of a match: a header line, then one JSON line for each finished pair, in the order of their numbers.
 //!
-//! The header names game, options, agents, seed and opening plies; a file of another match is refused with the
-//! difference. How many games are wanted, and whether a test may end the match early, is not part of it: the
-//! pairs are the same. Each line is written in one piece, a torn last one is dropped when the file is read, and
-//! every game is played again by the rules. The bytes do not depend on threads or interruptions.
+//! The header has the game, options, agents, seed and opening plies; a file of another match is rejected with the
+//! differences. The header does not have the number of games or the test, because the pairs do not depend on them. Each
+//! line is written at once, an incomplete last line is dropped when the file is read, and every game is replayed. The
+//! contents do not depend on threads or interruptions.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -22,11 +21,11 @@ use crate::storage;
 /// The version of this format.
 const FORMAT: u32 = 1;
 
-/// An open file of a match.
+/// The open file of a match.
 pub struct Journal {
     path: PathBuf,
     file: storage::Locked,
-    /// What the file held when it was opened.
+    /// The pairs in the file when it was opened.
     pub(super) saved: Vec<Pair>,
 }
 
@@ -43,24 +42,24 @@ struct Header<'a> {
 
 #[derive(Serialize, Deserialize)]
 struct Line {
-    /// From 0.
+    /// The number of the pair, from 0.
     pair: usize,
     games: [GameLine; 2],
 }
 
 #[derive(Serialize, Deserialize)]
 struct GameLine {
-    /// In the game's own notation, the opening included.
+    /// The actions in the game's notation, including the opening.
     actions: Vec<String>,
     /// 1, 0.5 or 0 for the first agent.
     score: f64,
-    /// Why the game was lost by forfeit.
+    /// The fault, if the game was lost by forfeit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fault: Option<Fault>,
 }
 
 impl Journal {
-    /// Opens or makes the file of a match and reads the pairs that it holds.
+    /// Opens or creates the file of a match and reads its pairs.
     pub fn open<G: Game>(
         path: &Path,
         rules: &Rules<G>,
@@ -78,7 +77,7 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
         let first = format!("{header}\n");
-        // new, or cut off while it was begun
+        // new, or interrupted while the header was written
         if first.as_bytes().starts_with(&bytes) && bytes.len() < first.len() {
             file.set_len(0).and_then(|()| file.write_all(first.as_bytes())).map_err(Error::io(path))?;
             bytes = first.into_bytes();
@@ -88,19 +87,19 @@ impl Journal {
         let (first, lines) = text.split_once('\n').unwrap_or_default();
         expect_header(path, first, &header)?;
         let saved = read_pairs(path, lines, &rules.game)?;
-        // only now: the file is one of ours
+        // only now it is certain that this is a file of this match
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(Error::io(path))?;
         }
         Ok(Journal { path: path.to_path_buf(), file, saved })
     }
 
-    /// Pairs that the file held when it was opened.
+    /// The number of pairs in the file when it was opened.
     pub fn saved(&self) -> usize {
         self.saved.len()
     }
 
-    /// Adds the next pair, whole or not at all.
+    /// Appends the next pair in a single write.
     pub(super) fn append<G: Game>(&mut self, game: &G, number: usize, pair: &Pair) -> Result<()> {
         let games = pair.each_ref().map(|played| GameLine {
             actions: texts(game, played),
@@ -113,15 +112,15 @@ impl Journal {
     }
 }
 
-/// A device or a pipe may have no end, and gives nothing back: a match that it was given could not be resumed.
+/// A device or pipe may be endless and cannot be read again, so a match saved there could not be resumed.
 fn expect_regular(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(there) if !there.is_file() => Err(Error::Config(format!(
-            "{} is not a regular file, which can be read again: give another file",
+            "{} is not a regular file, so the match could not be resumed: choose another file",
             path.display()
         ))
         .about(Input::MatchFile)),
-        // opening it says what is wrong
+        // any other problem is reported when it is opened
         _ => Ok(()),
     }
 }
@@ -129,10 +128,10 @@ fn expect_regular(path: &Path) -> Result<()> {
 fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
     let found: Value = serde_json::from_str(line).unwrap_or_default();
     let (Some(found), Some(expected)) = (found.as_object(), expected.as_object()) else {
-        return Err(Error::Config(format!("{} is not a saved match: give another file", path.display()))
+        return Err(Error::Config(format!("{} is not a saved match: choose another file", path.display()))
             .about(Input::MatchFile));
     };
-    let shown = |value: Option<&Value>| value.map_or("not there".to_string(), Value::to_string);
+    let shown = |value: Option<&Value>| value.map_or("missing".to_string(), Value::to_string);
     let mut differences = Vec::new();
     for (key, wanted) in expected.iter().filter(|(key, wanted)| found.get(*key) != Some(wanted)) {
         differences.push(format!("{key}: {} / {wanted}", shown(found.get(key))));
@@ -141,7 +140,7 @@ fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
         return Ok(());
     }
     Err(Error::Config(format!(
-        "{} holds another match (there / asked for):\n  {}\ngive another file",
+        "{} holds another match (file / command):\n  {}\nchoose another file",
         path.display(),
         differences.join("\n  ")
     ))
@@ -153,11 +152,14 @@ fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G) -> Result<Vec<Pair>> 
     for line in lines.lines() {
         let damaged = |what: String| {
             let number = pairs.len() + 2;
-            Error::Data(format!("{}: line {number}: {what}; remove it and what follows", path.display()))
+            Error::Data(format!(
+                "{}: line {number}: {what}; remove this line and those after it",
+                path.display()
+            ))
         };
         let line: Line = serde_json::from_str(line).map_err(|e| damaged(e.to_string()))?;
         if line.pair != pairs.len() {
-            return Err(damaged(format!("pair {} stands where pair {} should", line.pair, pairs.len())));
+            return Err(damaged(format!("found pair {} in place of pair {}", line.pair, pairs.len())));
         }
         let [first, second] = line.games;
         let pair = [replay(game, 0, first), replay(game, 1, second)];
@@ -170,20 +172,22 @@ fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G) -> Result<Vec<Pair>> 
     Ok(pairs)
 }
 
-/// The game by the rules; the error says what in it they deny.
+/// Replays a game; the error tells how it violates the rules.
 fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Played, String> {
     let mut state = game.initial();
     let mut actions = Vec::new();
     for text in &line.actions {
-        let action = game.parse_action(&state, text).ok_or(format!("`{text}` is no legal action there"))?;
+        let action = game
+            .parse_action(&state, text)
+            .ok_or(format!("`{text}` is not a legal action in its position"))?;
         game.play(&mut state, action);
         actions.push(action);
     }
     let score = match (game.outcome(&state), line.fault) {
         (Some(outcome), None) => score_of(outcome, first_agent),
-        // either agent may have lost by its own fault
+        // either agent may have lost by forfeit
         (None, Some(_)) if [0.0, 1.0].contains(&line.score) => line.score,
-        _ => return Err("the game has no end that the rules know".into()),
+        _ => return Err("the game does not end by the rules".into()),
     };
     if score != line.score {
         return Err(format!("the score is {score}, not {}", line.score));

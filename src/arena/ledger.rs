@@ -1,7 +1,7 @@
-//! The pairs of a match under way: in go finished pairs in any order, out comes what those say that count.
+//! The pairs of an ongoing match: takes finished pairs in any order and computes the result of those that count.
 //!
-//! Pairs are counted and saved in the order of their numbers, and none beyond the one that decides the test or
-//! ends the match, so the result and the file do not depend on which thread finished first.
+//! Pairs are counted and saved in the order of their numbers, up to the one that decides the test or ends the match, so
+//! the result and the file do not depend on the order in which threads finish.
 
 use std::collections::BTreeMap;
 
@@ -18,20 +18,20 @@ pub(super) struct Ledger<'a, G: Game> {
     game: &'a G,
     plan: &'a Match,
     journal: Option<Journal>,
-    /// Without their actions, which are in `repeats`.
+    /// The counted pairs, without their actions, which are in `repeats`.
     counted: Vec<Pair>,
     scores: Pentanomial,
     repeats: Repeats,
-    /// What the test says of them.
+    /// The result of the test for the counted pairs.
     test: Option<SprtResult>,
-    /// Finished before a pair with a lower number.
+    /// Pairs that finished before a pair with a lower number.
     ahead: BTreeMap<usize, Pair>,
     /// Games finished, counted or not.
     games: usize,
 }
 
 impl<'a, G: Game> Ledger<'a, G> {
-    /// Counts the pairs that `journal` holds.
+    /// A ledger that counts the pairs in `journal` first.
     pub(super) fn new(game: &'a G, plan: &'a Match, mut journal: Option<Journal>) -> Self {
         let saved = journal.as_mut().map(|journal| std::mem::take(&mut journal.saved)).unwrap_or_default();
         let mut ledger = Ledger {
@@ -55,28 +55,28 @@ impl<'a, G: Game> Ledger<'a, G> {
         ledger
     }
 
-    /// Pairs that are counted.
+    /// The number of counted pairs.
     pub(super) fn counted(&self) -> usize {
         self.counted.len()
     }
 
-    /// Hears that one more game is over.
+    /// Counts a finished game for the progress.
     pub(super) fn finished_game(&mut self) {
         self.games += 1;
     }
 
-    /// Whether no further pair is counted.
+    /// Whether no further pair will be counted.
     pub(super) fn is_over(&self) -> bool {
         2 * self.counted.len() >= self.plan.games
             || self.test.is_some_and(|result| result.verdict != Verdict::Undecided)
     }
 
-    /// How far the match is.
+    /// The progress of the match.
     pub(super) fn progress(&self) -> Progress {
         Progress { games: self.games, sprt: self.test }
     }
 
-    /// Keeps a finished pair, and counts and saves those whose turn it is.
+    /// Adds a finished pair, and counts and saves all pairs whose turn it is.
     pub(super) fn add(&mut self, number: usize, pair: Pair) -> Result<()> {
         self.ahead.insert(number, pair);
         while !self.is_over()
@@ -99,7 +99,7 @@ impl<'a, G: Game> Ledger<'a, G> {
         self.counted.push(pair);
     }
 
-    /// What the counted pairs say.
+    /// The result of the counted pairs.
     pub(super) fn result(&self) -> MatchResult {
         let games = || self.counted.iter().flatten();
         let count = |score: f64| games().filter(|played| played.score == score).count();

@@ -1,11 +1,11 @@
-//! Matches between agents: paired games from seeded openings, and what they say about strength.
+//! Matches between agents: paired games from seeded openings, and estimates of strength.
 //!
-//! Each opening is played twice, with both colours, so it favours nobody; the pair is the unit of the
-//! statistics ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs where the
-//! game allows it; games that repeat are counted as what they are worth, because 40 games that are really 2 prove
-//! nothing.
-//! Pairs are counted in the order of their numbers, and none beyond the one that decides a test: which threads
-//! finished first changes nothing.
+//! Each opening is played twice, with sides swapped, so it favors nobody; the pair is the unit of the statistics
+//! ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs if the game allows it. Repeated
+//! games get less weight, because 40 games that are really 2 prove nothing.
+//!
+//! Pairs are counted in the order of their numbers, up to the one that decides a test, so the result does not depend on
+//! the order in which threads finish.
 
 pub mod agent;
 pub mod elo;
@@ -33,75 +33,75 @@ use journal::Journal;
 use ledger::Ledger;
 use sprt::{Pentanomial, Sprt, SprtResult};
 
-/// How often another opening is tried before one that was played already is accepted.
+/// How many openings are tried before a repeated one is accepted.
 const OPENING_ATTEMPTS: u64 = 100;
 
-/// What to play.
+/// The plan of a match.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// Games, even; with a test the most that are played.
+    /// The number of games, even; with a test the maximum.
     pub games: usize,
-    /// The seed of openings and agents.
+    /// The random seed of openings and agents.
     pub seed: u64,
-    /// Random actions of an opening.
+    /// The number of random actions in an opening.
     pub opening_plies: usize,
     /// A test that may end the match early.
     pub sprt: Option<Sprt>,
 }
 
-/// What came out, for the first agent.
+/// The result of a match, for the first agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchResult {
-    /// Games played.
+    /// The number of games played.
     pub games: usize,
-    /// Games that differ in at least one action.
+    /// The number of games that differ in at least one action.
     pub distinct_games: usize,
-    /// Games unlike all others that would say as much: bounds and test count so many. Results of before it was counted
-    /// have none.
+    /// The number of different games that would be worth as much; bounds and test use it. `None` in older results, in
+    /// which it was not counted.
     #[serde(default)]
     pub effective_games: Option<f64>,
-    /// Won by the first agent.
+    /// Games won by the first agent.
     pub wins: usize,
-    /// Drawn.
+    /// Drawn games.
     pub draws: usize,
-    /// Lost by the first agent.
+    /// Games lost by the first agent.
     pub losses: usize,
-    /// Drawn by a limit alone, in a game whose rules know no draws; results of before it was counted have none.
+    /// Games drawn only by the action limit, if the rules have no draws; 0 in older results, in which it was not
+    /// counted.
     #[serde(default)]
     pub cut_short: usize,
-    /// Pairs by the first agent's score in them.
+    /// The number of pairs by the first agent's score.
     #[serde(default)]
     pub pairs: Pentanomial,
-    /// Elo of the first agent less that of the second. After a test ended the match early it is a little too
-    /// far from the middle.
+    /// The Elo of the first agent minus that of the second. It is slightly too extreme if a test ended the match early.
     pub elo: f64,
-    /// Lower 95 % bound; `None` when the games are too few or too one-sided to say one.
+    /// The lower 95% bound; `None` if the games are too few or too one-sided for one.
     pub elo_low: Option<f64>,
-    /// Upper 95 % bound, likewise.
+    /// The upper 95% bound, likewise.
     pub elo_high: Option<f64>,
-    /// The test, when there was one.
+    /// The test, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtResult>,
-    /// Games that each agent lost by a fault of its own.
+    /// The games that each agent lost by forfeit.
     #[serde(default)]
     pub faults: [Faults; 2],
 }
 
-/// Games lost by forfeit, by what the agent did.
+/// The numbers of games lost by forfeit, by kind of fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
-    /// It ended or closed its output.
+    /// It exited or closed its output.
     pub crashed: usize,
     /// It did not answer in time.
     pub slow: usize,
-    /// It answered something that is no legal action.
+    /// Its answer was not a legal action.
     pub illegal: usize,
-    /// It wrote more than one answer may have.
+    /// Its answer was too long.
     pub flooded: usize,
 }
 
 impl Faults {
-    /// All kinds together.
+    /// The total of all kinds.
     pub fn total(&self) -> usize {
         self.crashed + self.slow + self.illegal + self.flooded
     }
@@ -116,12 +116,12 @@ impl Faults {
     }
 }
 
-/// How far a match is.
+/// The progress of a match.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Games finished.
     pub games: usize,
-    /// What its test says of the pairs that are counted so far.
+    /// The result of its test for the pairs counted so far.
     pub sprt: Option<SprtResult>,
 }
 
@@ -129,14 +129,15 @@ struct Played {
     actions: Vec<Action>,
     /// 1, 0.5 or 0 for the first agent.
     score: f64,
-    /// Why the agent with score 0 lost by forfeit.
+    /// The fault, if the losing agent lost by forfeit.
     fault: Option<Fault>,
 }
 
 /// The games of one opening: in the first one the first agent is the first player.
 type Pair = [Played; 2];
 
-/// Plays `game` between two agents to the end of the match, or fails as interrupted ([`play_while`]).
+/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Returns
+/// [`Error::Interrupted`] if `tick` stops it.
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
@@ -150,8 +151,8 @@ pub fn play_match<G: Game>(
     }
 }
 
-/// Plays `game` between two agents, behind the pairs that `journal` holds. `tick` hears how far the match is
-/// and returns false to stop: then the second value is false, and the first says what was played until then.
+/// Plays a match of `game` between two agents, after the pairs that `journal` holds. `tick` gets the progress and
+/// returns false to stop. Returns the result so far, and whether the match is complete.
 pub fn play_while<G: Game>(
     game: &G,
     plan: &Match,
@@ -167,7 +168,7 @@ pub fn play_while<G: Game>(
         .enumerate()
         .skip(saved)
         .take_while(|_| !locked().is_over())
-        // pairs are begun in the order of their numbers
+        // pairs begin in the order of their numbers
         .par_bridge()
         .try_for_each(|(number, opening)| {
             let mut pair = Vec::with_capacity(2);
@@ -194,8 +195,8 @@ pub fn play_while<G: Game>(
     Ok((ledger.result(), complete))
 }
 
-/// One opening for each pair of games; none ends the game. Those of a longer match begin with those of a
-/// shorter one.
+/// One opening for each pair of games; none of them ends the game. The openings of a shorter match are a prefix of
+/// those of a longer one.
 fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Vec<Action>> + Send + 'a {
     let mut seen = HashSet::new();
     (0..plan.games as u64 / 2).map(move |pair| {
@@ -210,7 +211,7 @@ fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = V
     })
 }
 
-/// Random actions, as many as fit before the game is over.
+/// Random actions, without any that would end the game.
 fn draw_opening<G: Game>(game: &G, plan: &Match, pair: u64, attempt: u64) -> Vec<Action> {
     let mut random = stream(plan.seed, Purpose::Opening, &[pair, attempt]);
     let mut state = game.initial();
@@ -266,7 +267,7 @@ fn play_game<G: Game>(
     Ok(Played { actions, score, fault: None })
 }
 
-/// What the first agent gets when `first_agent` is the first player.
+/// The first agent's score if agent `first_agent` is the first player.
 fn score_of(outcome: Outcome, first_agent: usize) -> f64 {
     let first_agents_side = if first_agent == 0 { Player::First } else { Player::Second };
     (outcome.value_for(first_agents_side) as f64 + 1.0) / 2.0

@@ -1,4 +1,4 @@
-//! A player that never errs, for games small enough to solve: the yardstick of `petteia arena`.
+//! A perfect player for games that are small enough to solve: a yardstick in `petteia arena`.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome};
 use crate::random::Random;
 
-/// Positions that it is willing to remember.
+/// The maximum number of positions to remember.
 const MAX_POSITIONS: usize = 5_000_000;
 
 /// Exact results by depth-first search, remembered by [`Game::key`].
@@ -26,7 +26,7 @@ impl<G: Game> Solver<G> {
         Solver { game, known: HashMap::new() }
     }
 
-    /// The result of `state` under perfect play.
+    /// The result of `state` with perfect play.
     pub fn solve(&mut self, state: &G::State) -> Result<Outcome> {
         if let Some(outcome) = self.game.outcome(state) {
             return Ok(outcome);
@@ -47,7 +47,8 @@ impl<G: Game> Solver<G> {
         }
         if self.known.len() >= MAX_POSITIONS {
             return Err(Error::Config(format!(
-                "agent `perfect`: {} has more than {MAX_POSITIONS} positions; it is for small games such as tic-tac-toe",
+                "agent `perfect`: {} has more than {MAX_POSITIONS} positions; it is only for small games such as \
+                 tic-tac-toe",
                 G::NAME
             )));
         }
@@ -55,7 +56,7 @@ impl<G: Game> Solver<G> {
         Ok(best)
     }
 
-    /// Every action that keeps the result.
+    /// All actions that preserve the result.
     pub fn best_actions(&mut self, state: &G::State) -> Result<Vec<Action>> {
         let result = self.solve(state)?;
         let mut best = Vec::new();

@@ -1,10 +1,10 @@
-//! A running external program: in go lines, out come those that it writes, each wait with an end.
+//! A running external program that reads and writes lines. Every wait has a timeout.
 //!
-//! One thread writes to the process and one reads from it, over bounded channels, so nobody waits longer than
-//! asked for whatever the program does: hang, leave its input unread, or write without end (then it is held up
-//! by its full pipe), nor longer than until the match is stopped. A process is in a group of its own; dropping it
-//! kills the group and reaps the process. If this program is killed and drops nothing, the group's [`Guardian`]
-//! kills it. Only what leaves the group on purpose can survive.
+//! One thread writes to the process and one reads from it, over bounded channels. So no wait exceeds its timeout or
+//! outlasts the match, even if the program hangs, does not read its input, or writes endlessly (then its full pipe
+//! blocks it). Each process has its own process group; dropping it kills the group and reaps the process. If this
+//! program is killed and drops nothing, the [`Guardian`] kills the group. Only a process that leaves its group can
+//! survive.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,52 +18,53 @@ use std::time::{Duration, Instant};
 use super::guardian::Guardian;
 use crate::error::Fault;
 
-/// The longest line, in bytes with its end.
+/// The maximum length of a line in bytes, including its line break.
 const MAX_LINE: usize = 64 << 10;
-/// The most that one answer may have before it, in bytes and lines.
+/// The maximum output before an answer, in bytes and lines.
 const MAX_BYTES: usize = 16 << 20;
 const MAX_LINES: usize = 100_000;
-/// Lines in a channel.
+/// The capacity of a channel in lines.
 const CHANNEL: usize = 16;
-/// How long a program may take to end by itself.
+/// How long a program may take to exit by itself.
 pub(super) const QUIT_PATIENCE: Duration = Duration::from_millis(500);
-/// Between two looks whether the match was stopped.
-const LOOK: Duration = Duration::from_millis(20);
+/// The interval for checking whether the match was stopped.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A process and its threads.
 pub(super) struct Process {
     child: Child,
     #[cfg(unix)]
     guardian: Guardian,
-    /// To the writing thread; none when the program was told to end.
+    /// To the writing thread; `None` after the program was asked to quit.
     input: Option<SyncSender<String>>,
     /// From the reading thread, which ends with the program's output.
-    output: Receiver<Heard>,
+    output: Receiver<Output>,
 }
 
-enum Heard {
+/// Output of the program.
+enum Output {
     Line(String),
     /// A line longer than [`MAX_LINE`]; nothing follows.
     TooLong,
 }
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 #[derive(Debug, PartialEq)]
-pub(super) enum Unanswered {
+pub(super) enum NoAnswer {
     /// The program's fault.
     Fault(Fault),
-    /// The match is stopped.
+    /// The match was stopped.
     Stopped,
 }
 
-impl From<Fault> for Unanswered {
-    fn from(fault: Fault) -> Unanswered {
-        Unanswered::Fault(fault)
+impl From<Fault> for NoAnswer {
+    fn from(fault: Fault) -> NoAnswer {
+        NoAnswer::Fault(fault)
     }
 }
 
 impl Process {
-    /// Starts `command`, whose first word is the program. Its standard error goes to `log` or nowhere.
+    /// Starts `command`, whose first word is the program. Its standard error is written to `log` or discarded.
     pub(super) fn start(command: &[String], log: Option<&File>) -> io::Result<Process> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let errors = log.map_or(Ok(Stdio::null()), |log| log.try_clone().map(Stdio::from))?;
@@ -72,13 +73,13 @@ impl Process {
         #[cfg(unix)]
         let guardian = Guardian::start()?;
         #[cfg(unix)]
-        guardian.take_in(&mut command);
+        guardian.adopt(&mut command);
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let (input, lines) = sync_channel(CHANNEL);
-        let (heard, output) = sync_channel(CHANNEL);
+        let (sender, output) = sync_channel(CHANNEL);
         thread::spawn(move || write_lines(stdin, &lines));
-        thread::spawn(move || read_lines(stdout, &heard));
+        thread::spawn(move || read_lines(stdout, &sender));
         Ok(Process {
             child,
             #[cfg(unix)]
@@ -88,8 +89,8 @@ impl Process {
         })
     }
 
-    /// Sends a line without waiting for it to be read.
-    pub(super) fn say(&self, line: &str) -> Result<(), Fault> {
+    /// Sends a line without waiting for the program to read it.
+    pub(super) fn send(&self, line: &str) -> Result<(), Fault> {
         let input = self.input.as_ref().ok_or(Fault::Crashed)?;
         input.try_send(format!("{line}\n")).map_err(|error| match error {
             TrySendError::Full(_) => Fault::Slow,
@@ -97,19 +98,19 @@ impl Process {
         })
     }
 
-    /// Waits for a line that begins with `word` and returns the word behind it, if any; skips other lines. Ends
-    /// early when `stop` is set.
+    /// Waits for a line that begins with `word` and returns the next word or an empty text; skips other lines. Returns
+    /// early if `stop` is set.
     pub(super) fn wait_for(
         &self,
         word: &str,
         patience: Duration,
         stop: &AtomicBool,
-    ) -> Result<String, Unanswered> {
+    ) -> Result<String, NoAnswer> {
         let deadline = Instant::now() + patience;
         let mut bytes = 0;
         for _ in 0..MAX_LINES {
             let late = Instant::now() >= deadline;
-            let line = self.hear(deadline, stop)?;
+            let line = self.next_line(deadline, stop)?;
             let mut words = line.split_whitespace();
             if words.next() == Some(word) {
                 return Ok(words.next().unwrap_or_default().to_string());
@@ -118,7 +119,7 @@ impl Process {
             if bytes > MAX_BYTES {
                 return Err(Fault::Flooded.into());
             }
-            // lines that are there already come without waiting
+            // lines that have already arrived are still read after the deadline
             if late {
                 return Err(Fault::Slow.into());
             }
@@ -127,36 +128,36 @@ impl Process {
     }
 
     /// The next line.
-    fn hear(&self, deadline: Instant, stop: &AtomicBool) -> Result<String, Unanswered> {
+    fn next_line(&self, deadline: Instant, stop: &AtomicBool) -> Result<String, NoAnswer> {
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Err(Unanswered::Stopped);
+                return Err(NoAnswer::Stopped);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            return match self.output.recv_timeout(left.min(LOOK)) {
-                Ok(Heard::Line(line)) => Ok(line),
-                Ok(Heard::TooLong) => Err(Fault::Flooded.into()),
-                Err(RecvTimeoutError::Timeout) if left > LOOK => continue,
+            return match self.output.recv_timeout(left.min(POLL_INTERVAL)) {
+                Ok(Output::Line(line)) => Ok(line),
+                Ok(Output::TooLong) => Err(Fault::Flooded.into()),
+                Err(RecvTimeoutError::Timeout) if left > POLL_INTERVAL => continue,
                 Err(RecvTimeoutError::Timeout) => Err(Fault::Slow.into()),
                 Err(RecvTimeoutError::Disconnected) => Err(Fault::Crashed.into()),
             };
         }
     }
 
-    /// Asks for a sign of life, behind which nothing written earlier is left.
-    pub(super) fn ready(&self, patience: Duration, stop: &AtomicBool) -> Result<(), Unanswered> {
-        self.say("isready")?;
+    /// Sends `isready` and waits for the answer, which skips all earlier output.
+    pub(super) fn ready(&self, patience: Duration, stop: &AtomicBool) -> Result<(), NoAnswer> {
+        self.send("isready")?;
         self.wait_for("readyok", patience, stop).map(|_| ())
     }
 
-    /// Asks the program to end and closes its input.
+    /// Asks the program to quit and closes its input.
     pub(super) fn ask_to_quit(&mut self) {
-        // whoever does not hear it is killed
-        let _ = self.say("quit");
+        // a program that cannot receive it is killed
+        let _ = self.send("quit");
         self.input = None;
     }
 
-    /// Waits for the end of its output.
+    /// Waits until its output ends.
     pub(super) fn wait_for_end(&self, deadline: Instant) {
         let left = || deadline.saturating_duration_since(Instant::now());
         while !left().is_zero() && self.output.recv_timeout(left()).is_ok() {}
@@ -167,7 +168,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         #[cfg(unix)]
         self.guardian.kill();
-        // it may have left the group
+        // the process may have left the group
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -181,18 +182,18 @@ fn write_lines(mut input: ChildStdin, lines: &Receiver<String>) {
     }
 }
 
-fn read_lines(output: ChildStdout, heard: &SyncSender<Heard>) {
+fn read_lines(output: ChildStdout, sender: &SyncSender<Output>) {
     let mut reader = BufReader::new(output);
     loop {
         let mut line = Vec::new();
         let read = reader.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line);
         let next = match read {
             Ok(0) | Err(_) => return,
-            Ok(length) if length > MAX_LINE => Heard::TooLong,
-            Ok(_) => Heard::Line(String::from_utf8_lossy(&line).into_owned()),
+            Ok(length) if length > MAX_LINE => Output::TooLong,
+            Ok(_) => Output::Line(String::from_utf8_lossy(&line).into_owned()),
         };
-        let last = matches!(next, Heard::TooLong);
-        if heard.send(next).is_err() || last {
+        let last = matches!(next, Output::TooLong);
+        if sender.send(next).is_err() || last {
             return;
         }
     }
@@ -210,19 +211,19 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pipe_holds_nobody_up() {
+    fn a_full_pipe_does_not_block() {
         let deaf = engine(&["sleep", "1000"]);
         let line = "x".repeat(100_000);
-        // the pipe takes less than one of these, the thread holds one
-        let said = (0..CHANNEL + 3).find_map(|_| deaf.say(&line).err());
-        assert_eq!(said, Some(Fault::Slow));
+        // the pipe holds less than one of these lines, and the thread holds one
+        let fault = (0..CHANNEL + 3).find_map(|_| deaf.send(&line).err());
+        assert_eq!(fault, Some(Fault::Slow));
     }
 
     #[test]
-    fn what_comes_before_an_answer_is_skipped() {
+    fn lines_before_an_answer_are_skipped() {
         let echo = engine(&["cat"]);
         for line in ["info one", "", "answerless 1", "answer a1 more", "answer"] {
-            echo.say(line).unwrap();
+            echo.send(line).unwrap();
         }
         let patience = Duration::from_secs(60);
         assert_eq!(echo.wait_for("answer", patience, &NEVER).unwrap(), "a1");
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_a_fault_of_its_own() {
+    fn too_much_output_is_a_fault() {
         let patience = Duration::from_secs(60);
         assert_eq!(engine(&["yes", "info"]).wait_for("answer", patience, &NEVER), Err(Fault::Flooded.into()));
         let long = "x".repeat(1000);
@@ -241,20 +242,20 @@ mod tests {
             engine(&["sh", "-c", &line]).wait_for("answer", patience, &NEVER),
             Err(Fault::Flooded.into())
         );
-        // one byte less is a line
+        // a line that is one byte shorter is accepted
         let line = format!("printf '%0{}d\\nanswer' 0", MAX_LINE - 1);
         assert_eq!(engine(&["sh", "-c", &line]).wait_for("answer", patience, &NEVER), Ok(String::new()));
         assert_eq!(engine(&["true"]).wait_for("answer", patience, &NEVER), Err(Fault::Crashed.into()));
     }
 
     #[test]
-    fn nobody_waits_once_the_match_is_stopped() {
+    fn a_stopped_match_ends_every_wait() {
         let hanging = engine(&["sleep", "1000"]);
         let (stop, patience) = (&AtomicBool::new(false), Duration::from_secs(1_000_000));
         thread::scope(|scope| {
             let answer = scope.spawn(move || hanging.wait_for("answer", patience, stop));
             stop.store(true, Ordering::Relaxed);
-            assert_eq!(answer.join().unwrap(), Err(Unanswered::Stopped));
+            assert_eq!(answer.join().unwrap(), Err(NoAnswer::Stopped));
         });
     }
 }

@@ -1,23 +1,22 @@
-//! How much a match says whose games repeat: in go finished games, out comes the number of different ones that
-//! would say as much.
+//! The weight of repeated games: from the finished games of a match, computes the number of different games that would
+//! be worth as much.
 //!
-//! Agents without chance play the same game from the same opening again and again, and a thousand copies of two
-//! games are two games. Games with the same actions and the same sides are one cluster; its games count as one
-//! observation that was written down several times. The mean score of N games in clusters of m_1, m_2, ... then
-//! has the variance of N² / (m_1² + m_2² + ...) independent games: Kish's effective sample size (L. Kish, Survey
-//! Sampling, 1965, section 11.7; (sum of weights)² / sum of squared weights). Every game stays in the mean, which
-//! is right for agents with chance too; only what it is worth is corrected. Where chance alone made two games
-//! equal this is too cautious, never too bold. Games that reach the same position in another order are not
-//! recognized.
+//! Deterministic agents play the same game from the same opening again and again, and a thousand copies of two games
+//! are two games. Games with the same actions and the same sides form a cluster, whose games count as repetitions of a
+//! single observation. The mean score of N games in clusters of m_1, m_2, ... then has the variance of N² / (m_1² +
+//! m_2² + ...) independent games: Kish's effective sample size (L. Kish, Survey Sampling, 1965, section 11.7; (sum of
+//! weights)² / sum of squared weights). Every game stays in the mean, which is right for randomized agents too; only
+//! its weight is corrected. If two games are equal by mere chance, this is too cautious, never too bold. Games that
+//! reach the same position in a different order are not recognized.
 
 use std::collections::HashMap;
 
 use crate::game::Action;
 
-/// The games of a match, counted by what was played.
+/// The games of a match, counted by their actions.
 #[derive(Default)]
 pub(super) struct Repeats {
-    /// How often these actions were played with the first agent as first player, and as second.
+    /// How often these actions were played with the first agent as the first player and as the second.
     seen: HashMap<Vec<Action>, [u64; 2]>,
     games: u64,
     /// The sum of the clusters' squared sizes.
@@ -33,12 +32,12 @@ impl Repeats {
         self.games += 1;
     }
 
-    /// Games that differ in at least one action.
+    /// The number of games that differ in at least one action.
     pub(super) fn distinct(&self) -> usize {
         self.seen.len()
     }
 
-    /// How many different games say as much: at most all that were played, and just so many when no two are equal.
+    /// The number of different games that are worth as much: that of all games if no two are equal, otherwise less.
     pub(super) fn effective(&self) -> f64 {
         match self.games {
             0 => 0.0,
@@ -46,11 +45,11 @@ impl Repeats {
         }
     }
 
-    /// What a game, or a pair of games, is worth on average: 1 when no two are equal.
+    /// The mean weight of a game, or of a pair of games: 1 if no two are equal.
     pub(super) fn worth(&self) -> f64 {
         match self.games {
             0 => 1.0,
-            // just 1 when the two are the same number
+            // exactly 1 if the two numbers are the same
             games => games as f64 / self.squares as f64,
         }
     }
@@ -61,18 +60,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_games_are_worth_one() {
+    fn equal_games_count_as_one() {
         let mut repeats = Repeats::default();
         assert_eq!((repeats.effective(), repeats.worth()), (0.0, 1.0));
         let game = |number: u16| vec![Action(7), Action(number)];
         for number in 0..10 {
             repeats.count(0, game(number));
-            // the same actions with other sides are another game of the agents
+            // the same actions with sides swapped are a different game
             repeats.count(1, game(number));
             assert_eq!((repeats.effective(), repeats.worth()), (2.0 * number as f64 + 2.0, 1.0));
         }
         assert_eq!(repeats.distinct(), 10);
-        // all of them again, twice: thrice as many games that say as much as before
+        // all of them again, twice: three times as many games, worth as much as before
         for number in (0..10).chain(0..10) {
             repeats.count(0, game(number));
             repeats.count(1, game(number));
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frequent_game_takes_the_others_weight() {
+    fn a_frequent_game_reduces_the_effective_number() {
         let mut repeats = Repeats::default();
         (0..8).for_each(|_| repeats.count(0, vec![Action(1)]));
         repeats.count(0, vec![Action(2)]);

@@ -1,34 +1,35 @@
-//! The sequential probability ratio test (Wald 1945): is an agent stronger, in as few games as that takes?
+//! The sequential probability ratio test (Wald 1945): determines whether an agent is stronger, in as few games as
+//! possible.
 //!
-//! In go the numbers of pairs by their score (the pentanomial model), out come the log-likelihood ratio (LLR)
-//! of H1, "the Elo difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its
-//! bounds. Elo is logistic. The ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py,
-//! `LLR_logistic`): each hypothesis is represented by the distribution over scores that has its mean and makes
-//! the results likeliest (M. Van den Bergh, support_MLE_multinomial.pdf, proposition 1.1, named there).
-//! Fishtest's correction for overshoot is left out, which makes errors a little rarer than asked for. Where games
-//! repeat, all pairs count as less than one each (`super::repeats`): the ratio is that of as many pairs as they are
-//! worth together, with the same shares of each score, so copies of a game decide nothing.
+//! Input: the number of pairs by score (the pentanomial model). Output: the log-likelihood ratio (LLR) of H1, "the Elo
+//! difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its bounds. Elo is logistic. The
+//! ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py, `LLR_logistic`): each hypothesis is
+//! represented by the distribution over scores that has its mean and maximizes the likelihood of the results (M. Van
+//! den Bergh, support_MLE_multinomial.pdf, proposition 1.1, cited there). Fishtest's correction for overshoot is
+//! omitted, which makes errors slightly rarer than requested. If games repeat, every pair gets a weight below 1
+//! (`super::repeats`): the ratio is that of their effective number of pairs, with the same shares of each score, so
+//! copies of a game decide nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Pairs by score: 0, 1/4, 1/2, 3/4, 1.
+/// The number of pairs by score: 0, 1/4, 1/2, 3/4, 1.
 pub type Pentanomial = [usize; 5];
 
-/// What fishtest counts for a score that did not occur, so that every score has a probability.
+/// Fishtest's count for a score that did not occur, so that every score has a positive probability.
 const ABSENT: f64 = 1e-3;
-/// Halvings of an interval, after which no double lies inside it.
+/// The number of bisections after which an interval contains no further double.
 const BISECTIONS: usize = 64;
-/// The largest difference that a hypothesis may name.
+/// The greatest Elo difference of a hypothesis.
 const MAX_ELO: f64 = 1000.0;
 
-/// The two hypotheses and how often each may be rejected although it is true.
+/// The two hypotheses and their error probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
-    /// H0: the difference in logistic Elo is this.
+    /// H0: the logistic Elo difference is this.
     pub elo0: f64,
-    /// H1: it is this, more than `elo0`.
+    /// H1: it is this; greater than `elo0`.
     pub elo1: f64,
     /// Probability of accepting H1 when H0 is true.
     pub alpha: f64,
@@ -36,7 +37,7 @@ pub struct Sprt {
     pub beta: f64,
 }
 
-/// What the test says.
+/// The verdict of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -48,7 +49,7 @@ pub enum Verdict {
     Undecided,
 }
 
-/// A test and what came out of it.
+/// A test and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SprtResult {
     /// The test.
@@ -56,16 +57,16 @@ pub struct SprtResult {
     pub sprt: Sprt,
     /// The log-likelihood ratio.
     pub llr: f64,
-    /// H0 is accepted when the ratio is not above this.
+    /// H0 is accepted if the ratio is not above this.
     pub lower: f64,
-    /// H1 is accepted when the ratio is not below this.
+    /// H1 is accepted if the ratio is not below this.
     pub upper: f64,
     /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Sprt {
-    /// A test of these hypotheses; the error says which number is not permitted.
+    /// A test of these hypotheses; the error names the number that is out of range.
     pub fn new(elo0: f64, elo1: f64, alpha: f64, beta: f64) -> Result<Sprt> {
         let wrong = |what: String| Err(Error::Config(format!("SPRT: {what}")));
         if !(elo0.abs() <= MAX_ELO && elo1.abs() <= MAX_ELO && elo0 < elo1) {
@@ -84,7 +85,7 @@ impl Sprt {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
 
-    /// What these pairs say, each `worth` so much of one that is unlike all others, at most all of it.
+    /// The result for these pairs, each with the weight `worth`, 0..1; see `super::repeats`.
     pub fn result(&self, pairs: &Pentanomial, worth: f64) -> SprtResult {
         let llr = self.llr(pairs, worth);
         let (lower, upper) = self.bounds();
@@ -110,15 +111,15 @@ fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// Of the distribution with this mean that makes `counts` likeliest, up to a term that depends on `counts`
-/// alone. Its probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that gives it the
+/// The log-likelihood of `counts` under the distribution with this mean that maximizes it, up to a term that depends
+/// only on `counts`. The probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that yields the
 /// mean.
 fn log_likelihood(counts: &[f64; 5], mean: f64) -> f64 {
     let distances: [f64; 5] = std::array::from_fn(|i| i as f64 / 4.0 - mean);
     let excess = |tilt: f64| -> f64 {
         counts.iter().zip(distances).map(|(count, distance)| count * distance / (1.0 + tilt * distance)).sum()
     };
-    // all probabilities are positive between these, and the excess falls from plus to minus infinity
+    // between these bounds all probabilities are positive, and the excess falls from plus to minus infinity
     let (mut low, mut high) = (-1.0 / distances[4], -1.0 / distances[0]);
     for _ in 0..BISECTIONS {
         let middle = (low + high) / 2.0;
@@ -159,7 +160,7 @@ mod tests {
         assert!((lower - (0.2f64 / 0.99).ln()).abs() < 1e-12 && (upper - 80f64.ln()).abs() < 1e-12);
     }
 
-    /// With two scores alone the distribution of a mean is unique, and the ratio has a closed form.
+    /// With only two scores, a mean determines the distribution, and the ratio has a closed form.
     #[test]
     fn two_scores_have_a_closed_form() {
         let sprt = Sprt::new(-20.0, 60.0, 0.05, 0.05).unwrap();
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_range_are_refused() {
+    fn numbers_out_of_range_are_rejected() {
         for (elo0, elo1, alpha, beta, part) in [
             (5.0, 5.0, 0.05, 0.05, "must be below"),
             (f64::NAN, 5.0, 0.05, 0.05, "elo0 = NaN"),
@@ -195,7 +196,7 @@ mod tests {
         }
     }
 
-    /// A pair's half points when games are won with a chance that makes this difference, draws apart.
+    /// A pair's score in half points, if the expected score corresponds to this Elo difference and 20% are draws.
     fn half_points(random: &mut Random, elo: f64) -> usize {
         let draws = 0.2;
         let wins = expected_score(elo) - draws / 2.0;
@@ -206,9 +207,9 @@ mod tests {
         game() + game()
     }
 
-    /// Agents whose difference is exactly elo0 or elo1 get the wrong verdict about as often as was asked for.
+    /// Agents whose difference is exactly elo0 or elo1 get the wrong verdict about as often as requested.
     #[test]
-    fn error_rates_are_those_asked_for() {
+    fn error_rates_are_as_requested() {
         let sprt = Sprt::new(0.0, 60.0, 0.1, 0.05).unwrap();
         let mut random = Random::seed_from_u64(11);
         let mut wrong_rate = |elo: f64, wrong: Verdict| {
@@ -229,8 +230,8 @@ mod tests {
         assert!((0.025..=0.07).contains(&beta), "H0 accepted under H1: {beta}");
     }
 
-    /// The verdict on agents without chance that meet in so many openings: what each gives is drawn once, and the
-    /// match meets openings again. With all pairs worth 1 when `corrected` is false.
+    /// The verdict on deterministic agents with this many openings: the result of each opening is drawn once, and
+    /// openings recur in the match. All pairs have the weight 1 if `corrected` is false.
     fn verdict_of_few_openings(
         sprt: &Sprt,
         random: &mut Random,
@@ -254,8 +255,8 @@ mod tests {
         Verdict::Undecided
     }
 
-    /// Repeated games decide nothing: the error rates stay near those asked for, which they do not when each repeated
-    /// game counts as a new one.
+    /// Repeated games decide nothing: the error rates stay near those requested, but not if each repeated game counts
+    /// as a new one.
     #[test]
     fn repeated_games_do_not_mislead_the_test() {
         let sprt = Sprt::new(0.0, 60.0, 0.05, 0.05).unwrap();

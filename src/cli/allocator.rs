@@ -1,14 +1,14 @@
-//! What the allocator does with the tensors of a step once they are freed.
+//! Configures how the allocator handles freed tensors.
 
 #![allow(unsafe_code)]
 
-/// Lets glibc keep freed memory for the next step. By default it hands large blocks back to the kernel, which
-/// clears every page anew when the next step asks for them: a quarter of the time of a training step. It
-/// holds for the whole process and for good, so a command asks for it, not the library.
+/// Makes glibc keep freed memory for the next step. By default it returns large blocks to the kernel, which must clear
+/// every page again when the next step allocates them: a quarter of the time of a training step. The setting is
+/// permanent and affects the whole process, so it is the command that makes it, not the library.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        /// The largest block that glibc lets be taken from its heaps.
+        /// The largest block size that glibc allows for its heaps.
         const LARGEST: libc::c_int = 32 << 20;
         // SAFETY: mallopt may be called at any time and from any thread; it only changes these two limits.
         unsafe {

@@ -1,4 +1,4 @@
-//! `petteia analyze`: what an agent thinks of positions.
+//! `petteia analyze`: an agent's analysis of positions.
 
 use std::ffi::OsString;
 use std::io::BufRead;
@@ -14,26 +14,26 @@ use crate::game::{Action, Game, Rules, line_text};
 use crate::random::{Purpose, stream};
 use crate::registry::Job;
 
-/// The initial position, as UGI calls it.
+/// UGI's name for the initial position.
 const START: &str = "startpos";
 
-/// Say what an agent thinks of positions.
+/// Analyze positions with an agent.
 #[derive(Args)]
 #[command(after_help = format!("\
-Reads one position a line from standard input, startpos for the initial one, and \
-prints one JSON object a line: \
+Reads one position per line from standard input, startpos for the initial one, and \
+prints one JSON object per line: \
 action, value (the expected result for the player to move, -1 to 1), visits and \
 priors (the network's probabilities) by action, and the expected line of play. \
-Blank lines are skipped; a line that is no position ends the command with an \
+Blank lines are skipped; a line that is not a position stops the command with an \
 error that names it.
 
---planes adds planes, nested [planes][height][width] and seen by the player to \
-move, legal_actions, ascending policy indices, and legal_action_texts in the same \
-order: what an exported network is asked with. When the game is over, planes is \
-null and the lists are empty.
+--planes adds the input for an exported network: planes, nested \
+[planes][height][width], as seen by the player to move; legal_actions, policy indices \
+in ascending order; and legal_action_texts in the same order. When the game is over, \
+planes is null and the lists are empty.
 
 {AGENTS}
-(random and perfect do not search, so they have nothing to say here)
+(random and perfect do not search and cannot analyze)
 
 Examples:
   echo 'X.X/.O./O.. X' | petteia analyze tic-tac-toe --agent rollout:400
@@ -45,10 +45,10 @@ pub struct Analyze {
     /// The agent, see below
     #[arg(long, value_name = "AGENT")]
     agent: OsString,
-    /// Seed of rollouts
+    /// Random seed of rollouts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Also print each position as a network's input, and its legal actions
+    /// Also print each position as network input, and its legal actions
     #[arg(long)]
     planes: bool,
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::progress::{fault_line, sprt_standing, sprt_verdict, verdict};
-use super::signals::wish;
+use super::signals::stop_flag;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
@@ -24,23 +24,25 @@ use crate::registry::Job;
 #[derive(Args)]
 #[command(after_help = format!("\
 {AGENTS}
-  ugi:COMMAND    another program for the same game that speaks UGI; when it
-                 crashes, is too slow, answers no legal action or writes too
+  ugi:COMMAND    another program for the same game that speaks UGI; if it
+                 crashes, is too slow, gives an illegal answer or writes too
                  much, it loses that game
 
-Each opening is played twice, with both colours; Elo and its bounds come from the \
-scores of the pairs. A clean sweep has no upper bound: what is printed then is the \
-lower one (a clean defeat has only the upper); other bounds that so few games cannot \
-show are open too. Agents without chance repeat games: \"counted as 19\" says how many \
-different ones are worth as much, and bounds and test count so many. Random openings \
-can decide a short game: give --opening-plies 0 for tic-tac-toe.
+Each opening is played twice, with sides swapped; Elo and its bounds are computed \
+from the scores of the pairs. After a clean sweep only the lower bound is known and \
+printed (after a clean defeat only the upper); other bounds are also left open if \
+there are too few games to show them. Deterministic agents repeat games: \"counted as \
+19\" is the number of different games that would be worth as much; bounds and test \
+use it. Random openings can decide a short game: use --opening-plies 0 for \
+tic-tac-toe.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
-or 10 Elo (H1): a generalized sequential probability ratio test on the pairs. Elo \
-after such an end is a little too far from the middle.
+or 10 Elo (H1), by a generalized sequential probability ratio test on the pairs. \
+After such an early end the Elo estimate is slightly too extreme.
 
 Ctrl-C, SIGTERM and SIGHUP end the match: with --save the finished pairs are kept \
-(exit code 0), else it failed (1). Programs end with the arena, however it ends.
+(exit code 0); without it the command fails (exit code 1). External programs are \
+always terminated with the arena.
 
 Examples:
   petteia arena phage runs/phage:100 rollout:400 --games 200
@@ -50,22 +52,22 @@ Examples:
 pub struct Arena {
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent whose results are counted, see below
+    /// The agent whose results are reported, see below
     #[arg(value_name = "AGENT")]
     first: OsString,
     /// Its opponent
     #[arg(value_name = "AGENT")]
     second: OsString,
-    /// Games, an even number; with --sprt the most that are played
+    /// Number of games, even; with --sprt the maximum
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// Seed of openings and agents
+    /// Random seed of openings and agents
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Random actions that begin each pair of games
+    /// Random actions at the start of each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     opening_plies: usize,
-    /// Test Elo differences against each other, and stop when one is accepted
+    /// Test two Elo differences against each other and stop when one is accepted
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
     sprt: Option<String>,
     /// Probability that the test accepts ELO1 although ELO0 is true
@@ -74,19 +76,19 @@ pub struct Arena {
     /// Probability that the test accepts ELO0 although ELO1 is true
     #[arg(long, value_name = "P", default_value_t = 0.05, requires = "sprt")]
     beta: f64,
-    /// Keep the games in this file, one JSON line a pair; the same command goes on from there
+    /// Save the games in this file, one JSON line per pair; the same command resumes from it
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// What programs (ugi:COMMAND) may spend on an action: movetime MILLISECONDS, nodes N or depth N
+    /// Search limit per action for programs (ugi:COMMAND): movetime MILLISECONDS, nodes N or depth N
     #[arg(long, value_name = "LIMIT", default_value = "movetime 100")]
     go: String,
-    /// How long to wait for a program's answer, beyond a movetime
+    /// How long to wait for a program's answer, in addition to its movetime
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     engine_timeout: f64,
-    /// Append what programs write on standard error to this file
+    /// Append the programs' standard error to this file
     #[arg(long, value_name = "FILE")]
     engine_log: Option<PathBuf>,
-    /// Worker threads, which change no result [default: all cores]
+    /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Print one JSON object
@@ -101,7 +103,7 @@ impl Job for Arena {
         let game = &rules.game;
         let plan = self.plan(game)?;
         catch_interrupts();
-        let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?.until(wish());
+        let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?.until(stop_flag());
         let terms = Arc::new(terms);
         let load = |text: &OsStr| match AgentSpec::parse(text)? {
             AgentSpec::External(command) => Ok(Contestant::external(game, Program::start(&command, &terms)?)),
@@ -128,9 +130,9 @@ impl Job for Arena {
             return Ok(());
         }
         match &self.save {
-            // a reader of JSON could take this for the match
+            // a reader of JSON could mistake this for the result
             Some(path) if !self.json => print(format_args!(
-                "interrupted; the finished pairs are in {}, this command resumes the match: {}",
+                "interrupted; the finished pairs are in {}; this command resumes the match: {}",
                 path.display(),
                 own_command()
             )),
@@ -140,11 +142,11 @@ impl Job for Arena {
 }
 
 impl Arena {
-    /// The match that is asked for.
+    /// The requested match.
     fn plan<G: Game>(&self, game: &G) -> Result<Match> {
         if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
-                "--games {}: give an even number, 2 to {MAX_MATCH_GAMES}; each opening is played twice",
+                "--games {}: must be an even number from 2 to {MAX_MATCH_GAMES}; each opening is played twice",
                 self.games
             )));
         }
@@ -164,12 +166,12 @@ impl Arena {
         let number = |text: &str| text.trim().parse::<f64>().ok();
         let (elo0, elo1) =
             text.split_once(',').and_then(|(elo0, elo1)| Some((number(elo0)?, number(elo1)?))).ok_or_else(
-                || Error::Config(format!("--sprt {text}: write two Elo differences, e.g. --sprt 0,10")),
+                || Error::Config(format!("--sprt {text}: give two Elo differences, e.g. --sprt 0,10")),
             )?;
         Sprt::new(elo0, elo1, self.alpha, self.beta)
     }
 
-    /// The agents in the other order.
+    /// The same match with the agents swapped.
     pub fn swapped(self) -> Arena {
         Arena { first: self.second, second: self.first, ..self }
     }

@@ -1,8 +1,8 @@
-//! Positions and running text for the terminal, as `play`, `replay --board` and `records show` draw them.
+//! Positions and running text for the terminal, for `play`, `replay --board` and `records show`.
 //!
-//! In goes a [`BoardView`] with the squares to mark; out comes text with colours, which the streams of `anstream`
-//! take out again where nobody would see them. Brackets and parentheses mark squares without colours, too. A board
-//! that is wider than the terminal is drawn without the spaces and then marks by colour only.
+//! Input: a [`BoardView`] and the squares to mark. Output: colored text; the streams of `anstream` remove the colors if
+//! the output does not support them. Brackets and parentheses mark squares even without colors. A board that is wider
+//! than the terminal is drawn without spaces and then marks squares by color only.
 
 use std::fmt::Display;
 
@@ -12,26 +12,26 @@ use textwrap::WordSplitter;
 
 use crate::game::{BoardView, Game, Player};
 
-/// What a person should be led to.
+/// The style of text that should stand out.
 pub const ACCENT: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
-/// Columns of a paragraph, however wide the terminal is.
+/// The maximum width of a paragraph, in columns.
 const MAX_WIDTH: usize = 80;
-/// Columns that the row labels of a spaced board take.
+/// The width of the row labels of a spaced board, in columns.
 const MARGIN: usize = 4;
 
 /// Squares `(row, column)` of a [`BoardView`].
 type Squares = Vec<(usize, usize)>;
 
-/// The squares of a board that are marked.
+/// The squares to mark on a board.
 #[derive(Default)]
 pub struct Marks {
-    /// Those of the last action: in brackets.
+    /// The squares of the last action, in brackets.
     pub last: Squares,
-    /// Those of a suggested action: in parentheses.
+    /// The squares of a suggested action, in parentheses.
     pub hint: Squares,
 }
 
-/// Columns of the terminal that standard output goes to; `None` when it goes elsewhere.
+/// The width of the terminal on standard output, in columns; `None` if it is not a terminal.
 pub fn terminal_width() -> Option<usize> {
     terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns as usize)
 }
@@ -41,23 +41,23 @@ pub fn painted(text: impl Display, style: Style) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// The name of a player in its colour.
+/// The name of a player in the player's color.
 pub fn player_text<G: Game>(game: &G, player: Player) -> String {
     let names = game.players();
     painted(names[player.index()], style_of(names, player))
 }
 
-/// `text` in lines of at most `width` columns; what continues a line is indented. As it is without a width.
+/// `text` in lines of at most `width` columns, with indented continuation lines; unchanged if there is no width.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
     hanging(text, 2, width)
 }
 
-/// Like [`wrapped`], with what continues a line in column `indent`, as far as that leaves a third of the width.
+/// Like [`wrapped`], with continuation lines in column `indent`, but never more than two thirds of the width.
 pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_string() };
     let indent = " ".repeat(indent.min(width * 2 / 3));
     let fill = |line| textwrap::fill(line, whole_words(width).subsequent_indent(&indent));
-    // line by line: textwrap takes every line but the first of all for a continuation
+    // line by line: textwrap treats every line after the first as a continuation
     text.lines().map(fill).collect::<Vec<_>>().join("\n")
 }
 
@@ -66,17 +66,17 @@ pub fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// `text` as a paragraph that is easy to read, whether a terminal shows it or not.
+/// `text` as a paragraph of readable width, on a terminal or not.
 pub fn paragraph(text: &str) -> String {
     textwrap::fill(text, whole_words(terminal_width().map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH))))
 }
 
-/// An action such as a1-b2 is not parted.
+/// Options that do not split an action such as a1-b2.
 fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
 }
 
-/// The board of `state`, its column labels and its note; ends without a line break.
+/// The board of `state` with its column labels and its note, without a final line break.
 pub fn drawn<G: Game>(game: &G, state: &G::State, marks: &Marks, width: Option<usize>) -> String {
     let view = game.view(state);
     let texts = view.cells.iter().flatten().chain(&view.columns);
@@ -102,7 +102,7 @@ pub fn drawn<G: Game>(game: &G, state: &G::State, marks: &Marks, width: Option<u
     lines.join("\n")
 }
 
-/// One square, `cell` letters wide, with the marks that it has.
+/// One square, `cell` characters wide, with its marks.
 fn square(
     view: &BoardView,
     at: (usize, usize),
@@ -128,7 +128,7 @@ fn square(
     }
 }
 
-/// The colour that a player is called by, else one that can be read on dark and on light ground.
+/// The color in a player's name, otherwise one that is readable on dark and light backgrounds.
 fn style_of(players: [&str; 2], player: Player) -> Style {
     let color = match (players[player.index()], player) {
         ("Red", _) => AnsiColor::Red,
@@ -154,7 +154,7 @@ mod tests {
         anstream::adapter::strip_str(text).to_string()
     }
 
-    /// Plays a random game to its end and shows `see` each position with the squares of the last action.
+    /// Plays a random game to its end and passes `visit` each position with the squares of the last action.
     struct Random<F>(F);
 
     impl<F: FnMut(Vec<String>, usize)> Job for Random<F> {
@@ -179,10 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn every_game_is_drawn_wide_and_narrow_in_two_colours() {
+    fn every_game_is_drawn_wide_and_narrow_in_two_colors() {
         for id in Games::ids() {
             let mut styles = Vec::new();
-            let see = |drawings: Vec<String>, marked: usize| {
+            let visit = |drawings: Vec<String>, marked: usize| {
                 let [free, narrow, wide] = &drawings[..] else { panic!("three drawings") };
                 assert_eq!(plain(free).matches('[').count(), marked, "{free}");
                 let longest =
@@ -191,7 +191,7 @@ mod tests {
                 let bold = free.split("\u{1b}[1m\u{1b}[").skip(1).map(|rest| rest[..2].to_string());
                 styles.extend(bold.filter(|code| code != "7m"));
             };
-            Games::with_game(&id, &Settings::new(), Random(see)).unwrap().unwrap();
+            Games::with_game(&id, &Settings::new(), Random(visit)).unwrap().unwrap();
             styles.sort();
             styles.dedup();
             assert_eq!(styles.len(), 2, "{id}: {styles:?}");
@@ -202,11 +202,11 @@ mod tests {
     fn lines_are_wrapped_between_actions() {
         assert_eq!(wrapped("your actions: a1-b2 c3-d4", Some(20)), "your actions: a1-b2\n  c3-d4");
         assert_eq!(wrapped("your actions: a1-b2 c3-d4", None), "your actions: a1-b2 c3-d4");
-        // the lines of a table begin where they did
+        // the lines of a table keep their indentation
         assert_eq!(wrapped("  a  one\n  b  two", Some(20)), "  a  one\n  b  two");
         assert_eq!(hanging("  key  a value of words", 7, Some(15)), "  key  a value\n       of words");
         assert_eq!(hanging("  key  a be", 40, Some(9)), "  key  a\n      be");
-        // colours take no room
+        // color codes have no width
         let painted = painted("b2-b3", ACCENT);
         assert_eq!(plain(&wrapped(&format!("hint {painted} (+0.5)"), Some(17))), "hint b2-b3 (+0.5)");
     }

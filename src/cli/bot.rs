@@ -1,5 +1,5 @@
-//! An exported bot: the program with a network attached. Started without arguments it speaks UGI; `play`, `analyze` and
-//! `arena` are the program's own, with this bot as the agent that is meant when none is named.
+//! An exported bot: the program with a network attached. Without arguments it speaks UGI. It also has the program's
+//! commands `play`, `analyze` and `arena`, with this bot as the default agent.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -18,13 +18,13 @@ use crate::game::{Game, Rules};
 use crate::registry::{Job, Registry};
 use crate::storage;
 
-/// A trained agent that plays. Without arguments it speaks UGI on standard input and output.
+/// A trained agent. Without arguments it speaks UGI on standard input and output.
 #[derive(Parser)]
 #[command(version, max_term_width = 80, args_conflicts_with_subcommands = true)]
-#[command(after_help = format!("Where an agent is asked for, this bot is meant unless another is named.\n\n{AGENTS}"))]
+#[command(after_help = format!("This bot is the default wherever an agent is expected.\n\n{AGENTS}"))]
 struct Bot {
     #[command(flatten)]
-    talk: Talk,
+    engine: EngineArgs,
     #[command(subcommand)]
     command: Option<BotCommand>,
     #[command(flatten)]
@@ -32,20 +32,20 @@ struct Bot {
 }
 
 #[derive(Args)]
-struct Talk {
-    /// Speak the dialogue of the CodeCup jury
+struct EngineArgs {
+    /// Speak the protocol of the CodeCup jury
     #[arg(long, conflicts_with = "gtp")]
     codecup: bool,
     /// Speak GTP, the Go Text Protocol
     #[arg(long)]
     gtp: bool,
-    /// Simulations for an action when nobody limits the search
+    /// Simulations per action when the search has no other limit
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS, value_parser = simulations())]
     simulations: usize,
-    /// Thinking time of a whole game before the CodeCup jury
+    /// Thinking time for a whole game in a CodeCup match
     #[arg(long, value_name = "SECONDS", requires = "codecup")]
     time: Option<f64>,
-    /// Say what this bot is and how it was made
+    /// Describe this bot and its training
     #[arg(long, conflicts_with_all = ["codecup", "gtp"])]
     about: bool,
 }
@@ -57,7 +57,7 @@ enum BotCommand {
     Arena(arena::Arena),
 }
 
-/// Runs the bot that this program is.
+/// Runs this program as a bot.
 pub fn run<R: Registry>() -> Result<()> {
     let me = std::env::current_exe().map_err(Error::io("the program's own file"))?;
     let checkpoint = Checkpoint::find(&me)?;
@@ -69,20 +69,20 @@ pub fn run<R: Registry>() -> Result<()> {
         Some(BotCommand::Play(command)) => on_game::<R>(&command.game.clone(), command),
         Some(BotCommand::Analyze(command)) => on_game::<R>(&command.game.clone(), command),
         Some(BotCommand::Arena(command)) => {
-            // a single agent is the opponent, whichever place it was given
+            // a single agent is the opponent
             let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
             on_game::<R>(&command.game.clone(), if alone { command.swapped() } else { command })
         }
-        None if bot.talk.about => about(&me, &checkpoint),
+        None if bot.engine.about => about(&me, &checkpoint),
         None => {
             let id = manifest.game.id.clone();
             let settings = manifest.game.options.clone();
-            R::with_game(&id, &settings, Conversation { talk: bot.talk, me: &me, manifest })?
+            R::with_game(&id, &settings, Conversation { args: bot.engine, me: &me, manifest })?
         }
     }
 }
 
-/// As many simulations as an agent may be given.
+/// The permitted numbers of simulations.
 fn simulations() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=MAX_SIMULATIONS as u64)
 }
@@ -91,8 +91,7 @@ fn is_default(matches: &ArgMatches, argument: &str) -> bool {
     matches.value_source(argument) == Some(ValueSource::DefaultValue)
 }
 
-/// The command line: in the commands that are the program's own, game and options are this bot's, and the agent is this
-/// bot unless one is named.
+/// The command line: the program's own commands use this bot's game and options, and this bot is their default agent.
 fn command(me: &Path, manifest: &Manifest) -> Command {
     let agent = OsStr::from(&*me.as_os_str().to_os_string().leak());
     let own =
@@ -101,7 +100,7 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
     let options = manifest.game.options.iter().map(|(name, value)| os_str(format!("game.{name}={value}")));
     let options: Vec<OsStr> = options.collect();
     let of_game = move |command: Command| {
-        // with a name it takes no place among the arguments
+        // a named option is not a positional argument
         let game = |id: OsStr| {
             move |argument: Arg| argument.long("game-id").hide(true).required(false).default_value(id)
         };
@@ -124,24 +123,22 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
         .mut_subcommand("arena", |arena| {
             of_game(arena)
                 .after_help(examples("arena rollout:400 --games 200"))
-                .mut_arg("first", |first| first.help("The bot's opponent; with two agents the first of them"))
+                .mut_arg("first", |first| first.help("The bot's opponent, or the first of two agents"))
                 .mut_arg("second", |second| {
-                    own(second).help("The other one of two agents that are not this bot")
+                    own(second).help("The second of two agents, to play without this bot")
                 })
         })
 }
 
-/// clap wants defaults that live as long as the program; a bot makes its own once.
+/// clap needs defaults that are static; a bot creates its own once.
 fn os_str(text: String) -> OsStr {
     OsStr::from(&*text.leak())
 }
 
-/// What a command's help ends with.
+/// The end of a command's help.
 fn examples(command: &str) -> String {
     let me = std::env::args().next().unwrap_or_else(|| "bot".into());
-    format!(
-        "This bot is the agent that is meant unless another is named.\n\n{AGENTS}\n\nExample:\n  {me} {command}"
-    )
+    format!("This bot is the default agent.\n\n{AGENTS}\n\nExample:\n  {me} {command}")
 }
 
 fn title(manifest: &Manifest) -> String {
@@ -177,7 +174,7 @@ fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
 
 /// The bot as an engine.
 struct Conversation<'a> {
-    talk: Talk,
+    args: EngineArgs,
     me: &'a Path,
     manifest: &'a Manifest,
 }
@@ -186,16 +183,16 @@ impl Job for Conversation<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let language = match &self.talk {
-            Talk { codecup: true, .. } => Language::Codecup,
-            Talk { gtp: true, .. } => Language::Gtp,
+        let language = match &self.args {
+            EngineArgs { codecup: true, .. } => Language::Codecup,
+            EngineArgs { gtp: true, .. } => Language::Gtp,
             _ => Language::Ugi,
         };
         if std::io::stdin().is_terminal() {
-            let hint = "speaks a protocol for programs; for people: --help, --about, play";
+            let hint = "expects a protocol for programs on standard input; to use it yourself: --help, --about, play";
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
-        let spec = AgentSpec::Trained(self.me.to_path_buf(), self.talk.simulations, None);
-        speak(rules, &spec, title(self.manifest), language, self.talk.time)
+        let spec = AgentSpec::Trained(self.me.to_path_buf(), self.args.simulations, None);
+        speak(rules, &spec, title(self.manifest), language, self.args.time)
     }
 }

@@ -1,9 +1,8 @@
-//! What work costs on this machine, measured before a run begins: each kind of work is done for a moment, on all
+//! Measures the costs of work on this machine before a run begins: each kind of work is done for a moment, on all the
 //! threads that will do it.
 //!
-//! In go the game and the settings, out come [`Costs`] and sizes. The games that are played here, and the network that
-//! learns a few steps, are thrown away. They have streams and weights of their own, so no byte of the run depends
-//! on them.
+//! Input: the game and the settings. Output: [`Costs`] and sizes. The games played here, and the network trained for a
+//! few steps, are discarded. They have their own random streams and weights, so the run does not depend on them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,45 +26,45 @@ use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::selfplay::{Generation, MakeEvaluator, Monitor, Progress, play_halves, play_shard};
 use crate::train::Trainer;
 
-/// A measurement takes at least so long, and ends here when it has not done enough.
+/// The minimum time of a measurement, and the maximum if it is still incomplete.
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
-/// Simulations of a thread that are enough.
+/// Simulations per thread that are enough.
 const ENOUGH: usize = 2000;
-/// Games together, and simulations of an action, at most: more cost about the same each.
+/// The maximum number of simultaneous games and of simulations per action: with more, each costs about the same.
 const TOGETHER: usize = 32;
-/// Games together where that makes none faster: some shall come to an end.
+/// Simultaneous games if batching makes none faster: some of them should finish.
 const FEW: usize = 4;
 const SIMULATIONS: usize = 64;
-/// Games that are enough for their length.
+/// Games that are enough to estimate their length.
 const SOME: usize = 16;
-/// Games that training samples from, at most.
+/// The maximum number of games that training samples from.
 const GAMES: usize = 256;
-/// Optimizer steps that are timed, at least.
+/// The minimum number of timed optimizer steps.
 const STEPS: usize = 2;
-/// Mebibytes of a trained agent's cache in the arena.
+/// The size of a trained agent's cache in the arena, in MiB.
 const CACHE: usize = 4;
 
-/// What a run costs.
+/// The costs of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Its time.
+    /// Costs in time.
     pub costs: Costs,
-    /// The length of games is that of random ones.
+    /// Whether the length of games is that of random games.
     pub is_random: bool,
-    /// Bytes of a searched position in the records.
+    /// Bytes per searched position in the records.
     pub position_bytes: f64,
-    /// Bytes of a checkpoint.
+    /// Bytes per checkpoint.
     pub checkpoint_bytes: f64,
 }
 
-/// Measures what a run with these settings costs, which has the `bootstrap` still ahead or not.
+/// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
 pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) -> Result<Calibration> {
     let bench = Bench::new(rules, config);
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
-    // quick games first, of which some are sure to come to an end
+    // quick games first: some of them are sure to finish
     let random = bench.play(1, 1, (1, SOME), &|| Box::new(Uniform));
     let (together, simulations) = (settings.batch.min(FEW), settings.bootstrap_simulations);
     let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
@@ -100,34 +99,34 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
     Ok(Calibration { costs, is_random, position_bytes: sample.position_bytes()?, checkpoint_bytes })
 }
 
-/// Where games are played that nobody keeps.
+/// Plays games that are not kept.
 struct Bench<'a, G> {
     rules: &'a Rules<G>,
     config: Config,
 }
 
-/// What was played in some time.
+/// Games and the time that they took.
 struct Played {
     progress: Progress,
-    /// Of all threads together.
+    /// The sum over all threads.
     seconds: f64,
-    /// Of games that came to an end.
+    /// The records of finished games.
     records: Vec<Record>,
 }
 
 impl Played {
-    /// Seconds of a thread for a simulation.
+    /// Thread seconds per simulation.
     fn cost(&self) -> f64 {
         self.seconds / self.progress.simulations.max(1) as f64
     }
 
-    /// Searched actions of a game.
+    /// Searched actions per game.
     fn plies(&self) -> f64 {
         let Progress { games, positions, unfinished, .. } = self.progress;
         (positions - unfinished) as f64 / games.max(1) as f64
     }
 
-    /// Bytes of a searched position in a shard.
+    /// Bytes per searched position in a shard.
     fn position_bytes(&self) -> Result<f64> {
         let records = &self.records[..self.records.len().min(GAMES)];
         let lines: Vec<String> = records.iter().map(|record| json!(record).to_string()).collect();
@@ -140,7 +139,7 @@ impl Played {
 impl<'a, G: Game> Bench<'a, G> {
     fn new(rules: &'a Rules<G>, config: &Config) -> Bench<'a, G> {
         let mut config = config.clone();
-        // all searches alike
+        // make all searches alike
         config.selfplay.fast_simulations = 0;
         config.selfplay.surprise_weight = 0.0;
         config.search.root = RootKind::Puct;
@@ -158,7 +157,7 @@ impl<'a, G: Game> Bench<'a, G> {
         }
     }
 
-    /// Plays on every thread, some games together, until it was done for long enough; of `games` see [`is_needed`].
+    /// Plays simultaneous games on every thread until the measurement is complete; for `games` see [`is_needed`].
     fn play(
         &self,
         together: usize,
@@ -186,7 +185,7 @@ impl<'a, G: Game> Bench<'a, G> {
         Played { progress: monitor.progress(), seconds, records }
     }
 
-    /// Seconds of a thread for a simulation by the network, in self-play and in a search of its own.
+    /// Thread seconds per simulation with the network, in self-play and in a single search.
     fn network(&self, network: &Network) -> (f64, f64) {
         let (game, config) = (&self.rules.game, &self.config);
         let net = SharedNet::new(&network.snapshot(), self.rules.identity.shape, &config.net);
@@ -202,7 +201,7 @@ impl<'a, G: Game> Bench<'a, G> {
         (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), cached).cost())
     }
 
-    /// Plays one shard as the evaluator of burn does, on all threads.
+    /// Plays one shard with burn's evaluator, on all threads.
     fn play_halves(&self, mut evaluator: impl Evaluator<G>) -> Played {
         let generation = self.generation(self.config.search.simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
@@ -213,7 +212,7 @@ impl<'a, G: Game> Bench<'a, G> {
         Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
     }
 
-    /// Seconds of an optimizer step.
+    /// Seconds per optimizer step.
     fn step(&self, network: Network, records: &[Record]) -> Result<f64> {
         let train = &self.config.train;
         let mut window = Window::new(usize::MAX, self.rules.identity.shape);
@@ -226,7 +225,7 @@ impl<'a, G: Game> Bench<'a, G> {
         let mut step = || {
             trainer.train(&window.draw(train.batch, 0.0, &mut random), train.learning_rate);
         };
-        // the first one gets memory for those behind it
+        // the first step allocates memory for the others
         step();
         let (clock, mut steps) = (Instant::now(), 0);
         while steps == 0 || steps < STEPS && clock.elapsed() < LONGEST || clock.elapsed() < SHORTEST {
@@ -236,18 +235,18 @@ impl<'a, G: Game> Bench<'a, G> {
         Ok(clock.elapsed().as_secs_f64() / steps as f64)
     }
 
-    /// Weights, and what the optimizer remembers of each.
+    /// Bytes of the weights and of the optimizer's state for each.
     fn checkpoint_bytes(&self, network: &Network) -> f64 {
-        let remembered = match self.config.train.optimizer {
+        let states = match self.config.train.optimizer {
             OptimizerKind::Adamw => 2,
             OptimizerKind::Sgd => 1,
         };
-        (network.num_params() * size_of::<f32>() * (1 + remembered)) as f64
+        (network.num_params() * size_of::<f32>() * (1 + states)) as f64
     }
 }
 
-/// Whether a measurement goes on: it does before there are at least so many games, and until it has as many as it
-/// wants if that does not take too long.
+/// Whether a measurement continues: until there are at least `least` games, and until there are `wanted` games if that
+/// does not take too long.
 fn is_needed(clock: Instant, progress: &Progress, (least, wanted): (usize, usize), threads: usize) -> bool {
     let took = clock.elapsed();
     let enough = took >= SHORTEST && progress.simulations >= ENOUGH * threads && progress.games >= wanted;

@@ -1,4 +1,4 @@
-//! `petteia check-game`: the conformance test of a game's rules.
+//! `petteia check-game`: tests the rules of a game for conformance.
 
 use clap::Args;
 
@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::registry::Job;
 
-/// Check the rules of a game in random games.
+/// Check the rules of a game by playing random games.
 #[derive(Args)]
 #[command(after_help = "\
-Checked are the order and range of actions, texts both ways, planes, symmetries, \
-keys, and that every game ends: what the rest of the program relies on.
+Checks everything that the rest of the program relies on: the order and range of \
+actions, texts and their parsing, planes, symmetries, keys, and that games end.
 
 Example:
   petteia check-game phage --games 1000")]
@@ -33,7 +33,7 @@ impl Job for CheckGame {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
         if self.games == 0 {
-            return Err(Error::Config("--games 0 checks nothing: give at least 1".into()));
+            return Err(Error::Config("--games 0: must be at least 1".into()));
         }
         match conformance::check(game, self.games, self.seed) {
             Ok(report) => print(format_args!("{}: ok, {report}", self.game.id)),

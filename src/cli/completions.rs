@@ -1,4 +1,4 @@
-//! `petteia completions`: what makes the Tab key know the commands.
+//! `petteia completions`: scripts that let the Tab key complete commands.
 
 use clap::Args;
 use clap_complete::{Shell, generate};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::program::Program;
 use crate::registry::Registry;
 
-/// Print completions for a shell.
+/// Print a completion script for a shell.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -16,7 +16,7 @@ Examples:
   petteia completions zsh > ~/.zfunc/_petteia
   petteia completions fish > ~/.config/fish/completions/petteia.fish")]
 pub struct Completions {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -1,4 +1,4 @@
-//! `petteia engine`: an agent that match runners and juries can talk to.
+//! `petteia engine`: an agent for match runners and juries.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -17,22 +17,22 @@ use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
 use crate::registry::Job;
 
-/// Let other programs talk to an agent: UGI, GTP, CodeCup.
+/// Run an agent as an engine for other programs: UGI, GTP, CodeCup.
 #[derive(Args)]
 #[command(after_help = format!("\
 Protocols, on standard input and output:
-  ugi      what match runners for any game speak: ugi, isready, uginewgame,
+  ugi      for match runners for any game: ugi, isready, uginewgame,
            setoption, position startpos|fen TEXT [moves ...],
            query p1turn|gameover|result, go [nodes|depth|movetime|p1time ...],
            stop, quit
-  codecup  the dialogue of the CodeCup 2003 jury: start, actions, end
-  gtp      the Go Text Protocol 2; a vertex is an action in the game's own text
+  codecup  the protocol of the CodeCup 2003 jury: start, actions, end
+  gtp      the Go Text Protocol 2; vertices are actions in the game's notation
 
 {AGENTS}
-(random and perfect do not search: they cannot be engines)
+(random and perfect do not search and cannot be engines)
 
-Ctrl-C, SIGTERM and SIGHUP stop the search, which is still answered, and end the \
-engine with exit code 0.
+Ctrl-C, SIGTERM and SIGHUP stop the search; the engine still answers and exits \
+with code 0.
 
 Examples:
   petteia engine phage --agent runs/phage
@@ -43,16 +43,16 @@ pub struct EngineCommand {
     /// The agent, see below
     #[arg(long, value_name = "AGENT")]
     agent: OsString,
-    /// What is spoken
+    /// Protocol
     #[arg(long, value_enum, default_value_t = Language::Ugi)]
     protocol: Language,
-    /// Thinking time of a whole game before the CodeCup jury; without it each action
-    /// has the agent's simulations
+    /// Thinking time for a whole game in a CodeCup match; without it each action gets
+    /// the agent's simulations
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
 }
 
-/// The protocols.
+/// A protocol.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Language {
     /// Universal Game Interface
@@ -70,7 +70,7 @@ impl Job for EngineCommand {
         let spec = AgentSpec::parse(&self.agent)?;
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
             return Err(Error::Config(format!(
-                "agent `{}` does not search: it cannot be an engine",
+                "agent `{}` does not search, so it cannot be an engine",
                 self.agent.display()
             )));
         }
@@ -79,7 +79,7 @@ impl Job for EngineCommand {
     }
 }
 
-/// Talks until the other side has enough.
+/// Speaks the protocol until the other side ends the conversation.
 pub fn speak<G: Game>(
     rules: Rules<G>,
     spec: &AgentSpec,
@@ -90,17 +90,17 @@ pub fn speak<G: Game>(
     let time = time
         .map(Duration::try_from_secs_f64)
         .transpose()
-        .map_err(|error| Error::Config(format!("--time: {error}; give the seconds of a whole game")))?;
+        .map_err(|error| Error::Config(format!("--time: {error}; give the seconds for a whole game")))?;
     if time.is_some() && language != Language::Codecup {
         return Err(Error::Config(
-            "--time is for --protocol codecup: the others say their clocks themselves".into(),
+            "--time is for --protocol codecup only: the other protocols send their own clocks".into(),
         ));
     }
     let game = rules.game.clone();
     let thinker = || {
         let contestant = Contestant::new(&rules, spec)?;
         let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
-        Ok(Thinker::new(rules.game, agent.expect("agents that do not search are refused")))
+        Ok(Thinker::new(rules.game, agent.expect("agents that do not search were rejected")))
     };
     match language {
         Language::Ugi => converse(Ugi::new(game, name), thinker),

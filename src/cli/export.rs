@@ -1,4 +1,4 @@
-//! `petteia export`: a checkpoint as one file.
+//! `petteia export`: writes a checkpoint as a single file.
 
 use std::path::PathBuf;
 
@@ -13,19 +13,19 @@ use crate::error::{Error, Result};
 use crate::export::{Format, export};
 use crate::registry::Registry;
 
-/// Write a trained network as one file.
+/// Write a trained network as a single file.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   petteia export runs/phage --format bot --out phage-bot")]
 pub struct Export {
-    /// Run folder (its newest checkpoint, with a gate its champion), checkpoint folder or exported file
+    /// Run folder (its newest checkpoint, or the champion if the run has a gate), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
     source: PathBuf,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum)]
     format: Format,
-    /// The file to write, which must not exist
+    /// File to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -38,16 +38,15 @@ impl ValueEnum for Format {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
             Format::Bot => {
-                ("bot", "A program that plays: runs alone, speaks UGI, GTP and the CodeCup jury's dialogue")
+                ("bot", "A standalone program that plays; it speaks UGI, GTP and the CodeCup protocol")
             }
             Format::Safetensors => (
                 "safetensors",
-                "Weights with the manifest (game, encoding, network, training) in the header; can be used as an agent",
+                "Weights with the manifest (game, encoding, network, training) in the header; usable as an agent",
             ),
-            Format::Onnx => (
-                "onnx",
-                "The network's function for other programs (ONNX Runtime and the like), with the same metadata",
-            ),
+            Format::Onnx => {
+                ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
+            }
         };
         Some(PossibleValue::new(name).help(help))
     }
@@ -70,7 +69,7 @@ impl Export {
         ))
     }
 
-    /// Refuses a game that this program would not play by the exported file: one that it lacks, or has in another
+    /// Rejects a game that this program could not play with the exported file: one that it lacks, or has in another
     /// encoding.
     fn expect_known<R: Registry>(&self, checkpoint: &Checkpoint) -> Result<()> {
         let (game, place) = (&checkpoint.manifest.game, self.source.display());
@@ -80,11 +79,11 @@ impl Export {
         game.expect(&here, &place.to_string())
     }
 
-    /// Who writes a run as one writes an agent means the run.
+    /// A better error if the user wrote the run as an agent, with a suffix.
     fn explained(&self, error: Error) -> Error {
         match AgentSpec::parse(&self.source) {
             Ok(AgentSpec::Trained(run, ..)) if run != self.source => Error::Config(format!(
-                "{}: an export has no simulations and the precision of its run; write just {}",
+                "{}: an export has no number of simulations and keeps the precision of its run; write just {}",
                 self.source.display(),
                 run.display()
             )),

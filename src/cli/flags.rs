@@ -1,21 +1,21 @@
-//! The flags of the command line in errors of the library, which knows of [`Input`]s only.
+//! Adds the command-line flags to errors of the library, which knows only [`Input`]s.
 
 use crate::error::{Error, Input};
 
-/// The error as whoever typed the command reads it.
+/// The error with the flag that it is about.
 pub fn named(error: Error) -> Error {
     let Error::About { input, error } = error else { return error };
-    let before = |flag: &str| format!("{flag} {error}");
-    let behind = |hint: &str| format!("{error}{hint}");
+    let prefixed = |flag: &str| format!("{flag} {error}");
+    let followed = |hint: &str| format!("{error}{hint}");
     let text = match input {
-        Input::Setting => before("--set"),
-        Input::EngineLimit => before("--go"),
-        Input::EngineTimeout => before("--engine-timeout"),
-        Input::RunFolder => behind(" with --run DIR"),
-        Input::MatchFile => behind(" with --save FILE"),
-        Input::GameOptions => behind("; options are given as --set game.NAME=VALUE"),
-        Input::AcceptMissing => behind("; --accept-missing accepts that"),
-        Input::Threads => behind(" (--threads N)"),
+        Input::Setting => prefixed("--set"),
+        Input::EngineLimit => prefixed("--go"),
+        Input::EngineTimeout => prefixed("--engine-timeout"),
+        Input::RunFolder => followed(" with --run DIR"),
+        Input::MatchFile => followed(" with --save FILE"),
+        Input::GameOptions => followed("; set options with --set game.NAME=VALUE"),
+        Input::AcceptMissing => followed("; use --accept-missing to accept that"),
+        Input::Threads => followed(" (--threads N)"),
     };
     error.reworded(text)
 }

@@ -1,4 +1,4 @@
-//! `petteia games`: the registry.
+//! `petteia games`: lists the registry.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::game::{Game, Rules, Settings};
 use crate::registry::{Job, Registry};
 
-/// What the table shows of a game.
+/// The columns of the table.
 const KEYS: [&str; 9] =
     ["id", "name", "players", "planes", "height", "width", "actions", "encoding", "author"];
-/// The column in which an option is explained.
+/// The column in which the descriptions of options begin.
 const OPTIONS_COLUMN: usize = 32;
 
-/// List the games, their sizes and their options.
+/// List the games with their sizes and options.
 #[derive(Args)]
 pub struct Games {
     /// Print one JSON array of objects instead of a table
@@ -54,7 +54,7 @@ impl Games {
         let table = Table::new(columns(&rows), terminal_width());
         print(table.head())?;
         for row in &rows {
-            print(table.line(&KEYS.map(|key| words(&row[key]))))?;
+            print(table.line(&KEYS.map(|key| display_value(&row[key]))))?;
         }
         if rows.iter().all(|row| row["options"].as_object().is_none_or(Map::is_empty)) {
             return Ok(());
@@ -65,7 +65,8 @@ impl Games {
         // the variants of a game share its options
         for games in rows.chunk_by(|a, b| a["name"] == b["name"]) {
             for (option, what) in games[0]["options"].as_object().into_iter().flatten() {
-                let line = format!("{:<14} {option:<16} {}", words(&games[0]["name"]), words(what));
+                let line =
+                    format!("{:<14} {option:<16} {}", display_value(&games[0]["name"]), display_value(what));
                 print(hanging(&line, OPTIONS_COLUMN, terminal_width()))?;
             }
         }
@@ -73,7 +74,7 @@ impl Games {
     }
 }
 
-/// The columns of [`KEYS`], as wide as what they show.
+/// The columns of [`KEYS`], as wide as their contents.
 fn columns(rows: &[Value]) -> Vec<Column> {
     let spare = |key: &str| match key {
         "author" => 3,
@@ -81,7 +82,8 @@ fn columns(rows: &[Value]) -> Vec<Column> {
         "planes" => 1,
         _ => 0,
     };
-    let width = |key: &str| rows.iter().map(|row| words(&row[key]).chars().count()).max().unwrap_or(0);
+    let width =
+        |key: &str| rows.iter().map(|row| display_value(&row[key]).chars().count()).max().unwrap_or(0);
     KEYS.map(|key| match rows.first().is_some_and(|row| row[key].is_number()) {
         true => Column::number(key, width(key), spare(key)),
         false => Column::text(if key == "author" { "by" } else { key }, width(key), spare(key)),
@@ -89,11 +91,11 @@ fn columns(rows: &[Value]) -> Vec<Column> {
     .into()
 }
 
-/// A value for people.
-fn words(value: &Value) -> String {
+/// A value as text for people.
+fn display_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => values.iter().map(display_value).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }
 }

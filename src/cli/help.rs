@@ -1,5 +1,5 @@
-//! The command line as one program has it: help and manual pages are written for Petteia, and other programs have
-//! another name and other games.
+//! Adapts the command line to the running program: help and manual pages are written for Petteia, but other programs
+//! have another name and other games.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
@@ -8,7 +8,7 @@ use crate::games::Games;
 use crate::program::Program;
 use crate::registry::Registry;
 
-/// `command`, written for Petteia, as the command of the program that runs.
+/// `command`, written for Petteia, adapted to the running program.
 pub fn adapted<R: Registry>(command: Command) -> Command {
     let program = Program::current();
     let command = command.version(program.version);
@@ -18,20 +18,20 @@ pub fn adapted<R: Registry>(command: Command) -> Command {
     adapt(command.name(program.name).bin_name(program.name).about(program.about), &Names::of::<R>(program))
 }
 
-/// A text that names Petteia's program, as the program that runs would say it.
-pub fn in_own_name(text: String) -> String {
+/// A text that mentions Petteia's command, with the name of the running program instead.
+pub fn with_own_name(text: String) -> String {
     match Program::current() {
         program if program.is_petteia() => text,
         program => text.replace("`petteia ", &format!("`{} ", program.name)),
     }
 }
 
-/// What texts call things, and what they are called here.
+/// The names to replace in texts, and their replacements.
 struct Names {
     program: Program,
-    /// Games of Petteia that this program lacks, the longest names first.
+    /// Petteia's games that this program lacks, longest names first.
     absent: Vec<String>,
-    /// The game that examples take instead.
+    /// The game that replaces them in examples.
     game: String,
 }
 
@@ -49,7 +49,8 @@ impl Names {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// A line with this program's name and games; none for an example whose text means something in one game only.
+    /// The line with this program's name and games; `None` for an example with a quoted text that only one game
+    /// accepts.
     fn line(&self, line: &str) -> Option<String> {
         let mut own = replaced(line, "petteia", self.program.name);
         for id in &self.absent {
@@ -89,17 +90,17 @@ fn adapt_argument(mut argument: Arg, names: &Names) -> Arg {
     argument
 }
 
-/// `line` with `new` where `old` stands as a word.
+/// `line` with `old` replaced by `new` where it is a whole word.
 fn replaced(line: &str, old: &str, new: &str) -> String {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let mut text = String::new();
     let mut rest = line;
     while let Some(at) = rest.find(old) {
-        let (before, behind) = (&rest[..at], &rest[at + old.len()..]);
-        let inside = is_word(before.chars().last().or(text.chars().last())) || is_word(behind.chars().next());
+        let (before, after) = (&rest[..at], &rest[at + old.len()..]);
+        let inside = is_word(before.chars().last().or(text.chars().last())) || is_word(after.chars().next());
         text += before;
         text += if inside { old } else { new };
-        rest = behind;
+        rest = after;
     }
     text + rest
 }

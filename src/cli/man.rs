@@ -1,7 +1,7 @@
 //! `petteia man`: the help of every command as manual pages.
 //!
-//! clap_mangen writes all but what stands after the options in the help, which has tables and examples: a block of
-//! more than one line keeps its lines.
+//! clap_mangen renders everything except the text after the options, which has tables and examples: there, blocks of
+//! more than one line keep their line breaks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::program::Program;
 use crate::registry::Registry;
 use crate::storage;
 
-/// Write manual pages, one for each command.
+/// Write manual pages, one per command.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   petteia man ~/.local/share/man/man1 && man petteia-train")]
 pub struct Man {
-    /// The folder for petteia.1, petteia-train.1 ...; it is made, and pages in it
+    /// Folder for petteia.1, petteia-train.1 ...; created if missing, existing pages
     /// are replaced
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -32,7 +32,7 @@ impl Man {
     /// Writes the pages.
     pub fn run<R: Registry>(self) -> Result<()> {
         fs::create_dir_all(&self.folder).map_err(Error::io(&self.folder))?;
-        // `help` would have a page for every command once more
+        // `help` would add a second page for every command
         let mut root = command::<R>().disable_help_subcommand(true);
         root.build();
         let pages = write_pages(&root, &self.folder)?;
@@ -40,7 +40,7 @@ impl Man {
     }
 }
 
-/// Writes the page of a command and those of its subcommands; returns how many.
+/// Writes the pages of a command and its subcommands; returns their number.
 fn write_pages(command: &Command, folder: &Path) -> Result<usize> {
     let page = page(command);
     let mut text = Vec::new();
@@ -55,21 +55,21 @@ fn write_pages(command: &Command, folder: &Path) -> Result<usize> {
     Ok(pages)
 }
 
-/// The page of a command but for its notes.
+/// The page of a command without its notes.
 fn page(command: &Command) -> Page {
-    // unlike the page's own, it has the arguments of the commands before this one
+    // unlike clap_mangen's, this usage includes the arguments of the parent commands
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_string();
     let title = command.get_display_name().unwrap_or(command.get_name()).to_uppercase();
     Page::new(command.clone().override_usage(usage).after_help(None::<&str>))
         .title(title)
-        // an empty date would be left out, and what follows would stand in its place
+        // an empty date would be omitted, and the next field would take its place
         .date(" ")
         .source(Program::current().to_string())
         .manual("Petteia")
 }
 
-/// What the help says after the options.
+/// The help text after the options.
 fn notes(command: &Command) -> Roff {
     let mut roff = Roff::new();
     let Some(help) = command.get_after_help() else { return roff };

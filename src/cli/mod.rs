@@ -1,5 +1,5 @@
-//! The commands. Each file is one command: its clap struct is a [`Job`] where it needs a
-//! game. Only this module prints, draws progress and hears signals.
+//! The commands, one per file. The clap struct of a command that needs a game is a [`Job`]. Only this module prints,
+//! shows progress and handles signals.
 
 mod allocator;
 mod analyze;
@@ -47,8 +47,8 @@ use crate::registry::{self, Job, Registry};
 use crate::storage::attachment;
 use signals::{catch_interrupts, interrupted};
 
-/// A whole program for the games of `R`: reads the command line, runs, and prints the error. A bot when a network is
-/// attached to its file.
+/// A complete program for the games of `R`: parses the command line, runs the command, and prints any error. It is a
+/// bot if a network is attached to its file.
 ///
 /// ```no_run
 /// petteia::games! { pub struct Mine: petteia::games::tic_tac_toe::TicTacToe }
@@ -61,12 +61,12 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
     program.declare();
     match run::<R>().map_err(flags::named) {
         Ok(()) => ExitCode::SUCCESS,
-        // whoever reads our output has had enough
+        // the reader of our output closed the pipe
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
-            let text = help::in_own_name(error.to_string());
-            // nobody may be left to read it
+            let text = help::with_own_name(error.to_string());
+            // standard error may be closed
             let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {text}");
             ExitCode::from(error.exit_code())
         }
@@ -85,50 +85,50 @@ fn run<R: Registry>() -> Result<()> {
     }
 }
 
-/// The whole command line of the program that runs.
+/// The complete command line of the running program.
 fn command<R: Registry>() -> clap::Command {
     help::adapted::<R>(Cli::command())
 }
 
-const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
+const ON_CPU: &str = "\nThis build runs on the CPU only: there is no device to choose.\n";
 
-/// What clap made of the command line, or the end of the program with what it says: help, or an error that repeats no
-/// more of the command line than helps.
+/// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
+/// and exits.
 fn parsed<T>(result: clap::error::Result<T>) -> T {
     result.unwrap_or_else(|error| {
-        let said = error.to_string();
-        let short = shortened(&said);
+        let message = error.to_string();
+        let short = shortened(&message);
         let tip = tip(&error).unwrap_or_default();
-        if !error.use_stderr() || (tip.is_empty() && short == said) {
+        if !error.use_stderr() || (tip.is_empty() && short == message) {
             error.exit();
         }
-        // nobody may be left to read it
+        // standard error may be closed
         let _ = write!(anstream::stderr(), "{short}{tip}");
         std::process::exit(error.exit_code())
     })
 }
 
-/// For whoever looks for the other device that programs of this kind have.
+/// A hint for users who look for a GPU option, as similar programs have.
 fn tip(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
     let device = ["--gpu", "--cuda", "--device"].contains(&argument.split('=').next().unwrap_or_default());
     (error.kind() == ErrorKind::UnknownArgument && device).then_some(ON_CPU)
 }
 
-/// What an agent can be, for the help of the commands that ask for one.
+/// The kinds of agents, for the help of the commands that take one.
 const AGENTS: &str = "\
 Agents:
-  random         any action
+  random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
   perfect        never errs; small games such as tic-tac-toe only
   RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
-                 what a run trained: a run folder (its newest checkpoint, with
-                 a gate its champion), a checkpoint, an exported file or bot;
-                 searches 100 simulations an action unless SIMS says otherwise,
-                 in the run's own precision unless f32 or bf16 is named
-SIMS is the number of simulations an action: each evaluates one position (the
-first the one to act in) or meets a known result.";
+                 a trained network: a run folder (its newest checkpoint, or the
+                 champion if the run has a gate), a checkpoint, an exported file
+                 or a bot; 100 simulations per action unless SIMS is given, in
+                 the run's own precision unless f32 or bf16 is given
+SIMS is the number of simulations per action: each evaluates one position (the
+first one evaluates the root) or reaches a known result.";
 
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
@@ -138,12 +138,12 @@ first the one to act in) or meets a known result.";
     max_term_width = 80,
     after_help = "\
 First steps:
-  petteia games                                    what can be played
-  petteia play tic-tac-toe --opponent rollout:400  a game in the terminal
-  petteia train configs/tic-tac-toe.toml           an agent of your own
+  petteia games                                    list the games
+  petteia play tic-tac-toe --opponent rollout:400  play in the terminal
+  petteia train configs/tic-tac-toe.toml           train your own agent
 
 `petteia COMMAND --help` explains a command, with examples.
-Exit codes: 0 for success, 1 for a failure, 2 for wrong usage."
+Exit codes: 0 for success, 1 for failure, 2 for incorrect usage."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -152,17 +152,17 @@ struct Cli {
     color: Color,
 }
 
-/// Whether what is printed has colours.
+/// Whether the output is colored.
 #[derive(Args)]
 struct Color {
-    /// Colours: auto (the default), always, never
+    /// When to use color: auto (the default), always, never
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     color: When,
 }
 
 impl Color {
-    /// For everything that the program prints from now on.
+    /// Applies to everything that the program prints from now on.
     fn choose(&self) {
         let choice = match self.color {
             When::Auto => ColorChoice::Auto,
@@ -225,13 +225,13 @@ impl Cli {
     }
 }
 
-/// A game as the user names it.
+/// A game and its options on the command line.
 #[derive(Args, Clone)]
 struct GameArgs {
     /// Game id (see `petteia games`)
     #[arg(value_name = "GAME")]
     id: String,
-    /// An option of the game, e.g. game.start=blocks; may be repeated
+    /// Game option, e.g. game.start=blocks; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -240,54 +240,57 @@ fn on_game<R: Registry>(game: &GameArgs, job: impl Job<Output = Result<()>>) -> 
     R::with_game(&game.id, &game_settings(&game.set)?, job)?
 }
 
-/// Prints one line on standard output, with colours where they will be seen; a closed pipe is an error that `main` takes for success.
+/// Prints one line to standard output, colored if it is a terminal. `main` treats the error of a closed pipe as
+/// success.
 fn print(line: impl std::fmt::Display) -> Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
 }
 
-/// Refuses to write over what exists.
+/// Refuses to overwrite an existing file.
 fn refuse_existing(path: &Path) -> Result<()> {
     match path.exists() {
-        true => Err(Error::Config(format!("{} exists: give another file with --out", path.display()))),
+        true => {
+            Err(Error::Config(format!("{} already exists: choose another file with --out", path.display())))
+        }
         false => Ok(()),
     }
 }
 
-/// burn asks the environment for its default device when it loads an optimizer, and panics at a backend
-/// that is not compiled in. The CPU backend is the only one here.
+/// burn reads its default device from the environment when it loads an optimizer, and panics if the backend is not
+/// compiled in. Here only the CPU backend is.
 fn refuse_other_devices() -> Result<()> {
     match std::env::var("BURN_DEVICE") {
         Ok(name) if name != "flex" => Err(Error::Config(format!(
-            "BURN_DEVICE={name}: this build has the CPU backend `flex` only; unset the variable"
+            "BURN_DEVICE={name}: this build has only the CPU backend `flex`; unset the variable"
         ))),
         _ => Ok(()),
     }
 }
 
-/// The command line that this program was started with, to be pasted into a shell.
+/// The command line that started this program, quoted for a shell.
 fn own_command() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-/// The variables by which rayon sizes its pool where `--threads` does not.
+/// Checks the variables that set the size of rayon's pool when `--threads` does not.
 fn refuse_too_many_threads() -> Result<()> {
     let threads = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
     match ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].into_iter().find_map(|name| Some((name, threads(name)?)))
     {
         Some((name, threads)) if threads > MAX_THREADS => Err(Error::Config(format!(
-            "{name}={threads}: at most {MAX_THREADS} threads make sense; set fewer, or unset the variable"
+            "{name}={threads}: the maximum is {MAX_THREADS} threads; lower the value or unset the variable"
         ))),
         _ => Ok(()),
     }
 }
 
-/// Limits the worker threads; all cores otherwise.
+/// Sets the number of worker threads; without it there is one per core.
 fn use_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
     if !(1..=MAX_THREADS).contains(&threads) {
-        return Err(Error::Config(format!("--threads {threads}: give 1 to {MAX_THREADS}")));
+        return Err(Error::Config(format!("--threads {threads}: must be from 1 to {MAX_THREADS}")));
     }
     let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     built.map_err(|e| Error::Config(format!("--threads {threads}: {e}")))

@@ -1,7 +1,8 @@
-//! What `petteia train` says before it begins: what will be done, how long it may take and how much disk, and that it
-//! may be interrupted.
+//! The summary that `petteia train` prints before it begins: the planned work, the expected time and disk space, and
+//! the note that it may be interrupted.
 //!
-//! In go the settings and, on request, a measurement of this machine; out come lines, and the forecast of the run.
+//! Input: the settings and, on request, a measurement of this machine. Output: lines of text and the forecast of the
+//! run.
 
 use std::path::Path;
 
@@ -17,25 +18,25 @@ use crate::error::Result;
 use crate::run::{METRICS, Played};
 use crate::storage;
 
-/// Measures this machine for a run that has the bootstrap ahead or not.
+/// Measures this machine; the argument tells whether the bootstrap is still ahead.
 type Measure<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
 
-/// What is known of a run before it begins.
+/// What is known about a run before it begins.
 pub struct Outline<'a> {
     /// Its settings.
     pub config: &'a Config,
     /// Its folder.
     pub folder: &'a Path,
-    /// The user wants to resume without what is missing.
+    /// Whether the user agrees to resume without missing files.
     pub accept_missing: bool,
-    /// The worker threads.
+    /// The number of worker threads.
     pub threads: usize,
     /// See [`Measure`].
     pub measure: Measure<'a>,
 }
 
 impl Outline<'_> {
-    /// What a new run does.
+    /// The lines for a new run.
     pub fn beginning(&self) -> Vec<String> {
         let Config { game, net, train, .. } = self.config;
         let head = format!(
@@ -50,11 +51,11 @@ impl Outline<'_> {
         [vec![head], self.selfplay(), self.matches()].concat()
     }
 
-    /// Where a run is that resumes behind `done` generations, with so many positions in its window.
+    /// The lines for a run that resumes after `done` generations with this many positions in its window.
     pub fn resuming(&self, done: usize, positions: usize) -> Vec<String> {
         let (all, folder) = (self.config.train.generations, self.folder.display());
         if done >= all {
-            return vec![format!("{folder} is already complete: nothing is left to train")];
+            return vec![format!("{folder} is already complete: there is nothing left to train")];
         }
         vec![format!(
             "{}: resumed after generation {done} of {all} in {folder}, with {} in the window, {}",
@@ -64,7 +65,7 @@ impl Outline<'_> {
         )]
     }
 
-    /// Searched actions of a game in the newest generation that the network played.
+    /// The mean number of searched actions per game in the newest generation played by the network.
     fn plies_so_far(&self) -> Option<f64> {
         let settings = &self.config.selfplay;
         let first = if settings.bootstrap_games > 0 { 2 } else { 1 };
@@ -75,15 +76,15 @@ impl Outline<'_> {
             .filter(|line| line["kind"] == "selfplay" && line["generation"].as_u64() >= Some(first))
             .filter_map(|line| Played::deserialize(line).ok());
         let last = played.next_back().filter(|played| played.games > 0)?;
-        // a game begins with half of the random actions that it may have
+        // on average a game begins with half of the maximum number of random actions
         Some(last.plies as f64 / last.games as f64 - settings.random_plies as f64 / 2.0)
     }
 
     fn selfplay(&self) -> Vec<String> {
         let Config { selfplay, search, train, .. } = self.config;
         let searches = match selfplay.fast_simulations {
-            0 => format!("{} simulations an action", search.simulations),
-            fast => format!("{} or {fast} simulations an action", search.simulations),
+            0 => format!("{} simulations per action", search.simulations),
+            fast => format!("{} or {fast} simulations per action", search.simulations),
         };
         let network = format!("{} games each by the network, {searches}", selfplay.games);
         if selfplay.bootstrap_games == 0 {
@@ -94,7 +95,7 @@ impl Outline<'_> {
             Bootstrap::Uniform => "the rules alone",
         };
         let first = format!(
-            "  generation 1: {} by {by}, {} an action",
+            "  generation 1: {} by {by}, {} per action",
             counted(selfplay.bootstrap_games, "game", "games"),
             counted(selfplay.bootstrap_simulations, "simulation", "simulations")
         );
@@ -110,7 +111,7 @@ impl Outline<'_> {
         let mut lines = Vec::new();
         if arena.gate != GateKind::None {
             lines.push(format!(
-                "  gate: up to {} games against the champion, {:+} Elo or rather {:+}",
+                "  gate: up to {} games against the champion, testing {:+} Elo against {:+}",
                 arena.gate_games, arena.gate_elo0, arena.gate_elo1
             ));
         }
@@ -120,7 +121,7 @@ impl Outline<'_> {
                 games => format!("{games} at the end"),
             };
             lines.push(format!(
-                "  evaluation: {} against {} after a generation, {at_the_end}",
+                "  evaluation: {} against {} after each generation, {at_the_end}",
                 counted(arena.games, "game", "games"),
                 arena.opponent
             ));
@@ -128,7 +129,7 @@ impl Outline<'_> {
         lines
     }
 
-    /// Measures this machine for what is ahead of a run behind `done` generations: its forecast, and that in words.
+    /// Measures this machine for the rest of a run after `done` generations. Returns the forecast, and its text.
     pub fn forecast(&self, done: usize) -> (Forecast, Option<String>) {
         let plan = Plan::new(self.config, self.threads);
         let measured = (done < plan.generations).then(|| (self.measure)(done == 0)).and_then(Result::ok);
@@ -154,7 +155,7 @@ impl Outline<'_> {
     }
 }
 
-/// A size in two digits or so.
+/// A size rounded to about two digits.
 fn megabytes(bytes: f64) -> String {
     match bytes / 1e6 {
         megabytes @ 9500.0.. => format!("{:.0} GB", megabytes / 1e3),
@@ -186,35 +187,38 @@ mod tests {
     }
 
     #[test]
-    fn a_run_says_what_it_will_do() {
+    fn a_run_announces_its_plan() {
         outline(&[], |outline| {
             assert_eq!(
                 outline.beginning(),
                 [
                     "phage: 10 generations into runs/phage, network 32x4, 2 threads",
-                    "  generation 1: 512 games by random playouts, 200 simulations an action",
-                    "  generations 2 to 10: 512 games each by the network, 64 simulations an action",
-                    "  evaluation: 20 games against rollout:400 after a generation, 100 at the end",
+                    "  generation 1: 512 games by random playouts, 200 simulations per action",
+                    "  generations 2 to 10: 512 games each by the network, 64 simulations per action",
+                    "  evaluation: 20 games against rollout:400 after each generation, 100 at the end",
                 ]
             );
-            let said = outline.forecast(0).1.unwrap();
-            assert_eq!(said, "  about 16 min and 18 MB of disk; Ctrl-C is safe: the same command resumes");
-            assert!(outline.beginning().iter().chain([&said]).all(|line| line.len() <= 80));
+            let forecast = outline.forecast(0).1.unwrap();
+            assert_eq!(
+                forecast,
+                "  about 16 min and 18 MB of disk; Ctrl-C is safe: the same command resumes"
+            );
+            assert!(outline.beginning().iter().chain([&forecast]).all(|line| line.len() <= 80));
         });
         let sets = ["selfplay.bootstrap_games=0", "arena.gate=sprt", "arena.games=0", "arena.final_games=0"];
         outline(&sets, |outline| {
             assert_eq!(
                 outline.beginning()[1..],
                 [
-                    "  self-play: 512 games each by the network, 64 simulations an action",
-                    "  gate: up to 400 games against the champion, +0 Elo or rather +35",
+                    "  self-play: 512 games each by the network, 64 simulations per action",
+                    "  gate: up to 400 games against the champion, testing +0 Elo against +35",
                 ]
             );
         });
     }
 
     #[test]
-    fn a_resumed_run_says_where_it_is() {
+    fn a_resumed_run_states_its_progress() {
         outline(&[], |outline| {
             assert_eq!(
                 outline.resuming(4, 61234),

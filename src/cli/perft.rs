@@ -1,4 +1,4 @@
-//! `petteia perft`: counts action sequences, to compare rules with another program.
+//! `petteia perft`: counts action sequences, to compare the rules with another program.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules, perft};
 use crate::registry::Job;
 
-/// Count action sequences, to compare rules with another program.
+/// Count action sequences, to compare the rules with another program.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -19,13 +19,13 @@ Examples:
 pub struct Perft {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Actions in a sequence
+    /// Number of actions in a sequence
     #[arg(long, value_name = "N")]
     depth: usize,
-    /// Position to start from, instead of the game's own
+    /// Position to start from [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
-    /// Also print the count behind each first action
+    /// Also print the count after each first action
     #[arg(long)]
     divide: bool,
     /// Print one JSON object

@@ -1,4 +1,4 @@
-//! `petteia play`: a person against an agent, in the terminal.
+//! `petteia play`: a game between a person and an agent in the terminal.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -18,18 +18,18 @@ use crate::session::Session;
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
 const HELP: &str = "  legal   list all your actions
-  hint    what the opponent would play in your place
-  undo    take back your last action and what came after it
+  hint    show what the opponent would play in your place
+  undo    take back your last action and everything after it
   board   draw the board again
-  help    the rules in short and these commands
-  quit    leave";
-/// The column in which [`HELP`] explains.
+  help    show a summary of the rules and these commands
+  quit    leave the game";
+/// The column in which the descriptions in [`HELP`] begin.
 const HELP_COLUMN: usize = 10;
-/// Legal actions shown without being asked.
+/// The number of legal actions shown in each turn.
 const SHOWN_ACTIONS: usize = 12;
-/// Actions that a hint shows with their visits.
+/// The number of actions shown with their visits in a hint.
 const SHOWN_VISITS: usize = 5;
-/// Actions that `help` gives as examples.
+/// The number of example actions in `help`.
 const EXAMPLES: usize = 6;
 
 /// Play against an agent in the terminal.
@@ -43,22 +43,22 @@ const EXAMPLES: usize = 6;
 pub struct Play {
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent to play against, see below
+    /// Agent to play against, see below
     #[arg(long, value_name = "AGENT")]
     opponent: OsString,
     /// Your side: first, second, or the player's name in this game
     #[arg(long, value_name = "SIDE", default_value = Player::First.id())]
     side: String,
-    /// Position to start from, instead of the game's own
+    /// Position to start from [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
-    /// Seed of the opponent
+    /// Random seed of the opponent
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 
 /// A game between a person and an agent.
-struct Sitting<'a, G: Game> {
+struct HumanGame<'a, G: Game> {
     session: Session<G>,
     contestant: &'a Contestant<G>,
     person: Player,
@@ -78,35 +78,38 @@ impl Job for Play {
             None => game.initial(),
         };
         let session = Session::from(game.clone(), start);
-        let mut sitting = Sitting { session, contestant: &contestant, person, seed: self.seed };
-        say(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
-        say_rules::<G>()?;
-        say(COMMANDS)?;
-        sitting.play()
+        let mut human_game = HumanGame { session, contestant: &contestant, person, seed: self.seed };
+        print_text(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
+        print_rules::<G>()?;
+        print_text(COMMANDS)?;
+        human_game.play()
     }
 }
 
-/// The player that `text` means.
+/// The player that `text` names.
 fn side<G: Game>(game: &G, text: &str) -> Result<Player> {
     let names = |player: Player| [player.id(), game.players()[player.index()]];
-    let means = |player: &Player| names(*player).iter().any(|name| name.eq_ignore_ascii_case(text));
-    [Player::First, Player::Second].into_iter().find(means).ok_or_else(|| {
+    let is_named = |player: &Player| names(*player).iter().any(|name| name.eq_ignore_ascii_case(text));
+    [Player::First, Player::Second].into_iter().find(is_named).ok_or_else(|| {
         let [first, second] = game.players();
-        Error::Config(format!("--side {text}: {} has first ({first}) and second ({second})", G::TITLE))
+        Error::Config(format!(
+            "--side {text}: the sides of {} are first ({first}) and second ({second})",
+            G::TITLE
+        ))
     })
 }
 
-impl<G: Game> Sitting<'_, G> {
+impl<G: Game> HumanGame<'_, G> {
     fn play(&mut self) -> Result<()> {
         self.show_board(Vec::new())?;
         loop {
             let state = self.session.state().clone();
             if let Some(outcome) = self.game().outcome(&state) {
-                say(&result_text(self.game(), outcome))?;
-                say("undo to take back, quit to leave")?;
+                print_text(&result_text(self.game(), outcome))?;
+                print_text("type undo to take back an action, or quit to leave")?;
             } else if self.game().to_move(&state) != self.person {
                 let action = self.opponent(&state)?;
-                say(&format!(
+                print_text(&format!(
                     "{} plays {}",
                     player_text(self.game(), self.person.other()),
                     self.game().action_text(&state, action)
@@ -123,12 +126,12 @@ impl<G: Game> Sitting<'_, G> {
         }
     }
 
-    /// Reads lines until one is more than a look at the actions, and does what it says; false to leave.
+    /// Reads and runs commands; returns after the first one other than `legal`, with false to leave the game.
     fn ask(&mut self, state: &G::State) -> Result<bool> {
         while let Some(line) = read_line()? {
             let line = line.trim();
             match line.to_ascii_lowercase().as_str() {
-                // whoever asks anew would show them once more
+                // returning would list some of them again
                 "legal" if self.game().outcome(state).is_none() => {
                     self.show_legal(state, usize::MAX)?;
                     continue;
@@ -146,15 +149,15 @@ impl<G: Game> Sitting<'_, G> {
         Ok(false)
     }
 
-    /// Plays what the person wrote, or says why not.
+    /// Plays the action that the person typed, or explains why it cannot be played.
     fn act(&mut self, state: &G::State, text: &str) -> Result<()> {
-        match meant(self.game(), state, text) {
+        match matching_action(self.game(), state, text) {
             Some(action) => {
                 self.session.play(action);
                 self.show_board(Vec::new())
             }
-            None if self.game().outcome(state).is_some() => say("the game is over: undo or quit"),
-            None => say(&format!("{} is not legal here. {COMMANDS}", quoted(text))),
+            None if self.game().outcome(state).is_some() => print_text("the game is over: type undo or quit"),
+            None => print_text(&format!("{} is not legal here. {COMMANDS}", quoted(text))),
         }
     }
 
@@ -170,35 +173,35 @@ impl<G: Game> Sitting<'_, G> {
         stream(self.seed, Purpose::Agent, &[self.session.actions().len() as u64])
     }
 
-    /// Takes back to the person's last decision.
+    /// Takes back actions up to and including the person's last one.
     fn undo(&mut self) -> Result<()> {
-        let mine = |(state, _): &(G::State, Action)| self.game().to_move(state) == self.person;
-        let movers: Vec<bool> = self.session.plies().map(|ply| mine(&ply)).collect();
+        let is_mine = |(state, _): &(G::State, Action)| self.game().to_move(state) == self.person;
+        let movers: Vec<bool> = self.session.plies().map(|ply| is_mine(&ply)).collect();
         let Some(ply) = movers.iter().rposition(|mine| *mine) else {
-            return say("there is nothing to take back");
+            return print_text("there is nothing to take back");
         };
-        say(&format!("taken back to ply {ply}"))?;
+        print_text(&format!("taken back to ply {ply}"))?;
         while self.session.actions().len() > ply {
             self.session.undo();
         }
         self.show_board(Vec::new())
     }
 
-    /// The rules, how actions are written, and the commands.
+    /// Prints the rules, the notation of actions, and the commands.
     fn help(&self, state: &G::State) -> Result<()> {
-        say_rules::<G>()?;
+        print_rules::<G>()?;
         let legal = self.game().legal(state).into_iter().map(|action| self.game().action_text(state, action));
         let examples = one_of_each_form(legal).join(", ");
         if !examples.is_empty() {
-            say(&format!("Type an action to play it, here for example: {}", painted(examples, ACCENT)))?;
+            print_text(&format!("Type an action to play it, for example: {}", painted(examples, ACCENT)))?;
         }
         print(hanging(HELP, HELP_COLUMN, terminal_width()))
     }
 
-    /// What the opponent would play in the person's place, in words and on the board.
+    /// Shows what the opponent would play in the person's place, as text and on the board.
     fn hint(&self, state: &G::State) -> Result<()> {
         if self.game().outcome(state).is_some() {
-            return say("the game is over");
+            return print_text("the game is over");
         }
         let (action, why) = match (self.contestant.search_agent(self.stream()), self.contestant.solver()) {
             (Some(mut agent), _) => {
@@ -217,16 +220,16 @@ impl<G: Game> Sitting<'_, G> {
                     format!("value {:+.2} for you; visits: {visits}; line: {line}", analysis.value),
                 )
             }
-            (None, Some(solver)) => self.truth(state, solver)?,
-            (None, None) => return say("this opponent does not search, so it has no hint"),
+            (None, Some(solver)) => self.perfect_hint(state, solver)?,
+            (None, None) => return print_text("this opponent does not search, so it cannot give hints"),
         };
         let text = painted(self.game().action_text(state, action), ACCENT);
         self.show_board(self.game().touched(state, action))?;
-        say(&format!("hint: {text} ({why})"))
+        print_text(&format!("hint: {text} ({why})"))
     }
 
-    /// A best action and what it leads to.
-    fn truth(&self, state: &G::State, mut solver: Solver<G>) -> Result<(Action, String)> {
+    /// A best action and the result with perfect play.
+    fn perfect_hint(&self, state: &G::State, mut solver: Solver<G>) -> Result<(Action, String)> {
         let best = solver.best_actions(state)?;
         let result = match solver.solve(state)?.value_for(self.person) {
             1.0 => "you win",
@@ -236,20 +239,23 @@ impl<G: Game> Sitting<'_, G> {
         let others: Vec<String> =
             best[1..].iter().map(|&action| self.game().action_text(state, action)).collect();
         let others =
-            if others.is_empty() { String::new() } else { format!("; as good: {}", others.join(" ")) };
-        Ok((best[0], format!("{result} if nobody errs from here{others}")))
+            if others.is_empty() { String::new() } else { format!("; equally good: {}", others.join(" ")) };
+        Ok((best[0], format!("{result} with perfect play{others}")))
     }
 
     fn show_legal(&self, state: &G::State, most: usize) -> Result<()> {
         let legal = self.game().legal(state);
         let texts: Vec<String> =
             legal.iter().take(most).map(|a| self.game().action_text(state, *a)).collect();
-        let more =
-            if legal.len() > most { format!(" ... ({} in all: legal)", legal.len()) } else { String::new() };
-        say(&format!("your actions: {}{more}", texts.join(" ")))
+        let more = if legal.len() > most {
+            format!(" ... ({} in all; type legal to list them)", legal.len())
+        } else {
+            String::new()
+        };
+        print_text(&format!("your actions: {}{more}", texts.join(" ")))
     }
 
-    /// The board with the squares of the last action and those of a hint marked.
+    /// Draws the board and marks the squares of the last action and of a hint.
     fn show_board(&self, hint: Vec<(usize, usize)>) -> Result<()> {
         let marks = Marks { last: self.session.touched(), hint };
         let board = drawn(self.game(), self.session.state(), &marks, terminal_width());
@@ -257,8 +263,8 @@ impl<G: Game> Sitting<'_, G> {
     }
 }
 
-/// The legal action that a text means: as it is written, else the only one that differs in the case of letters alone.
-fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
+/// The legal action that a text names: an exact match, otherwise the only one that differs just in letter case.
+fn matching_action<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     let legal = game.legal(state);
     let written = game.parse_action(state, text).filter(|action| legal.contains(action));
     written.or_else(|| {
@@ -268,34 +274,34 @@ fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     })
 }
 
-/// The next line of standard input, asked for where a terminal shows it; `None` at its end.
+/// The next line of standard input, with a prompt on a terminal; `None` at the end of the input.
 fn read_line() -> Result<Option<String>> {
     let (mut line, mut out) = (Vec::new(), std::io::stdout());
-    let asks = std::io::stdin().is_terminal() && out.is_terminal();
-    if asks {
+    let prompts = std::io::stdin().is_terminal() && out.is_terminal();
+    if prompts {
         write!(out, "> ").and_then(|()| out.flush()).map_err(Error::io("standard output"))?;
     }
     if std::io::stdin().lock().read_until(b'\n', &mut line).map_err(Error::io("standard input"))? > 0 {
         return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
     }
-    // so that the shell does not ask in our line
-    if asks { print("").map(|()| None) } else { Ok(None) }
+    // so that the shell's prompt begins on a new line
+    if prompts { print("").map(|()| None) } else { Ok(None) }
 }
 
-/// Prints running text, wrapped where a terminal shows it.
-fn say(text: &str) -> Result<()> {
+/// Prints running text, wrapped on a terminal.
+fn print_text(text: &str) -> Result<()> {
     print(wrapped(text, terminal_width()))
 }
 
-/// Prints the rules in short as a paragraph.
-fn say_rules<G: Game>() -> Result<()> {
+/// Prints the summary of the rules as a paragraph.
+fn print_rules<G: Game>() -> Result<()> {
     match G::SUMMARY {
         "" => Ok(()),
         summary => print(format_args!("\n{}\n", paragraph(summary))),
     }
 }
 
-/// The first of the texts of each form: those that differ in nothing but squares and numbers have one form.
+/// The first text of each form; texts that differ only in squares and numbers have the same form.
 fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut found: Vec<(String, String)> = Vec::new();
     for text in texts {
@@ -316,13 +322,13 @@ fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
     found.into_iter().map(|(_, text)| text).collect()
 }
 
-/// How a game ended, in words.
+/// The result of a game as text.
 pub fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
         Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
         Outcome::Draw if G::DRAWLESS => {
             format!(
-                "a draw, which {} does not know: the limit of {} actions cut it short",
+                "a draw, although {} has no draws: the limit of {} actions cut the game short",
                 G::TITLE,
                 game.max_plies()
             )
@@ -336,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_told_apart_by_more_than_squares() {
+    fn forms_differ_in_more_than_squares() {
         let forms = |texts: &[&str]| one_of_each_form(texts.iter().map(|text| text.to_string()));
         assert_eq!(
             forms(&["a1-b2", "c3-d10", "c3xc5", "b5xoff(a5)", "pass"]),

@@ -1,4 +1,4 @@
-//! What runs and matches say of themselves, in words: results, tests, durations.
+//! Texts about runs and matches: results, tests, durations.
 
 use super::board::counted;
 use crate::arena::sprt::{SprtResult, Verdict};
@@ -10,7 +10,7 @@ pub fn verdict(result: &MatchResult) -> String {
     let cut_short = match result.cut_short {
         0 => String::new(),
         games => {
-            format!("; WARNING: {games} games were cut short by the limit of actions and count as draws")
+            format!("; WARNING: {games} games were cut short by the action limit and count as draws")
         }
     };
     let counted_as = match result.effective_games {
@@ -28,7 +28,7 @@ pub fn verdict(result: &MatchResult) -> String {
     )
 }
 
-/// The Elo difference with its bounds; of a clean sweep the one bound alone.
+/// The Elo difference with its bounds; after a clean sweep only the one bound.
 fn elo_text(result: &MatchResult) -> String {
     let MatchResult { games, wins, losses, elo, elo_low, elo_high, .. } = result;
     match (elo_low, elo_high) {
@@ -58,18 +58,18 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
     )
 }
 
-/// What the gate said of a generation, and the match that it rests on.
+/// The gate's decision on a generation, and the match that it is based on.
 pub fn gate_lines(generation: usize, decision: &Decision) -> Vec<String> {
     let (Some(champion), Some(result)) = (decision.champion, &decision.result) else {
-        return vec![format!("generation {generation} is the champion: it is the first")];
+        return vec![format!("generation {generation} is the first and becomes the champion")];
     };
-    let says = match decision.promoted {
+    let status = match decision.promoted {
         true => "is the new champion",
         false => "is not promoted",
     };
     let test = result.sprt.map(|sprt| format!(": {}", sprt_standing(&sprt))).unwrap_or_default();
     vec![
-        format!("generation {generation} {says}{test}"),
+        format!("generation {generation} {status}{test}"),
         format!("against generation {champion}: {}", verdict(result)),
     ]
 }
@@ -82,13 +82,13 @@ pub fn sprt_standing(result: &SprtResult) -> String {
 /// A test and its verdict in one line.
 pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
     let sprt = &result.sprt;
-    let says = match result.verdict {
+    let outcome = match result.verdict {
         Verdict::H1 => format!("H1 accepted: {:+} Elo rather than {:+}", sprt.elo1, sprt.elo0),
         Verdict::H0 => format!("H0 accepted: {:+} Elo rather than {:+}", sprt.elo0, sprt.elo1),
         Verdict::Undecided => format!("undecided after {games} games"),
     };
     format!(
-        "SPRT of {:+} against {:+} Elo (alpha {}, beta {}): {}, {says}",
+        "SPRT of {:+} against {:+} Elo (alpha {}, beta {}): {}, {outcome}",
         sprt.elo0,
         sprt.elo1,
         sprt.alpha,
@@ -107,7 +107,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A duration that is only foretold, in two digits or so.
+/// An estimated duration, rounded to about two digits.
 pub fn roughly(seconds: f64) -> String {
     let to = |step: f64| (seconds / step).round() as u64 * step as u64;
     match seconds {
@@ -128,8 +128,8 @@ mod tests {
     use crate::arena::elo::estimate;
 
     #[test]
-    fn what_is_not_certain_is_said_roughly() {
-        let said = [0.2, 7.0, 58.0, 61.0, 272.0, 598.0, 1500.0, 7000.0, 50_000.0, 1e6].map(roughly);
+    fn estimates_are_rounded() {
+        let texts = [0.2, 7.0, 58.0, 61.0, 272.0, 598.0, 1500.0, 7000.0, 50_000.0, 1e6].map(roughly);
         let expected = [
             "1 s",
             "7 s",
@@ -142,11 +142,11 @@ mod tests {
             "13 h 55 min",
             "12 days",
         ];
-        assert_eq!(said, expected);
+        assert_eq!(texts, expected);
     }
 
-    /// What is said of pairs that have all the same score and are worth so much each.
-    fn said(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
+    /// The text for pairs that all have the same score and this worth.
+    fn text(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
         let games = wins + draws + losses;
         let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
         let bounds = estimate(&vec![score; games / 2], worth);
@@ -171,9 +171,9 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_said_where_there_are_any() {
+    fn known_bounds_are_printed() {
         for ((wins, draws, losses), end) in [
-            // a clean sweep has one
+            // a clean sweep has only one bound
             ((40, 0, 0), ": Elo +287 or more (95 %)"),
             ((0, 0, 40), ": Elo -287 or less (95 %)"),
             ((19, 1, 0), ": Elo +636, 95 % +431 or more"),
@@ -181,15 +181,15 @@ mod tests {
             ((0, 20, 0), ": Elo +0, 95 % -68 to +68"),
             ((1, 1, 2), ": Elo -89, too few games for bounds"),
         ] {
-            let text = said(wins, draws, losses, 1.0);
+            let text = text(wins, draws, losses, 1.0);
             assert!(text.ends_with(end), "{text}");
         }
-        assert!(said(3, 0, 1, 1.0).starts_with("3 wins, 0 draws, 1 loss in 4 games (4 distinct): Elo"));
+        assert!(text(3, 0, 1, 1.0).starts_with("3 wins, 0 draws, 1 loss in 4 games (4 distinct): Elo"));
     }
 
     #[test]
-    fn repeated_games_are_said() {
-        let text = said(30, 0, 30, 0.31);
+    fn repeated_games_are_mentioned() {
+        let text = text(30, 0, 30, 0.31);
         assert!(text.contains("in 60 games (60 distinct, counted as 19): Elo"), "{text}");
     }
 }

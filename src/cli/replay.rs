@@ -12,15 +12,15 @@ use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Rules};
 use crate::registry::Job;
 
-/// Legal actions that an error names.
+/// The number of legal actions listed in an error.
 const SHOWN_ACTIONS: usize = 8;
 
 /// Play actions from standard input and print every position.
 #[derive(Args)]
 #[command(after_help = "\
-Actions are separated by spaces or lines. Each position is one JSON object: ply, \
-to_move, position, legal actions and outcome. An action that is not legal ends the \
-command with an error that names it.
+Actions are separated by spaces or newlines. Each position is printed as one JSON \
+object: ply, to_move, position, legal actions and outcome. An illegal action stops \
+the command with an error that names it.
 
 Examples:
   echo 'b2 a1 c3' | petteia replay tic-tac-toe --board
@@ -28,7 +28,7 @@ Examples:
 pub struct Replay {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Position to start from, instead of the game's own
+    /// Position to start from [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Draw each position instead of printing JSON
@@ -47,7 +47,7 @@ impl Job for Replay {
         };
         let mut ply = 0;
         self.show(game, &state, ply, Marks::default())?;
-        // line by line, so that a program at the other end of a pipe gets its answer at once
+        // line by line, so that a program at the other end of a pipe gets its answers immediately
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Error::io("standard input"))?;
             for text in String::from_utf8_lossy(&line).split_whitespace() {

@@ -1,7 +1,7 @@
-//! A training run on the screen: what begins, a bar on a terminal and plain lines elsewhere, a row of a table for each
-//! generation. Everything goes to standard error, in lines that fit the terminal.
+//! The display of a training run: a summary at the start, a progress bar on a terminal and plain lines elsewhere, a
+//! table row for each generation. Everything goes to standard error, in lines that fit the terminal.
 //!
-//! In go the events of the run, out come words; how long it takes is up to [`Forecast`].
+//! Input: the events of the run. Output: text. The remaining time comes from [`Forecast`].
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -19,24 +19,24 @@ use crate::run::{Event, Observer, Played};
 use crate::selfplay;
 use crate::train::loss::Losses;
 
-/// Without a terminal a line is printed at most this often while a phase goes on.
+/// The minimum time between progress lines without a terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-/// On a terminal words change at most this often.
+/// The minimum time between text updates on a terminal.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
-/// Columns that the bar has at least, where the terminal has [`WITH_BAR`].
+/// The minimum width of the bar if the terminal has [`WITH_BAR`] columns.
 const BAR: usize = 8;
-/// Columns of a terminal that has room for a bar beside the words.
+/// The minimum width of a terminal with room for a bar next to the text.
 const WITH_BAR: usize = 60;
-/// Columns of a terminal that does not say how many it has, and of what is none.
+/// The assumed width if it is unknown or the output is not a terminal.
 const USUAL_WIDTH: usize = 80;
-/// Columns that what belongs to a generation is indented by.
+/// The indentation of lines about a generation, in columns.
 const MARGIN: usize = 4;
 /// Steps of the bar.
 const BAR_STEPS: u64 = 1000;
-/// What the losses mean, when training begins.
+/// An explanation of the losses, printed when training begins.
 const LOSSES: [&str; 2] = [
-    "policy loss: falls towards its floor, the entropy of what the searches teach",
-    "value loss: may rise without harm, as better players' games are harder to call",
+    "policy loss: falls toward its floor, the entropy of the search targets",
+    "value loss: may rise without harm, as games between better players are closer",
 ];
 
 /// Shows the events of a run.
@@ -47,27 +47,27 @@ pub struct Screen<'a> {
 
 struct State<'a> {
     outline: Outline<'a>,
-    /// Made when the run begins.
+    /// Created when the run begins.
     forecast: Option<Forecast>,
-    /// Whether the forecast began with a measurement.
+    /// Whether the forecast is based on a measurement.
     measured: bool,
     started: Instant,
     phase_started: Instant,
     generation_started: Instant,
-    /// When words were shown last.
+    /// The last time that text was shown.
     shown: Option<Instant>,
     generation: usize,
     generations: usize,
-    /// Games of the generation under way.
+    /// The number of games in the current generation.
     games: usize,
     played: Option<Played>,
     steps: usize,
     losses: Losses,
-    /// The rows of the generations; made with the first.
+    /// The table of generations; created with the first row.
     table: Option<Table>,
 }
 
-/// What goes on.
+/// The current phase of the run.
 struct Phase<'a> {
     name: &'a str,
     done: usize,
@@ -77,7 +77,7 @@ struct Phase<'a> {
 }
 
 impl Screen<'_> {
-    /// A screen for a run that is about to begin.
+    /// The display for a run that is about to begin.
     pub fn new(outline: Outline) -> Screen {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style =
@@ -113,24 +113,24 @@ impl Screen<'_> {
         }
     }
 
-    /// A line that stays, wrapped between words; what continues it is indented by `indent`.
+    /// Prints a permanent line, wrapped between words; continuation lines are indented by `indent`.
     fn line(&self, text: &str, indent: usize) {
         let text = hanging(text, indent, Some(self.width()));
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => say(&text),
+            None => print_line(&text),
         }
     }
 
-    /// A sentence that stays; whole where no terminal wraps it, so that it can be searched for.
+    /// Prints a permanent sentence; without a terminal it is not wrapped, so that it can be searched for.
     fn sentence(&self, text: &str) {
         match &self.bar {
             Some(_) => self.line(text, 2),
-            None => say(text),
+            None => print_line(text),
         }
     }
 
-    /// The result of a match below its generation; what it says in Elo begins a line when not all fits in one.
+    /// Prints a match result below its generation; the Elo part gets its own line if not everything fits on one.
     fn result(&self, text: &str) {
         let fits = MARGIN + text.len() <= self.width();
         let (games, elo) = text.split_once("): ").filter(|_| !fits).unwrap_or((text, ""));
@@ -141,23 +141,23 @@ impl Screen<'_> {
         }
     }
 
-    /// Columns of a line.
+    /// The width of a line in columns.
     fn width(&self) -> usize {
         let size = self.bar.as_ref().and_then(|_| terminal_size_of(std::io::stderr()));
         size.map_or(USUAL_WIDTH, |(Width(columns), _)| columns as usize)
     }
 
-    /// Says what begins, and measures how long it may take.
+    /// Prints the plan, and measures how long it may take.
     fn begin(&self, state: &mut State, done: usize, lines: Vec<String>) {
         lines.iter().for_each(|line| self.line(line, MARGIN));
-        let (forecast, words) = state.outline.forecast(done);
-        state.measured = words.is_some();
-        words.iter().for_each(|line| self.line(line, MARGIN));
+        let (forecast, text) = state.outline.forecast(done);
+        state.measured = text.is_some();
+        text.iter().for_each(|line| self.line(line, MARGIN));
         state.forecast = Some(forecast);
     }
 
-    /// Moves the bar and shows what there is room for: how far the phase is, the time left, its details. Without a
-    /// terminal, prints a line now and then.
+    /// Updates the bar and the text next to it, as far as it fits: progress, remaining time, details. Without a
+    /// terminal, prints a line from time to time.
     fn show(&self, state: &mut State, phase: Phase) {
         let interval = if self.bar.is_some() { BAR_INTERVAL } else { PLAIN_INTERVAL };
         let shown = state.shown.get_or_insert(state.started);
@@ -180,12 +180,12 @@ impl Screen<'_> {
             }
             None => {
                 let place = format!("generation {place}: ");
-                say(&format!("{place}{}", fitting(&parts, USUAL_WIDTH - place.len())));
+                print_line(&format!("{place}{}", fitting(&parts, USUAL_WIDTH - place.len())));
             }
         }
     }
 
-    /// The generation that was saved.
+    /// Prints the row of the generation that was just saved.
     fn row(&self, state: &mut State) {
         if state.table.is_none() {
             let table = Table::new(columns(), Some(self.width()));
@@ -208,7 +208,7 @@ impl Screen<'_> {
         self.line(&state.table.as_ref().map(|table| table.line(&cells)).unwrap_or_default(), 0);
     }
 
-    fn hear(&self, state: &mut State, event: Event) {
+    fn handle(&self, state: &mut State, event: Event) {
         match event {
             Event::Resumed(done, all, positions) => {
                 (state.generation, state.generations) = (done, all);
@@ -232,7 +232,7 @@ impl Screen<'_> {
                 self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
             }
             Event::Evaluated(player, opponent, result) => {
-                // behind a gate it may be an earlier one
+                // with a gate it may be an earlier generation
                 let who =
                     if player == state.generation { "".into() } else { format!("generation {player} ") };
                 self.result(&format!("{who}against {opponent}: {}", verdict(&result)));
@@ -252,7 +252,7 @@ impl Screen<'_> {
     }
 
     fn show_training(&self, state: &mut State, done: usize, all: usize) {
-        // once, before the first generation of a session
+        // once, in the first generation of a session
         if state.table.is_none() && state.steps == 0 {
             LOSSES.iter().for_each(|line| self.line(line, MARGIN));
         }
@@ -277,7 +277,7 @@ impl Screen<'_> {
 }
 
 impl State<'_> {
-    /// Nothing is said while nothing is known.
+    /// The remaining time; `None` while too little is known.
     fn time_left(&self) -> Option<String> {
         let forecast = self.forecast.as_ref()?;
         let known = self.measured || forecast.part() > 0.05;
@@ -291,15 +291,15 @@ impl Observer for Screen<'_> {
         let state = &mut *guard;
         let now = state.started.elapsed().as_secs_f64();
         if let Some(forecast) = &mut state.forecast {
-            forecast.hear(now, &event);
-            return self.hear(state, event);
+            forecast.observe(now, &event);
+            return self.handle(state, event);
         }
-        // the first event brings the forecast about
+        // the first event creates the forecast
         let first = event.clone();
-        self.hear(state, event);
+        self.handle(state, event);
         let now = state.started.elapsed().as_secs_f64();
         if let Some(forecast) = &mut state.forecast {
-            forecast.hear(now, &first);
+            forecast.observe(now, &first);
         }
     }
 
@@ -312,7 +312,7 @@ impl Observer for Screen<'_> {
     }
 }
 
-/// The columns of the table of generations; narrow terminals do without the first numbers.
+/// The columns of the table of generations; narrow terminals omit some of the first ones.
 fn columns() -> Vec<Column> {
     vec![
         Column::number("gen", 3, 0),
@@ -326,14 +326,14 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// As many of `parts` as `width` columns have room for, the first before the others.
+/// As many of `parts` as fit into `width` columns, from the first on.
 fn fitting(parts: &[String], width: usize) -> String {
     let fits = |shown: &usize| parts[..*shown].join(", ").len() <= width;
     parts[..(1..=parts.len()).rev().find(fits).unwrap_or(0)].join(", ")
 }
 
-/// A line on standard error; whether anyone still reads it is no concern of a run.
-fn say(text: &str) {
+/// Prints a line to standard error; a run does not depend on whether anyone reads it.
+fn print_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matters_most_is_shown_first() {
+    fn the_first_parts_have_priority() {
         let parts = ["12/40 steps", "3 min 20 s left", "policy loss 1.234"].map(String::from);
         assert_eq!(fitting(&parts, 80), "12/40 steps, 3 min 20 s left, policy loss 1.234");
         assert_eq!(fitting(&parts, 28), "12/40 steps, 3 min 20 s left");

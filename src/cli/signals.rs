@@ -1,9 +1,10 @@
-//! The signals that end a long command: in goes what the system sends, out comes a wish to stop.
+//! The signals that end a long command set a flag that asks the work to stop.
 //!
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP are the same wish: the command saves the work in hand and ends. One that was
-//! ignored when the program began stays ignored, as `nohup` and shells with background jobs want it. A second
-//! SIGINT or SIGTERM ends the program at once. A second SIGHUP does not: when a terminal closes, its shell and the
-//! system send one each. Commands that do not ask for this die of the first signal, as any program does.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP are treated alike: the command saves its current work and exits. A signal that
+//! was ignored when the program started stays ignored, as `nohup` and shells with background jobs expect. A second
+//! SIGINT or SIGTERM ends the program at once. A second SIGHUP does not: when a terminal closes, the shell and the
+//! system send one each. Commands that do not install these handlers are killed by the first signal, like any other
+//! program.
 
 #[cfg(unix)]
 mod ignored;
@@ -18,13 +19,13 @@ use signal_hook::consts::{SIGHUP, SIGXFSZ};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// Those after which a second one means impatience.
+/// A second one of these signals ends the program at once.
 const REPEATED: [c_int; 2] = [SIGINT, SIGTERM];
 
-static WISH: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on a signal that ends programs asks the work to stop cleanly, and a write beyond the largest size of a
-/// file that is permitted (`ulimit -f`) is an error like any other.
+/// From now on the signals above ask the work to stop cleanly, and a write beyond the maximum file size (`ulimit -f`)
+/// is an ordinary error.
 pub fn catch_interrupts() {
     let caught = catch_endings();
     #[cfg(unix)]
@@ -32,41 +33,41 @@ pub fn catch_interrupts() {
     warn(caught);
 }
 
-/// [`catch_interrupts`], and `told` is called at the first signal, on a thread of its own.
-pub fn tell_of_interrupts(told: impl FnOnce() + Send + 'static) {
-    // elsewhere a signal ends the program
+/// Like [`catch_interrupts`], and calls `on_signal` at the first signal, on a separate thread.
+pub fn tell_of_interrupts(on_signal: impl FnOnce() + Send + 'static) {
+    // on other systems a signal ends the program
     #[cfg(unix)]
     {
-        // before the others: a signal between the two must not get lost
+        // before the other handlers: a signal between the two must not be lost
         match signal_hook::iterator::Signals::new(endings()) {
             Ok(mut signals) => {
-                std::thread::spawn(move || signals.forever().next().map(|_| told()));
+                std::thread::spawn(move || signals.forever().next().map(|_| on_signal()));
                 catch_interrupts();
             }
             Err(error) => warn(Err(error)),
         }
     }
     #[cfg(not(unix))]
-    drop(told);
+    drop(on_signal);
 }
 
-/// Whether the work shall stop.
+/// Whether the work should stop.
 pub fn interrupted() -> bool {
-    WISH.load(Ordering::Relaxed)
+    STOP.load(Ordering::Relaxed)
 }
 
-/// What is set when the work shall stop.
-pub fn wish() -> Arc<AtomicBool> {
-    WISH.clone()
+/// The flag that is set when the work should stop.
+pub fn stop_flag() -> Arc<AtomicBool> {
+    STOP.clone()
 }
 
 fn catch_endings() -> io::Result<()> {
     for signal in endings() {
-        // before the first signal is noted: it must not be taken for the second
+        // registered before the flag: the first signal must not be taken for the second one
         if REPEATED.contains(&signal) {
-            flag::register_conditional_shutdown(signal, 128 + signal, wish())?;
+            flag::register_conditional_shutdown(signal, 128 + signal, stop_flag())?;
         }
-        flag::register(signal, wish())?;
+        flag::register(signal, stop_flag())?;
     }
     Ok(())
 }
@@ -81,18 +82,18 @@ fn endings() -> Vec<c_int> {
     REPEATED.to_vec()
 }
 
-/// The signal of a write that makes a file too long kills; once it is caught, the write fails instead.
+/// SIGXFSZ kills a program that makes a file too long; once it is caught, the write fails instead.
 #[cfg(unix)]
 fn survive_long_files() -> io::Result<()> {
     match ignored::is_ignored(SIGXFSZ) {
         true => Ok(()),
-        // nobody asks: the write says it
+        // the flag is never read: the write reports the error
         false => flag::register(SIGXFSZ, Arc::default()).map(|_| ()),
     }
 }
 
 fn warn(caught: io::Result<()>) {
     if let Err(error) = caught {
-        let _ = writeln!(io::stderr(), "warning: Ctrl-C will not be clean: {error}");
+        let _ = writeln!(io::stderr(), "warning: Ctrl-C will not stop the program cleanly: {error}");
     }
 }

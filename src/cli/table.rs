@@ -1,21 +1,21 @@
-//! Tables for the terminal: in go columns with the widths of their cells, out come lines.
+//! Tables for the terminal: columns with fixed widths are formatted as lines.
 //!
-//! Where a terminal is too narrow, whole columns are left out, the least important first; what goes elsewhere keeps
-//! all. A line can be printed before the next one is known.
+//! If a terminal is too narrow, whole columns are omitted, least important first; without a terminal all columns are
+//! kept. A line can be printed before the next one is known.
 
-/// One column; the last one that is shown is not filled up.
+/// A column; the last one shown is not padded.
 pub struct Column {
-    /// What stands above it.
+    /// Its heading.
     pub heading: &'static str,
-    /// Letters that its cells take at most.
+    /// The maximum width of its cells, in characters.
     pub width: usize,
-    /// Numbers stand at the right.
+    /// Whether its cells are right-aligned, as numbers are.
     pub right: bool,
-    /// The greatest are left out first; those of 0 stay.
+    /// Columns with the greatest value are omitted first, those with 0 never.
     pub spare: u8,
 }
 
-/// The columns that there is room for.
+/// The columns that fit.
 pub struct Table {
     columns: Vec<(usize, Column)>,
 }
@@ -33,7 +33,7 @@ impl Column {
 }
 
 impl Table {
-    /// A table of at most `width` letters, as far as its columns can be left out.
+    /// A table of at most `width` characters, as far as columns can be omitted.
     pub fn new(columns: Vec<Column>, width: Option<usize>) -> Table {
         let mut columns: Vec<(usize, Column)> = columns.into_iter().enumerate().collect();
         let taken =

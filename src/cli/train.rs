@@ -1,4 +1,4 @@
-//! `petteia train`: the main job.
+//! `petteia train`: trains an agent.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,43 +20,42 @@ use crate::registry::{Job, Registry};
 use crate::run::{self, METRICS, Played, Summary};
 use crate::storage;
 
-/// Train an agent by self-play, or go on with a run.
+/// Train an agent by self-play, or resume a run.
 #[derive(Args)]
 #[command(after_help = "\
-Settings that the config does not name have defaults; the resolved ones stand in \
-the run's config.toml. Before a new run begins, a second or so of work is measured \
-for the time that it may take; that work is thrown away. Ctrl-C, SIGTERM and SIGHUP \
-save and exit 0; the same command resumes the run, which ends with the same games and \
-weights as one that was left alone.
+Settings that are not in the config have defaults; all settings are saved in the \
+run's config.toml. To estimate the duration, a new run first measures about a second \
+of work, which is then discarded. Ctrl-C, SIGTERM and SIGHUP save and exit with code \
+0; the same command resumes the run, which ends with the same games and weights as \
+an uninterrupted run.
 
-What it prints of a generation:
-  policy loss  how far the network's policy is from what the searches found
-               (cross-entropy); it falls towards the floor and never below
-  floor        the entropy of what the searches found, which no network can
-               know better
-  value loss   how far the expected result is from the real one (cross-entropy);
-               may rise without harm: better players' games are harder to call
-  Elo          against arena.opponent, with 95 % bounds; of a few games they are
-               wide, so compare generations by `petteia arena`
+Printed for each generation:
+  policy loss  cross-entropy between the network's policy and the search
+               results; it falls toward the floor but never below it
+  floor        the entropy of the search results, which no network can beat
+  value loss   cross-entropy between the predicted and the actual result; may
+               rise without harm: games between better players are closer
+  Elo          against arena.opponent, with 95 % bounds; these are wide for few
+               games, so compare generations with `petteia arena`
 
 Examples:
   petteia train configs/phage.toml
   petteia train configs/phage.toml --run runs/long --set train.generations=40")]
 pub struct Train {
-    /// File of settings, e.g. configs/phage.toml
+    /// Settings file, e.g. configs/phage.toml
     #[arg(value_name = "CONFIG")]
     config: PathBuf,
     /// Run folder [default: runs/NAME-OF-THE-CONFIG]
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
-    /// A setting, e.g. search.simulations=64; may be repeated
+    /// Setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Resume without those records and checkpoints of the run that are missing or wrong; it then ends with other
-    /// games and weights than the undisturbed run
+    /// Resume without records and checkpoints that are missing or wrong; the run then ends with different games and
+    /// weights than an undisturbed run
     #[arg(long)]
     accept_missing: bool,
-    /// Worker threads, which change no result [default: all cores]
+    /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -68,7 +67,7 @@ struct TrainGame<'a> {
 }
 
 impl Train {
-    /// Reads the config, trains, and says what came out.
+    /// Reads the config, trains, and prints a summary.
     pub fn run<R: Registry>(self) -> Result<()> {
         let (config, source) = self.read_config()?;
         let name = self.config.file_stem().unwrap_or_default();
@@ -83,7 +82,7 @@ impl Train {
         }
     }
 
-    /// An id or option that the registry refused, shown where the config has it.
+    /// The error for an id or option that the registry rejected, with its place in the config.
     fn locate(&self, config: &Config, source: &str, error: Error) -> Error {
         let text = error.to_string();
         if let Some(set) = self.set.iter().rev().find(|set| set.trim_start().starts_with("game.")) {
@@ -95,7 +94,7 @@ impl Train {
         Error::Config(format!("{}: {}", self.config.display(), config::show(source, &key, &text)))
     }
 
-    /// Who gives a game's id instead of a config means the config of that name.
+    /// A user who gives a game's id instead of a config means the config of that name.
     fn hint(&self) -> String {
         let meant = Path::new("configs").join(&self.config).with_extension("toml");
         if meant.is_file() { format!("; did you mean {}?", meant.display()) } else { String::new() }
@@ -130,9 +129,9 @@ impl Job for TrainGame<'_> {
         match result {
             Ok(summary) => print_summary(self.config, &summary, game.players(), started),
             Err(Error::Interrupted) => {
-                // saved it is, even when nobody is left to read this
+                // the run is saved even if this cannot be printed
                 let _ = print(format_args!(
-                    "interrupted; {} is saved, this command resumes it: {}",
+                    "interrupted; {} is saved; this command resumes it: {}",
                     self.folder.display(),
                     own_command()
                 ));
@@ -165,7 +164,7 @@ fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started
     }
     if config.arena.gate != GateKind::None {
         print_paragraph(&format!(
-            "the gate's champion, generation {}, stands for the run; {run}/checkpoints has the others",
+            "the gate's champion, generation {}, represents the run; {run}/checkpoints has the others",
             summary.champion
         ))?;
     }
@@ -187,10 +186,10 @@ fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started
     print_commands(config, &run.to_string())
 }
 
-/// What to do with the run.
+/// Prints commands for the finished run.
 fn print_commands(config: &Config, run: &str) -> Result<()> {
     let id = &config.game.id;
-    // as it was called, so that the lines can be pasted even when it is on no path
+    // the program as it was called, so that the lines can be pasted even if it is not on the PATH
     let me = std::env::args().next().unwrap_or_else(|| "petteia".into());
     print(format_args!("\nplay against it:  {me} play {id} --opponent {run}"))?;
     let (simulations, opponent, plies) =
@@ -201,7 +200,7 @@ fn print_commands(config: &Config, run: &str) -> Result<()> {
     print(format_args!("export it:        {me} export {run} --format bot --out {id}-bot"))
 }
 
-/// A line that fits the terminal; elsewhere it stays one.
+/// Prints a text, wrapped on a terminal and on one line elsewhere.
 fn print_paragraph(text: &str) -> Result<()> {
     print(wrapped(text, terminal_width()))
 }

@@ -1,6 +1,6 @@
-//! A bot: this program with a network attached, one file that needs nothing else.
+//! A bot: this program with a network attached, a single self-contained file.
 //!
-//! What is attached is the safetensors export; started without a network the program is `petteia`, with one it is a bot
+//! The attached file is the safetensors export. Without a network the program is `petteia`; with one it is a bot
 //! (`cli::bot`).
 
 use crate::checkpoint::Checkpoint;

@@ -1,8 +1,8 @@
-//! What an export says of itself: names and texts that stand in the metadata of every format.
+//! The metadata of an export: names and texts, in every format.
 //!
-//! `petteia` is the checkpoint's manifest, which is all that this program reads; the other entries say the same and
-//! the meaning of input and outputs to people and to other programs. The same checkpoint gives the same entries in
-//! every format.
+//! `petteia` is the checkpoint's manifest and the only entry that this program reads; the other entries repeat it and
+//! describe input and outputs for people and for other programs. The entries of a checkpoint are the same in every
+//! format.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::game::Shape;
 use crate::program::Program;
 use crate::storage;
 
-/// Names and texts, in the order of the names.
+/// Names and texts, sorted by name.
 pub type Entries = BTreeMap<&'static str, String>;
 
-/// The entries of an export of `checkpoint`, whose weights file has these `tensors` behind its header.
+/// The entries for an export of `checkpoint`, whose weights file has these `tensors` after its header.
 pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
     let sha256 = storage::sha256(tensors);
     let mut manifest = checkpoint.manifest.clone();
-    // an export has no files beside it
+    // an export has no accompanying files
     manifest.files = BTreeMap::from([(TENSORS.into(), sha256.clone())]);
     let game = &manifest.game;
     let Shape { planes, height, width, actions } = game.shape;
@@ -60,7 +60,7 @@ pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
     ])
 }
 
-/// How the index of an action is made.
+/// A description of the indices of actions.
 fn action_order(shape: Shape) -> String {
     let Shape { height, width, actions, .. } = shape;
     let (whole, extras) = (actions / shape.cells(), actions % shape.cells());

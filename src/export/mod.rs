@@ -1,5 +1,5 @@
-//! A trained network as one file that others can use. Each format is a module of its own; `metadata` says in each of
-//! them what the network is.
+//! Exports a trained network as a single file for use elsewhere. Each format has its own module; in all of them,
+//! `metadata` describes the network.
 
 pub mod bot;
 mod metadata;
@@ -16,11 +16,11 @@ use crate::storage;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A program that plays: runs alone, speaks UGI, GTP and the CodeCup jury's dialogue.
+    /// A standalone program that plays; it speaks UGI, GTP and the CodeCup protocol.
     Bot,
-    /// Weights with the manifest (game, encoding, network, training) in the header; can be used as an agent.
+    /// Weights with the manifest (game, encoding, network, training) in the header; usable as an agent.
     Safetensors,
-    /// The network's function for other programs (ONNX Runtime and the like), with the same metadata.
+    /// The network for other programs (such as ONNX Runtime), with the same metadata.
     Onnx,
 }
 

@@ -1,4 +1,4 @@
-//! The network as an ONNX file (opset 17, IR version 8): the function that [`Weights`] documents, in f32.
+//! The network as an ONNX file (opset 17, IR version 8): the function described at [`Weights`], in f32.
 //!
 //! Input `planes` `[batch, planes, height, width]`; outputs `policy` `[batch, actions]`, the logits of all actions, to
 //! be masked to the legal ones before a softmax, and `wdl` `[batch, 3]`, the probabilities of win, draw and loss for
@@ -31,7 +31,7 @@ const OUTPUTS: [&str; 2] = ["policy", "wdl"];
 /// The name of the free dimension.
 const BATCH: &str = "batch";
 
-/// What an ONNX file of ours says of itself; `None` when it is none of ours.
+/// The metadata of an ONNX file written by Petteia; `None` for other files.
 pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     let model = ModelProto::decode(bytes).ok()?;
     let entries: BTreeMap<_, _> =
@@ -89,7 +89,7 @@ fn graph(weights: &Weights, name: &str, entries: &Entries) -> GraphProto {
     }
 }
 
-/// A graph under construction. Each method adds to it and returns the name of the value that it computes.
+/// A graph under construction. Each method adds nodes and returns the name of the value that they compute.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<NodeProto>,
@@ -127,7 +127,7 @@ impl Builder {
             let extras = self.flatten("policy_extras.conv", &extras);
             logits.push(self.linear("policy_extras.linear", &extras, linear));
         }
-        // of one part too, so that the output has its name
+        // even a single part is concatenated, so that the output has its name
         let logits: Vec<&str> = logits.iter().map(String::as_str).collect();
         self.node("Concat", OUTPUTS[0], &logits, vec![int("axis", 1)]);
     }

@@ -1,9 +1,9 @@
-//! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, batch norms with
-//! their running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is
-//! the checkpoint's manifest, so the file can be used as an agent by itself.
+//! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, batch norms with their running
+//! statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the checkpoint's
+//! manifest, so the file alone is a usable agent.
 //!
-//! The format: 8 bytes of length, little endian, a JSON header padded with spaces to a multiple of 8, and the
-//! tensors, which are those of the checkpoint byte for byte
+//! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of 8,
+//! and the tensors, which are identical to those of the checkpoint
 //! (<https://github.com/huggingface/safetensors#format>).
 
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use crate::checkpoint::{Checkpoint, parts};
 use crate::error::{Error, Result};
 use crate::net::model;
 
-/// The file's bytes. The network is loaded first, so that what is exported is known to be whole.
+/// The file's bytes. The network is loaded first to check that it is intact.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     checkpoint.network(&model::device())?;
     let weights = checkpoint.weights()?;
@@ -30,7 +30,7 @@ pub(super) fn split<'a>(
     match serde_json::from_slice(header) {
         Ok(header) => Ok((header, tensors)),
         Err(error) => {
-            Err(Error::Data(format!("{}: no safetensors header: {error}", checkpoint.path.display())))
+            Err(Error::Data(format!("{}: invalid safetensors header: {error}", checkpoint.path.display())))
         }
     }
 }

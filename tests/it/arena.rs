@@ -167,9 +167,9 @@ fn files_that_are_not_this_match_are_refused() {
     let score = if lines[2].contains("\"score\":1.0") { "\"score\":1.0" } else { "\"score\":0.0" };
     let lie = lines[2].replacen(score, "\"score\":0.5", 1);
     fs::write(&file, format!("{}\n{}\n{lie}\n", lines[0], lines[1])).unwrap();
-    refused(&plan(4), UNEVEN, &["match.jsonl: line 3: the score is", "remove it"]);
+    refused(&plan(4), UNEVEN, &["match.jsonl: line 3: the score is", "remove this line"]);
     fs::write(&file, format!("{}\n{}\n", lines[0], lines[2])).unwrap();
-    refused(&plan(4), UNEVEN, &["line 2: pair 1 stands where pair 0 should"]);
+    refused(&plan(4), UNEVEN, &["line 2: found pair 1 in place of pair 0"]);
     // somebody's own file is left alone
     fs::write(&file, "dear diary").unwrap();
     assert_eq!(refused(&plan(4), UNEVEN, &["is not a saved match"]), 2);

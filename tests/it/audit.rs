@@ -245,7 +245,7 @@ fn a_lost_checksum_of_a_whole_shard_is_written_anew() {
         }
         let verified = petteia(&["records", self::text(&run), "verify"], "");
         assert_eq!(verified.status.code(), Some(1));
-        assert!(out(&verified).contains("the checksum beside it is missing or wrong"), "{}", out(&verified));
+        assert!(out(&verified).contains("its checksum file is missing or wrong"), "{}", out(&verified));
         let trained = PLAIN.train(&run, &[]);
         assert!(trained.status.success(), "{}", err(&trained));
         assert!(err(&trained).contains("is whole, but the checksum beside it was not"), "{}", err(&trained));

@@ -105,7 +105,7 @@ fn arena_tests_hypotheses_and_keeps_games() {
     let few = ["arena", "phage", "random", "random", "--games", "2", "--sprt", "0,5"];
     assert!(out(&succeeds(&few, "")).contains("undecided after 2 games"));
     fails(&[&few[..7], &["5,0"]].concat(), 2, &["elo0 = 5 must be below elo1 = 0"]);
-    fails(&[&few[..7], &["5"]].concat(), 2, &["--sprt 5: write two Elo differences"]);
+    fails(&[&few[..7], &["5"]].concat(), 2, &["--sprt 5: give two Elo differences"]);
     fails(&[&few[..], &["--alpha", "0.9"]].concat(), 2, &["alpha = 0.9 is out of range"]);
     fails(&[&few[..6], &["--alpha", "0.1"]].concat(), 2, &["--sprt"]);
     let other = ["arena", "connect-four", "rollout:20", "random", "--save", &file, "--seed", "2"];
@@ -163,8 +163,8 @@ fn wrong_names_are_explained() {
     fails(&["perft", "phage", "--depth", "60"], 2, &["no game is longer than 56"]);
     fails(&["perft", "phage", "--depth", "1", "--position", "junk"], 1, &["Phage position `junk`", "7d/5t2"]);
     fails(&["arena", "phage", "rolout:400", "random"], 1, &["unknown agent `rolout:400`", "rollout:SIMS"]);
-    fails(&["arena", "phage", "rollout", "random"], 2, &["needs simulations"]);
-    fails(&["arena", "phage", "rollout:0", "random"], 2, &["`0` is no number of simulations"]);
+    fails(&["arena", "phage", "rollout", "random"], 2, &["needs a number of simulations"]);
+    fails(&["arena", "phage", "rollout:0", "random"], 2, &["`0` is not a number of simulations"]);
     fails(&["arena", "phage", "random:5", "random"], 2, &["does not search"]);
     fails(&["arena", "phage", "random", "random", "--games", "3"], 2, &["even"]);
     fails(&["arena", "phage", "perfect", "random"], 2, &["small games"]);
@@ -421,7 +421,7 @@ fn benches_of_the_engine_say_what_they_measured() {
     fails(&["bench", "net", "--net", "32"], 2, &["32x4"]);
     fails(&["bench", "net", "--net", "0x4"], 2, &["`0` is not in 1 to 512"]);
     fails(&["bench", "net", "--game", "fage"], 2, &["unknown game `fage`"]);
-    fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: give 1 to 512"]);
+    fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: must be from 1 to 512"]);
     fails(&["bench", "search", "--checkpoint", "nowhere"], 1, &["nowhere"]);
     fails(&["bench", "train", "--precision", "f16"], 2, &["f32, bf16"]);
 }
@@ -459,8 +459,12 @@ fn bench_rules_says_what_it_measured() {
     let table = out(&succeeds(&["bench", "rules", "tic-tac-toe", "--seconds", "0.01"], ""));
     assert!(table.lines().count() == 4 && table.contains("million positions/s"), "{table}");
     fails(&["bench", "rules", "fage"], 2, &["unknown game `fage`"]);
-    fails(&["bench", "rules", "phage", "--repetitions", "4"], 2, &["--repetitions 4: give 5 to 1000"]);
-    fails(&["bench", "rules", "phage", "--seconds", "nan"], 2, &["--seconds NaN: give more than 0"]);
+    fails(
+        &["bench", "rules", "phage", "--repetitions", "4"],
+        2,
+        &["--repetitions 4: must be from 5 to 1000"],
+    );
+    fails(&["bench", "rules", "phage", "--seconds", "nan"], 2, &["--seconds NaN: must be more than 0"]);
     fails(&["bench", "rules", "--set", "game.x=1"], 2, &["<GAME>"]);
 }
 

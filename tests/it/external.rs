@@ -263,15 +263,15 @@ fn what_is_no_engine_is_refused_before_the_match() {
     refused("true", "it crashed instead of answering `ugi` with `ugiok`");
     refused("cat", "it was too slow instead");
     refused("yes", "it wrote too much instead");
-    refused("sh 'open", "each quotation mark closed");
+    refused("sh 'open", "close all quotation marks");
     refused("", "write a program");
     for (go, timeout, part) in [
-        ("", 1.0, "there is no limit"),
+        ("", 1.0, "the limit is empty"),
         ("infinite", 1.0, "`infinite` is not a limit"),
         ("movetime 0", 1.0, "`movetime 0` is not a limit"),
         ("depth 3 nodes", 1.0, "`nodes` is not a limit"),
-        ("depth 3", 0.0, "0: give seconds, more than 0"),
-        ("depth 3", f64::NAN, "NaN: give seconds"),
+        ("depth 3", 0.0, "0: must be more than 0"),
+        ("depth 3", f64::NAN, "NaN: must be"),
     ] {
         let error = Terms::new(go, timeout, None).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains(part), "{error}");

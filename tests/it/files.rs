@@ -93,7 +93,7 @@ fn show_draws_a_game_as_it_was_played() {
 #[test]
 fn verify_names_what_is_damaged() {
     let whole = out(&succeeds(&["records", &RUN.1, "verify"], ""));
-    assert!(whole.contains("6 of 6 shards whole, with 96 games"), "{whole}");
+    assert!(whole.contains("6 of 6 shards intact, with 96 games"), "{whole}");
     let (_folder, run) = copy();
     flip_a_byte(&shard(&run, 1, 0));
     // whole, but against the rules: the other player is said to have won
@@ -111,7 +111,7 @@ fn verify_names_what_is_damaged() {
         "generation-0002/shard-0001.jsonl.zst: line 5: the record says",
         "generation-0003/shard-0000.jsonl.zst: the checksum beside it is missing or wrong",
         "generation-0003/shard-0001.jsonl.zst: it was set aside",
-        "2 of 5 shards whole, with 32 games",
+        "2 of 5 shards intact, with 32 games",
     ] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
@@ -281,10 +281,10 @@ fn inspect_says_what_it_can_of_other_files() {
         1,
         &["not a safetensors file or bot that `petteia export` wrote: it is too short"],
     );
-    fails(&["inspect", &file("optimizer.bin", b"hello")], 1, &["no manifest.json beside it"]);
-    fails(&["inspect", &file("d.toml", b"x = 1")], 1, &["no config of ours", "unknown field `x`"]);
+    fails(&["inspect", &file("optimizer.bin", b"hello")], 1, &["no manifest.json in its folder"]);
+    fails(&["inspect", &file("d.toml", b"x = 1")], 1, &["not a Petteia config", "unknown field `x`"]);
     fails(&["inspect", &file("e.jsonl.zst", b"hello")], 1, &["problem"]);
-    fails(&["inspect", text(folder.path())], 1, &["is a folder, but no run"]);
+    fails(&["inspect", text(folder.path())], 1, &["is a folder, but not a run"]);
     for run in ["run-2", "run-3", "run-1"] {
         fs::create_dir(folder.path().join(run)).unwrap();
         file(&format!("{run}/config.toml"), b"");
@@ -293,7 +293,7 @@ fn inspect_says_what_it_can_of_other_files() {
     let at = |run: &str| err(&runs).find(run).unwrap();
     assert!(at("run-1") < at("run-2") && at("run-2") < at("run-3"), "{}", err(&runs));
     fails(&["inspect", "nowhere"], 1, &["nowhere does not exist"]);
-    fails(&["inspect", Path::new(&RUN.1).join("selfplay").to_str().unwrap()], 1, &["a part of a run"]);
+    fails(&["inspect", Path::new(&RUN.1).join("selfplay").to_str().unwrap()], 1, &["is part of a run"]);
 }
 
 #[test]
@@ -309,7 +309,11 @@ fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
     fails(&["arena", "tic-tac-toe", &missing, "random"], 1, &["missing does not exist"]);
     fails(&["play", "tic-tac-toe", "--opponent", &missing], 1, &["missing does not exist"]);
     let half = format!("{}:1:f16", RUN.1);
-    fails(&["arena", "tic-tac-toe", &half, "random"], 2, &["`f16` is no number of simulations", "f32, bf16"]);
+    fails(
+        &["arena", "tic-tac-toe", &half, "random"],
+        2,
+        &["`f16` is not a number of simulations", "f32, bf16"],
+    );
 }
 
 #[test]

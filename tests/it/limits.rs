@@ -33,7 +33,7 @@ fn a_range_is_said_in_the_digits_that_were_written() {
 #[test]
 fn more_threads_than_make_sense_are_refused() {
     for threads in ["0", "513", "2000", "18446744073709551615"] {
-        let said = format!("--threads {threads}: give 1 to 512");
+        let said = format!("--threads {threads}: must be from 1 to 512");
         let more = ["--threads", threads];
         fails(&[&["train", "configs/smoke.toml", "--run", "no/such/run"], &more[..]].concat(), 2, &[&said]);
         fails(&[&["arena", "tic-tac-toe", "random", "random"], &more[..]].concat(), 2, &[&said]);
@@ -51,7 +51,7 @@ fn more_threads_than_make_sense_are_refused() {
         let output =
             Command::new(env!("CARGO_BIN_EXE_petteia")).arg("games").env(name, number).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{name}={number}: {}", err(&output));
-        let said = format!("{name}={number}: at most 512 threads");
+        let said = format!("{name}={number}: the maximum is 512 threads");
         assert_eq!(err(&output).contains(&said), code == 2, "{}", err(&output));
     }
 }
@@ -93,7 +93,7 @@ fn a_cache_that_no_memory_holds_is_refused_at_the_start() {
     fails(
         &["bench", "selfplay", "--cache", "99999999999999"],
         2,
-        &["--cache 99999999999999: give 0 to 65536"],
+        &["--cache 99999999999999: must be from 0 to 65536"],
     );
 }
 
@@ -173,7 +173,7 @@ fn long_words_of_a_command_line_are_not_repeated() {
         (
             vec!["arena", "tic-tac-toe", &format!("rollout:{long}"), "random"],
             2,
-            "is no number of simulations",
+            "is not a number of simulations",
         ),
         (vec!["arena", "tic-tac-toe", "random", "random", "--games", &long], 2, "invalid value 'xxx"),
         (vec!["arena", "tic-tac-toe", "random", "random", "--sprt", &long], 2, "--sprt"),
@@ -345,7 +345,7 @@ fn the_initial_position_can_be_analyzed_by_name() {
 
 #[test]
 fn whoever_looks_for_another_device_is_told() {
-    let said = "computes on the CPU only";
+    let said = "runs on the CPU only";
     for argument in ["--gpu", "--device=cuda", "--cuda"] {
         fails(&["train", "configs/smoke.toml", argument], 2, &["unexpected argument", said]);
     }

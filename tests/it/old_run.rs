@@ -80,7 +80,7 @@ fn its_records_are_read() {
     let shown = out(&succeeds(&["records", RUN, "show", "--generation", "2", "--game", "5"], ""));
     assert!(shown.starts_with("tic-tac-toe, generation 2, game 5, evaluated by generation 1: "), "{shown}");
     let verified = out(&succeeds(&["records", RUN, "verify"], ""));
-    assert!(verified.contains("4 of 4 shards whole, with 16 games and 107 plies"), "{verified}");
+    assert!(verified.contains("4 of 4 shards intact, with 16 games and 107 plies"), "{verified}");
     let folder = tempfile::tempdir().unwrap();
     for format in ["jsonl", "csv", "text"] {
         let target = folder.path().join(format).display().to_string();

@@ -84,12 +84,12 @@ fn a_run_says_what_it_does_in_lines_that_fit() {
     for part in [
         "tic-tac-toe: 3 generations into ",
         "network 8x1, ",
-        "  generation 1: 32 games by random playouts, 16 simulations an action\n",
-        "  generations 2 to 3: 32 games each by the network, 16 simulations an action\n",
-        "  evaluation: 10 games against random after a generation, 20 at the end\n",
+        "  generation 1: 32 games by random playouts, 16 simulations per action\n",
+        "  generations 2 to 3: 32 games each by the network, 16 simulations per action\n",
+        "  evaluation: 10 games against random after each generation, 20 at the end\n",
         "  about ",
         " of disk; Ctrl-C is safe: the same command resumes\n",
-        "\npolicy loss: falls towards its floor",
+        "\npolicy loss: falls toward its floor",
         "\nvalue loss: may rise without harm",
         "\ngen   games positions  steps policy loss floor value loss        time\n  1      32 ",
         "    against random: ",
@@ -97,7 +97,7 @@ fn a_run_says_what_it_does_in_lines_that_fit() {
         assert!(screen.contains(part), "no `{part}` in:\n{screen}");
     }
     assert_eq!(screen.matches("policy loss floor").count(), 1, "one head for all rows:\n{screen}");
-    assert_eq!(screen.matches("falls towards").count(), 1, "explained once:\n{screen}");
+    assert_eq!(screen.matches("falls toward").count(), 1, "explained once:\n{screen}");
     // a path has no place to break it
     let long = |line: &&str| line.chars().count() > WIDTH && !line.contains(&path);
     assert_eq!(screen.lines().find(long), None);

@@ -108,7 +108,7 @@ fn a_run_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
         let output = end_of(child);
         assert_eq!(output.status.code(), Some(0), "{signal}: {}", err(&output));
         let said = out(&output);
-        let (about, resumes) = said.trim_end().split_once(", this command resumes it: ").unwrap();
+        let (about, resumes) = said.trim_end().split_once("; this command resumes it: ").unwrap();
         assert_eq!(about, format!("interrupted; {cut} is saved"));
         assert_eq!(resumes, command, "it resumes with what it was started with");
         command = resumes.to_string();
@@ -134,7 +134,7 @@ fn an_arena_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
         assert_eq!(output.status.code(), Some(0), "{signal}: {}", err(&output));
         let words = shlex::try_join([PETTEIA].iter().chain(&endless).copied()).unwrap();
         let line =
-            format!("interrupted; the finished pairs are in {file}, this command resumes the match: {words}");
+            format!("interrupted; the finished pairs are in {file}; this command resumes the match: {words}");
         assert_eq!(out(&output).lines().last().unwrap(), line);
     }
     let games = (2 * (folder.lines("match.jsonl").len() + 5)).to_string();

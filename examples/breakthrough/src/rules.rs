@@ -1,30 +1,30 @@
-//! Breakthrough (Dan Troyka, 2000), on 8x8 and 5x5 squares.
+//! Breakthrough (Dan Troyka, 2000), on 8x8 and 5x5 boards.
 //!
-//! B1 White has men on ranks 1 and 2, Black on the last two ranks. White begins; the players take turns.
+//! B1 White has men on ranks 1 and 2, Black on the last two ranks. White moves first; the players take turns.
 //! B2 A man moves one square straight or diagonally forward, to an empty square.
 //! B3 A man captures one square diagonally forward, never straight. Capturing is not compulsory.
-//! B4 A man on the last rank, seen by its owner, wins. So does the capture of the opponent's last man.
+//! B4 A man on its owner's last rank wins. So does the capture of the opponent's last man.
 //!
-//! There is always a legal action: nothing of one's own stands in front of one's most advanced man. Men only go
-//! forward, so every game ends, without draws.
+//! There is always a legal action, because a player's most advanced man has no own man in front of it. Men only move
+//! forward, so every game ends, and there are no draws.
 //!
-//! Everything is seen by the player to move: for Black the ranks are turned over, in the planes and the actions alike.
-//! With `n` the side of the board and `cells = n * n`:
+//! Everything is seen from the side of the player to move: for Black the ranks are reversed, in the planes and in the
+//! actions. With `n` the side of the board and `cells = n * n`:
 //!
 //! | action           | meaning |
 //! |------------------|---------|
-//! | 0..cells         | the man on that square goes diagonally forward, towards file a |
+//! | 0..cells         | the man on that square moves diagonally forward, toward file a |
 //! | cells..2 cells   | straight forward |
 //! | 2 cells..3 cells | diagonally forward, away from file a |
 //!
-//! | plane | on squares |
-//! |-------|------------|
+//! | plane | is 1 on squares |
+//! |-------|-----------------|
 //! | 0     | with a man of the player to move |
 //! | 1     | with a man of the opponent |
-//! | 2     | everywhere: the board, which the zeros around it are not |
+//! | 2     | everywhere, to tell the board from the zero padding around it |
 //!
-//! Position text: ranks from the top, `W`, `B` and numbers of empty squares, then the side to move:
-//! `BBBBB/BBBBB/5/WWWWW/WWWWW W`. An action is from-to: `b2-c3`.
+//! Position text: ranks from the top with `W`, `B` and numbers of empty squares, then the side to move:
+//! `BBBBB/BBBBB/5/WWWWW/WWWWW W`. An action is written from-to: `b2-c3`.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
@@ -33,7 +33,7 @@ use petteia::game::{Action, BoardView, Game, Outcome, Player};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
-/// Squares of a bit board from one rank to the next, whatever the size of the board.
+/// The distance between ranks of a bitboard, for every size of the board.
 const RANK: usize = 8;
 const FILE_A: u64 = 0x0101_0101_0101_0101;
 const FIRST_RANK: u64 = 0xff;
@@ -45,7 +45,7 @@ pub struct Breakthrough {
     board: u64,
 }
 
-/// Men as sets of squares, rank 0 being the nearest to the player to move.
+/// Men as sets of squares; rank 0 is the one nearest to the player to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     own: u64,
@@ -63,12 +63,12 @@ impl Breakthrough {
         self.side * self.side
     }
 
-    /// The squares with the ranks turned over.
+    /// The squares with the ranks reversed.
     fn turned(&self, squares: u64) -> u64 {
         squares.swap_bytes() >> ((RANK - self.side) * RANK)
     }
 
-    /// A bit board without the gaps behind the ranks of a small board.
+    /// The bitboard without the gaps after the ranks of a small board.
     fn packed(&self, squares: u64) -> u64 {
         if self.side == RANK {
             return squares;
@@ -82,7 +82,7 @@ impl Breakthrough {
         1 << (square / self.side * RANK + square % self.side)
     }
 
-    /// The men that can go diagonally towards file a, straight, and diagonally away from it.
+    /// The men that can move diagonally toward file a, straight, and diagonally away from it.
     fn movable(&self, state: &State) -> [u64; 3] {
         let occupied = state.own | state.enemy;
         let right_edge = FILE_A << (self.side - 1);
@@ -97,7 +97,7 @@ impl Breakthrough {
         state.enemy & FIRST_RANK != 0 || state.own == 0
     }
 
-    /// White's men and Black's, rank 0 being White's.
+    /// White's men and Black's; rank 0 is White's first rank.
     fn men(&self, state: &State) -> [u64; 2] {
         match state.mover {
             Player::First => [state.own, state.enemy],
@@ -112,13 +112,13 @@ impl Breakthrough {
         }
     }
 
-    /// From and to of an action, seen by the player to move.
+    /// The squares from and to of an action, as seen by the player to move.
     fn squares(&self, action: Action) -> [usize; 2] {
         let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
         [from, from + self.side + direction - 1]
     }
 
-    /// A square of the board, seen by `player`, and the other way round.
+    /// Converts a square of the board to the point of view of `player`, and back.
     fn seen(&self, square: usize, player: Player) -> usize {
         match player {
             Player::First => square,
@@ -140,7 +140,7 @@ impl Game for Breakthrough {
     const TITLE: &'static str = "Breakthrough";
     const AUTHOR: &'static str = "Dan Troyka";
     const SUMMARY: &'static str = "Move a man one square forward, straight or diagonally, to an empty square, or capture diagonally forward. A \
-         man on the far rank wins, and so does the last capture. Write from and to: b2-c3.";
+         man on the far rank wins, and so does capturing the last man. Type from and to: b2-c3.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const VARIANTS: &'static [&'static str] = &["", "5"];
     const ENCODING: u32 = 1;
@@ -155,7 +155,7 @@ impl Game for Breakthrough {
     }
 
     fn max_plies(&self) -> usize {
-        // the men of both sides on the second and first rank go to the last one
+        // all men of both sides move from their first two ranks to the last one
         2 * self.side * (self.side - 1 + self.side - 2)
     }
 
@@ -236,7 +236,7 @@ impl Game for Breakthrough {
         let mover = match side {
             "W" => Player::First,
             "B" => Player::Second,
-            _ => return Err(wrong("the side to move is W or B")),
+            _ => return Err(wrong("the side to move must be W or B")),
         };
         let squares = parse_ranks(board, self.side, self.side, "WB").map_err(|what| wrong(&what))?;
         let men = |letter: char| {
@@ -249,7 +249,7 @@ impl Game for Breakthrough {
         }
         let state = self.state(men, mover);
         if state.enemy == 0 || state.own & self.turned(FIRST_RANK & self.board) != 0 {
-            return Err(wrong("the player to move has won already"));
+            return Err(wrong("the player to move has already won"));
         }
         if state.own == 0 && state.enemy & FIRST_RANK != 0 {
             return Err(wrong("the game ended twice"));
@@ -269,7 +269,7 @@ impl Game for Breakthrough {
     }
 
     fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
-        // the mirror of the ranks does not commute with turning the board for Black
+        // mirroring the ranks does not commute with reversing them for Black
         &Symmetry::COLUMN_MIRROR
     }
 

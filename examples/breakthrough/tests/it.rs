@@ -1,4 +1,4 @@
-//! Breakthrough against a slow second implementation of its rules, and what Petteia checks of any game.
+//! Compares Breakthrough with a slow second implementation of its rules, and runs Petteia's checks for any game.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use petteia::game::{Game, Rules, perft};
 use petteia::options::Settings;
 use petteia::registry::{Job, Registry};
 
-/// Squares are letters, ranks from White's side; nothing is turned, nothing is a bit.
+/// A simple implementation: squares are letters, ranks start at White's side; no reversed boards, no bitboards.
 mod slow {
     pub type Board = Vec<Vec<char>>;
 
@@ -62,7 +62,7 @@ mod slow {
     }
 }
 
-/// What `tests/perft.txt` holds: id, depth, number of sequences, as the slow rules counted them.
+/// The contents of `tests/perft.txt`: id, depth, number of sequences, as counted by the slow rules.
 fn counts() -> impl Iterator<Item = (&'static str, usize, u64)> {
     include_str!("perft.txt").lines().filter(|line| !line.starts_with('#')).map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -88,7 +88,7 @@ fn perft_agrees_with_the_file() {
     }
 }
 
-/// The deeper counts of the file take the slow rules minutes: PETTEIA_DEEP=1 counts them too.
+/// The deeper counts take the slow rules minutes: PETTEIA_DEEP=1 checks them too.
 #[test]
 fn the_file_agrees_with_the_slow_rules() {
     let most = if std::env::var_os("PETTEIA_DEEP").is_some() { u64::MAX } else { 300_000 };
@@ -116,17 +116,17 @@ impl Job for Check {
     }
 }
 
-/// The contract, and one game as text that a person looked at.
+/// The conformance test, and one game as text that a person has reviewed.
 #[test]
-fn the_rules_keep_the_contract() {
+fn the_rules_conform() {
     for id in Games::ids() {
         Games::with_game(&id, &Settings::new(), Check).unwrap();
     }
 }
 
-/// A position that is found in real games, beside random ones: the two turned boards meet.
+/// A position as in real games, not only random ones, in which the points of view of both players matter.
 #[test]
-fn texts_of_actions_are_the_boards_own() {
+fn texts_of_actions_use_the_squares_of_the_board() {
     let Rules { game, .. } = Rules::<Breakthrough>::new(&Default::default()).unwrap();
     let mut state = game.initial();
     for text in ["a2-b3", "h7-g6", "b3-b4", "g6-g5", "b4-b5", "g5-g4", "b5-b6", "a7-b6"] {

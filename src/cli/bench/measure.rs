@@ -1,6 +1,6 @@
-//! Rates: a piece of work is repeated for a while, several times; minimum, median and maximum of what was
-//! done in a second, by the clock on the wall and by the time that it had a processor. Work is a closure that is
-//! called ([`Measuring::measure`]), or threads that count what they do and are looked at ([`Measuring::watch`]).
+//! Measures rates: a piece of work is repeated for a while, several times. The result is the minimum, median and
+//! maximum of the units per second, by wall-clock time and by CPU time. Work is either a closure
+//! ([`Measuring::measure`]), or threads that count their work and are sampled ([`Measuring::watch`]).
 
 use std::io::{IsTerminal, Write};
 use std::panic::resume_unwind;
@@ -13,59 +13,59 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
-/// Seconds of a measurement that need no word.
+/// Measurements of fewer seconds are not announced.
 const SHORT: f64 = 3.0;
 
-/// How long and how often to measure, and how to say it.
+/// How long and how often to measure, and the output format.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "How it is measured")]
+#[command(next_help_heading = "Measurement")]
 pub struct Measuring {
     /// Repetitions of each measurement, at least 5
     #[arg(long, value_name = "N", default_value_t = 5)]
     repetitions: usize,
-    /// Seconds that a repetition takes at least
+    /// Minimum seconds per repetition
     #[arg(long, value_name = "S", default_value_t = 0.2)]
     seconds: f64,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-/// Work done in a second: minimum, median, maximum.
+/// Units of work per second: minimum, median, maximum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread([f64; 3]);
 
-/// What was measured.
+/// The result of a measurement.
 pub struct Measurement {
     bench: &'static str,
     game: String,
     unit: &'static str,
     wall: Spread,
     cpu: Spread,
-    /// What else its JSON line says.
+    /// Additional fields of its JSON line.
     pub about: Map<String, Value>,
 }
 
 impl Measurement {
-    /// Whether nothing was done in most of the repetitions.
+    /// Whether no work was done in most of the repetitions.
     pub fn is_nothing(&self) -> bool {
         self.wall.0[1] == 0.0
     }
 }
 
-/// What threads count while they are watched.
+/// The counters of threads that are sampled.
 pub struct Counters<const N: usize> {
     counts: [AtomicU64; N],
     stopped: AtomicBool,
 }
 
 impl<const N: usize> Counters<N> {
-    /// Adds to one of them.
+    /// Adds to one of the counters.
     pub fn add(&self, which: usize, count: usize) {
         self.counts[which].fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// Whether the threads shall end.
+    /// Whether the threads should stop.
     pub fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -81,19 +81,22 @@ impl Measuring {
         self.seconds
     }
 
-    /// Refuses numbers that measure nothing.
+    /// Rejects settings that are out of range.
     pub fn check(&self) -> Result<()> {
         if !(5..=1000).contains(&self.repetitions) {
-            return Err(Error::Config(format!("--repetitions {}: give 5 to 1000", self.repetitions)));
+            return Err(Error::Config(format!("--repetitions {}: must be from 5 to 1000", self.repetitions)));
         }
         // written so that NaN fails
         if !(self.seconds > 0.0 && self.seconds <= 600.0) {
-            return Err(Error::Config(format!("--seconds {}: give more than 0, up to 600", self.seconds)));
+            return Err(Error::Config(format!(
+                "--seconds {}: must be more than 0 and at most 600",
+                self.seconds
+            )));
         }
         Ok(())
     }
 
-    /// Tells who waits at a terminal what is measured now and how long that takes, unless it is short.
+    /// Tells a user at a terminal what is being measured and how long it takes, unless that is short.
     pub fn announce(&self, what: &str, repetitions: usize) {
         let seconds = self.seconds * repetitions as f64;
         if seconds >= SHORT && std::io::stderr().is_terminal() {
@@ -102,7 +105,7 @@ impl Measuring {
         }
     }
 
-    /// Repeats `work`, which returns how many units it did.
+    /// Repeats `work`, which returns the number of units that it did.
     pub fn measure(
         &self,
         bench: &'static str,
@@ -119,7 +122,7 @@ impl Measuring {
             while clock.elapsed().as_secs_f64() < self.seconds {
                 units += work();
             }
-            // a processor's clock may tick coarsely
+            // the CPU clock may be coarse
             wall.push(units as f64 / clock.elapsed().as_secs_f64());
             cpu.push(units as f64 / processor.elapsed().as_secs_f64().max(1e-9));
         }
@@ -127,8 +130,8 @@ impl Measuring {
         Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
     }
 
-    /// Runs `work` in as many threads and measures what they count, one `(bench, unit)` a counter. CPU time is
-    /// that of all threads together. A thread that fails ends as soon as the measurement does, which then fails too.
+    /// Runs `work` in this many threads and measures their counters, each named by a `(bench, unit)`. CPU time is the
+    /// sum over all threads. If a thread fails, the measurement ends early and fails too.
     pub fn watch<const N: usize>(
         &self,
         threads: usize,
@@ -145,11 +148,11 @@ impl Measuring {
             let counters = &counters;
             let running: Vec<_> =
                 (0..threads).map(|thread| scope.spawn(move || work(thread, counters))).collect();
-            // what happens only once is not measured
+            // one-time work at the start is not measured
             std::thread::sleep(Duration::from_secs_f64(self.seconds));
             for _ in 0..self.repetitions {
                 let (clock, processor, before) = (Instant::now(), ProcessTime::now(), counters.read());
-                // a thread that failed has its say when all have ended
+                // the error of a failed thread is returned when all have ended
                 while clock.elapsed().as_secs_f64() < self.seconds && !running.iter().all(|t| t.is_finished())
                 {
                     std::thread::sleep(Duration::from_secs_f64(self.seconds / 20.0));
@@ -181,16 +184,16 @@ impl Measuring {
             let mut line = json!({
                 "bench": bench, "game": game, "unit": unit, "wall": wall.0, "cpu": cpu.0,
             });
-            line.as_object_mut().expect("made as one").extend(about.clone());
+            line.as_object_mut().expect("it is an object").extend(about.clone());
             return line.to_string();
         }
         if !about.is_empty() {
             let [low, median, high] = wall.0.map(thousands);
             let cpu = thousands(cpu.0[1]);
-            let said: Vec<String> = about.iter().map(|(name, value)| said(name, value)).collect();
-            let said = said.join(", ");
+            let facts: Vec<String> = about.iter().map(|(name, value)| describe(name, value)).collect();
+            let facts = facts.join(", ");
             return format!(
-                "{bench:<21} {median:>10} {unit:<14} ({low} to {high}; a CPU second {cpu})  {said}"
+                "{bench:<21} {median:>10} {unit:<14} ({low} to {high}; per CPU second {cpu})  {facts}"
             );
         }
         let [low, median, high] = wall.0.map(millions);
@@ -211,7 +214,7 @@ impl Spread {
     }
 }
 
-/// Four digits or so.
+/// Millions, rounded to about three digits.
 fn millions(rate: f64) -> String {
     let millions = rate / 1e6;
     match millions {
@@ -228,17 +231,21 @@ fn thousands(rate: f64) -> String {
         return format!("{rate:.1}");
     }
     let digits = format!("{rate:.0}");
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).expect("digits")).collect();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| str::from_utf8(group).expect("ASCII digits"))
+        .collect();
     groups.join(",")
 }
 
-/// Something else about a measurement, for people.
-fn said(name: &str, value: &Value) -> String {
+/// An additional field of a measurement as text for people.
+fn describe(name: &str, value: &Value) -> String {
     match value {
         Value::String(text) => format!("{name} {text}"),
         Value::Object(parts) => {
-            let parts: Vec<String> = parts.iter().map(|(name, part)| said(name, part)).collect();
+            let parts: Vec<String> = parts.iter().map(|(name, part)| describe(name, part)).collect();
             format!("{name}: {}", parts.join(", "))
         }
         Value::Number(number) if number.is_f64() => {

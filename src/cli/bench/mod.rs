@@ -1,4 +1,4 @@
-//! `petteia bench`: how fast the parts are, and what a change did to the search.
+//! `petteia bench`: measures the speed of the parts, and shows whether a change affects the search.
 
 mod setup;
 mod measure;
@@ -29,7 +29,7 @@ enum What {
     Search(search::Search),
     Selfplay(selfplay::Selfplay),
     Train(train::Train),
-    /// Print one number that changes when the search's behaviour does
+    /// Print a number that changes if the search's behavior changes
     Signature,
 }
 

@@ -1,4 +1,4 @@
-//! `petteia bench net`: how fast the network evaluates positions.
+//! `petteia bench net`: measures how fast the network evaluates positions.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -15,29 +15,29 @@ use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
 
-/// Batches that are measured when none is named.
+/// The batch sizes to measure by default.
 const BATCHES: [usize; 2] = [1, 64];
-/// Positions that `--save` writes.
+/// The number of positions that `--save` writes.
 const SAVED: usize = 64;
 
 /// Measure the network's forward pass.
 #[derive(Args)]
 #[command(after_help = "\
-Measured are the forward pass alone, and together with encoding and the softmax \
-over legal actions. Each thread has an evaluator of its own.")]
+Measures the forward pass alone, and together with encoding and the softmax over \
+legal actions. Each thread has its own evaluator.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
     #[command(flatten)]
     setup: Setup,
     /// Also write the weights, and outputs.json with planes, logits and values of some
-    /// positions, to this folder, which is made
+    /// positions, to this folder, which is created if missing
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
 }
 
 impl Net {
-    /// Measures and prints each line as soon as it is known.
+    /// Measures, and prints each line as soon as it is known.
     pub fn run<R: Registry>(self) -> Result<()> {
         self.setup.run::<R>(Forward { save: self.save })
     }
@@ -93,14 +93,14 @@ fn requests<'a, G: Game>(states: &'a [G::State], legal: &'a [Vec<Action>]) -> Ve
     states.iter().zip(legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect()
 }
 
-/// Writes what another program needs to compute the same: weights, inputs and outputs.
+/// Writes what another program needs to reproduce the results: weights, inputs and outputs.
 fn save<G: Game>(bench: &Bench<G>, evaluator: &mut NetEvaluator<G>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let states = bench.positions(SAVED);
     let shape = bench.identity.shape;
-    let every: Vec<Action> = (0..shape.actions as u16).map(Action).collect();
+    let all: Vec<Action> = (0..shape.actions as u16).map(Action).collect();
     let requests: Vec<Request<G>> =
-        states.iter().map(|state| Request { state, legal: &every, seed: 0 }).collect();
+        states.iter().map(|state| Request { state, legal: &all, seed: 0 }).collect();
     evaluator.encode(&requests);
     evaluator.forward();
     let (planes, policy, wdl) = evaluator.numbers();

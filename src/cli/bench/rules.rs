@@ -1,4 +1,4 @@
-//! `petteia bench rules`: how fast the rules are, on one thread.
+//! `petteia bench rules`: measures the speed of the rules on one thread.
 
 use std::hint::black_box;
 
@@ -14,24 +14,24 @@ use crate::random::{Purpose, Random, choose, stream};
 use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
-/// Leaves from which on a depth is deep enough for perft.
+/// The number of leaves at which a depth is deep enough for perft.
 const LEAVES: u64 = 2_000_000;
-/// Positions of random games that are encoded in turn.
+/// The number of positions of random games to encode.
 const POSITIONS: usize = 1000;
 
-/// Measure the rules of games, on one thread.
+/// Measure the speed of the rules on one thread.
 #[derive(Args)]
 #[command(after_help = "\
-Measured are random playouts, perft with the last ply counted and with every leaf \
+Measures random playouts, perft with the last ply counted and with every leaf \
 played (both from the initial position), and the encoding of positions of random \
-games. perft goes to the first depth with two million leaves, or to that with the \
-most. Shown are the median, minimum and maximum of the repetitions by the clock, \
-and the median by CPU time; with --json, wall and cpu are [minimum, median, \
-maximum] in units a second.")]
+games. perft uses the first depth with two million leaves, or the depth with the \
+most. Prints the median, minimum and maximum of the repetitions by wall-clock time, \
+and the median by CPU time; with --json, wall and cpu are [minimum, median, maximum] \
+in units per second.")]
 pub struct RulesBench {
-    /// Game id (see `petteia games`) [default: all of them]
+    /// Game id (see `petteia games`) [default: all games]
     game: Option<String>,
-    /// An option of the game, e.g. game.start=blocks; may be repeated
+    /// Game option, e.g. game.start=blocks; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "game")]
     set: Vec<String>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct RulesBench {
 }
 
 impl RulesBench {
-    /// Measures and prints each line as soon as it is known.
+    /// Measures, and prints each line as soon as it is known.
     pub fn run<R: Registry>(self) -> Result<()> {
         self.measuring.check()?;
         let games = match self.game {
@@ -85,7 +85,7 @@ impl Job for Measure<'_> {
     }
 }
 
-/// The first depth with [`LEAVES`], or that with the most where games end before.
+/// The first depth with [`LEAVES`], or the one with the most leaves if games end earlier.
 fn depth<G: Game>(game: &G, initial: &G::State) -> usize {
     let (mut deepest, mut most) = (1, 0);
     for depth in 1..=game.max_plies() {
@@ -100,12 +100,12 @@ fn depth<G: Game>(game: &G, initial: &G::State) -> usize {
     deepest
 }
 
-/// Plays one random game, shows every position that is not final, and returns its actions.
+/// Plays one random game, passes every non-final position to `visit`, and returns the number of actions.
 fn play_out<G: Game>(
     game: &G,
     random: &mut Random,
     legal: &mut Vec<Action>,
-    mut see: impl FnMut(&G::State),
+    mut visit: impl FnMut(&G::State),
 ) -> u64 {
     let mut state = game.initial();
     let mut actions = 0;
@@ -115,7 +115,7 @@ fn play_out<G: Game>(
             black_box(game.outcome(&state));
             return actions;
         }
-        see(&state);
+        visit(&state);
         game.play(&mut state, choose(random, legal));
         actions += 1;
     }

@@ -1,4 +1,4 @@
-//! `petteia bench search`: how fast one tree grows, without a network and with one.
+//! `petteia bench search`: measures how fast a search tree grows, without and with a network.
 
 use clap::Args;
 use serde_json::json;
@@ -13,12 +13,12 @@ use crate::registry::Registry;
 use crate::search;
 use crate::search::evaluator::{Evaluator, Uniform};
 
-/// Measure the tree search of random games.
+/// Measure the tree search in random games.
 #[derive(Args)]
 #[command(after_help = "\
-Each thread has one tree. Measured are the tree and the rules alone (the uniform \
-evaluator costs nothing), and with the network, leaf by leaf. Said of the tree is \
-what a search of as many simulations from the start position leaves.")]
+Each thread has one tree. Measures the tree and the rules alone (the uniform \
+evaluator costs nothing), and with the network, leaf by leaf. The size of the tree \
+is that after a search from the initial position.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
 pub struct Search {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Measures and prints each line as soon as it is known.
+    /// Measures, and prints each line as soon as it is known.
     pub fn run<R: Registry>(self) -> Result<()> {
         self.setup.run::<R>(Grow)
     }
@@ -60,7 +60,7 @@ fn begin<G: Game>(game: &G) -> search::Search<G> {
     search::Search::new(game.clone(), SearchConfig::default(), game.initial())
 }
 
-/// Searches every position of random games; the tree keeps what lies behind each action.
+/// Searches every position of random games; the tree keeps the subtree of each played action.
 fn play<G: Game>(
     bench: &Bench<G>,
     evaluator: &mut dyn Evaluator<G>,

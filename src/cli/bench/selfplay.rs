@@ -1,4 +1,4 @@
-//! `petteia bench selfplay`: how fast the agent plays against itself, and what takes the time.
+//! `petteia bench selfplay`: measures the speed of self-play and the share of each part.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -27,19 +27,20 @@ const COUNTED: [(&str, &str); 4] = [
     ("selfplay/hits", "hits/s"),
 ];
 
-/// Measure self-play as training does it.
+/// Measure self-play as in training.
 #[derive(Args)]
 #[command(after_help = "\
-Each thread has its games in flight and an evaluator of its own. Evaluations count \
-what the network computed, hits what the cache answered. The shares of the time \
-(search with its rules, encode, forward, softmax) come from a run of their own on one \
-thread, in which the clock is read around every batch. That run takes as long as a repetition, and so does a first one that is not counted: \
-seven times --seconds with the usual five.")]
+Each thread has its own games in flight and its own evaluator. Evaluations are those \
+computed by the network, hits those found in the cache. The shares of the time \
+(search with its rules, encode, forward, softmax) come from a separate run on one \
+thread that reads the clock around every batch. That run takes as long as a \
+repetition, and so does a first one that is not counted: in all seven times \
+--seconds with the default of five repetitions.")]
 pub struct Selfplay {
     #[command(flatten)]
     setup: Setup,
-    /// Mebibytes of each thread's evaluation cache; 0 for none
-    #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "What is measured")]
+    /// Size of each thread's evaluation cache in MiB; 0 for none
+    #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "Setup")]
     cache: usize,
 }
 
@@ -47,7 +48,7 @@ impl Selfplay {
     /// Measures and prints.
     pub fn run<R: Registry>(self) -> Result<()> {
         if self.cache > MAX_CACHE {
-            return Err(Error::Config(format!("--cache {}: give 0 to {MAX_CACHE}", self.cache)));
+            return Err(Error::Config(format!("--cache {}: must be from 0 to {MAX_CACHE}", self.cache)));
         }
         memory::check_cache("--cache", self.cache, self.setup.threads)?;
         self.setup.run::<R>(Play { cache: self.cache })
@@ -91,7 +92,7 @@ impl Benchmark for Play {
         });
         let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
         if positions.is_nothing() {
-            let note = "no position is finished in the time of a repetition: give more with --seconds";
+            let note = "no position was finished within a repetition: increase --seconds";
             let _ = writeln!(std::io::stderr(), "{note}");
         }
         match self.cache {
@@ -101,8 +102,8 @@ impl Benchmark for Play {
     }
 }
 
-/// Plays one shard of games and shows `tick` what was done since the last time: evaluations computed,
-/// simulations, positions, hits.
+/// Plays one shard of games and passes `tick` the work since the last call: evaluations computed, simulations,
+/// positions, hits.
 fn play<G: Game>(
     bench: &Bench<G>,
     config: &Config,
@@ -133,16 +134,16 @@ fn play<G: Game>(
         EvaluatorKind::Burn => play_halves,
     };
     match play(&bench.game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
-        // there was enough to measure
+        // `tick` ended it: enough was measured
         Ok(_) | Err(Error::Interrupted) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The network's evaluator with a stopwatch.
+/// The network's evaluator, with the time of each part.
 struct Timed<G: Game> {
     inner: NetEvaluator<G>,
-    /// Encoding, forward pass, softmax.
+    /// Time for encoding, forward pass, softmax.
     spent: [Duration; 3],
 }
 
@@ -160,7 +161,7 @@ impl<G: Game> Evaluator<G> for Timed<G> {
     }
 }
 
-/// The share of the time of each part of self-play on one thread.
+/// The share of time of each part of self-play, on one thread.
 fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
     let mut evaluator = Timed { inner: net.evaluator(&bench.game), spent: [Duration::ZERO; 3] };
     let seconds = bench.setup.measuring.seconds();

@@ -1,4 +1,4 @@
-//! What `bench net`, `search`, `train` and `selfplay` have in common: the game, the network, the threads.
+//! The common setup of `bench net`, `search`, `train` and `selfplay`: the game, the network, the threads.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,33 +21,33 @@ use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
 
-/// What to measure with.
+/// The options of the setup.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "What is measured")]
+#[command(next_help_heading = "Setup")]
 pub struct Setup {
     /// Game id [default: connect-four]
     #[arg(long, value_name = "ID")]
     game: Option<String>,
-    /// An option of the game, e.g. game.start=blocks; may be repeated
+    /// Game option, e.g. game.start=blocks; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Filters and blocks of a network with random weights
+    /// Size of a network with random weights
     #[arg(long, value_name = "FILTERSxBLOCKS", default_value = "32x4")]
     net: NetSize,
-    /// Run, checkpoint or exported file whose network to use instead
+    /// Use the network of this run, checkpoint or exported file instead
     #[arg(long, value_name = "PATH", conflicts_with = "net")]
     checkpoint: Option<PathBuf>,
-    /// Simulations an action (search, selfplay)
+    /// Simulations per action (search, selfplay)
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub simulations: usize,
-    /// Threads
+    /// Number of threads
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
-    /// Positions evaluated together, games in flight a thread, or samples a step
+    /// Batch size: positions per evaluation, games in flight per thread, or samples per step
     /// [default: 1 and 64 for net, 128 for selfplay, 256 for train]
     #[arg(long, value_name = "N")]
     pub batch: Option<usize>,
-    /// Precision of the products in the network's tower (training has its own: f32)
+    /// Precision of the products in the network's tower (training always uses f32)
     #[arg(long, value_enum, default_value = "f32")]
     precision: PrecisionArg,
     #[command(flatten)]
@@ -70,10 +70,12 @@ impl FromStr for NetSize {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<NetSize, String> {
-        let (filters, blocks) = text.split_once('x').ok_or("write filters x blocks, e.g. 32x4")?;
+        let (filters, blocks) = text.split_once('x').ok_or("write FILTERSxBLOCKS, e.g. 32x4")?;
         let number = |text: &str, low: usize, high: usize| match text.parse() {
             Ok(number) if (low..=high).contains(&number) => Ok(number),
-            _ => Err(format!("`{text}` is not in {low} to {high}: write filters x blocks, e.g. 32x4")),
+            _ => {
+                Err(format!("`{text}` is not in the range {low} to {high}: write FILTERSxBLOCKS, e.g. 32x4"))
+            }
         };
         Ok(NetSize { filters: number(filters, 1, 512)?, blocks: number(blocks, 0, 40)? })
     }
@@ -95,7 +97,7 @@ pub struct Bench<G> {
     pub config: NetConfig,
     /// The network; for training on [`model::training_device`], from [`Bench::network`].
     checkpoint: Option<Checkpoint>,
-    /// What the user asked for.
+    /// The user's options.
     pub setup: Setup,
 }
 
@@ -105,7 +107,7 @@ impl Setup {
         self.measuring.check()?;
         let within = |name: &str, value: usize, most: usize| match (1..=most).contains(&value) {
             true => Ok(()),
-            false => Err(Error::Config(format!("--{name} {value}: give 1 to {most}"))),
+            false => Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}"))),
         };
         within("threads", self.threads, MAX_THREADS)?;
         within("simulations", self.simulations, MAX_SIMULATIONS)?;
@@ -183,7 +185,7 @@ impl<G: Game> Bench<G> {
         }
     }
 
-    /// The network as evaluators share it.
+    /// The network in the form that evaluators share.
     pub fn shared(&self) -> Result<SharedNet> {
         let network = self.network(&model::device())?;
         Ok(SharedNet::new(&network, self.identity.shape, &self.config))
@@ -205,17 +207,17 @@ impl<G: Game> Bench<G> {
         positions
     }
 
-    /// Filters x blocks.
+    /// The size, as `FILTERSxBLOCKS`.
     pub fn net_text(&self) -> String {
         format!("{}x{}", self.config.filters, self.config.blocks)
     }
 
-    /// Prints measurements with what they have in common.
+    /// Prints measurements with their common fields.
     pub fn print<const N: usize>(&self, mut measured: [Measurement; N], about: Value) -> Result<()> {
         self.setup.print(&mut measured, &about)
     }
 
-    /// The precision as a user writes it.
+    /// The precision as in the settings.
     pub fn precision(&self) -> Value {
         json!(self.config.precision)
     }

@@ -1,4 +1,4 @@
-//! `petteia bench signature`: one number that changes when the search's behaviour does.
+//! `petteia bench signature`: a number that changes if the search's behavior changes.
 
 use crate::config::SearchConfig;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::registry::{Job, Registry};
 use crate::search::Search;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 
-/// The games that are searched. The list stays as it is: another game must not change the number.
+/// The games that are searched. The list is fixed: adding a game must not change the number.
 const GAMES: [&str; 11] = [
     "cage",
     "cage-8",
@@ -25,7 +25,7 @@ const GAMES: [&str; 11] = [
 const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
-/// From the visits of fixed searches over [`GAMES`], in another program over its own games.
+/// A hash of the visits in fixed searches of [`GAMES`]; in another program, of its own games.
 pub fn signature<R: Registry>() -> Result<u64> {
     let mut ids = R::ids();
     if GAMES.iter().all(|id| ids.iter().any(|known| known == id)) {

@@ -1,4 +1,4 @@
-//! `petteia bench train`: how fast the network learns.
+//! `petteia bench train`: measures the speed of training.
 
 use clap::Args;
 use rand::RngExt;
@@ -24,10 +24,10 @@ const POSITIONS: usize = 4096;
 /// Measure training steps.
 #[derive(Args)]
 #[command(after_help = "\
-A step is a batch drawn from the window, forward, backward and optimizer. The \
-positions are of random games, with random targets. They are computed in f32.")]
+A step consists of drawing a batch from the window, forward and backward pass, and \
+optimizer, all in f32. Positions are from random games, with random targets.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)), mut_arg("precision", |arg| arg.hide(true)))]
-#[command(mut_arg("batch", |arg| arg.help("Samples a step [default: 256]")))]
+#[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct Train {
     #[command(flatten)]
     setup: Setup,

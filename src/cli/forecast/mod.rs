@@ -1,10 +1,10 @@
-//! How long a run still takes. In go its plan, what work costs on this machine, and the events of the run with their
-//! times; out come seconds. No clock is read here.
+//! Estimates the remaining time of a run. Input: the plan, the costs of work on this machine, and the events of the run
+//! with their times. Output: seconds. No clock is read here.
 //!
-//! A run is a list of phases: each generation plays, trains, passes the gate and is evaluated, and each kind of
-//! [`Work`] has a pace of its own, the seconds that one thread needs for a unit. The paces are those of [`Costs`]
-//! first and give way to what is observed. How much there is to do depends on how long games are; those in flight
-//! were begun together and will end together, so they count with the length that they may reach ([`rest`]).
+//! A run is a list of phases: each generation plays, trains, passes the gate and is evaluated. Each kind of [`Work`]
+//! has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and
+//! observations gradually replace them. The amount of work depends on the length of games. Games in flight were started
+//! together and will end together, so each counts with its expected final length ([`rest`]).
 
 mod plan;
 #[cfg(test)]
@@ -15,18 +15,18 @@ use crate::selfplay::Progress;
 use plan::Load;
 pub use plan::Plan;
 
-/// Seconds of work that a pace counts for which was measured before the run.
+/// The weight of a pace that was measured before the run, as seconds of observed work.
 const TRUST: f64 = 2.0;
-/// Games, and share of the games in flight, that the length expected before them counts for: when such games were seen,
-/// and when they were not.
+/// The weight of the expected length of games, as a number of games and a share of the games in flight: if it is based
+/// on such games, and if it is not.
 const TRUSTED: (f64, f64) = (8.0, 0.25);
 const DOUBTED: (f64, f64) = (4.0, 0.1);
-/// The scale of the lengths of games, of a mean of 1, as a logistic distribution: a standard deviation of 18 %.
+/// The scale of the logistic distribution of game lengths with a mean of 1: a standard deviation of 18%.
 const SPREAD: f64 = 0.1;
-/// The share of its games that a gate needs, and of the networks that it promotes, until some were seen.
+/// The assumed share of its games that a gate needs, before any were observed, and of networks that it promotes.
 const GATE_SHARE: f64 = 0.4;
 const PROMOTED_SHARE: f64 = 0.5;
-/// The share of its last games that a gate needs which took longer than most.
+/// The assumed share of its remaining games that a gate needs if it takes longer than most.
 const GATE_REST: f64 = 0.2;
 
 /// Kinds of work in the order of a generation.
@@ -42,49 +42,49 @@ enum Work {
     Gate,
     /// Games against the opponent.
     Evaluation,
-    /// Nothing is left of the generation.
+    /// The generation has nothing left to do.
     Done,
 }
 
-/// What work costs on this machine.
+/// The costs of work on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
-    /// Seconds of a thread for a simulation of a bootstrap game.
+    /// Thread seconds per simulation in a bootstrap game.
     pub bootstrap: f64,
-    /// Seconds of a thread for a simulation of a game by the network.
+    /// Thread seconds per simulation in a game by the network.
     pub selfplay: f64,
-    /// Seconds of an optimizer step.
+    /// Seconds per optimizer step.
     pub step: f64,
-    /// Seconds of a thread for an action in the gate.
+    /// Thread seconds per action in the gate.
     pub gate: f64,
-    /// Seconds of a thread for an action in the evaluation, the mean of both agents.
+    /// Thread seconds per action in the evaluation, the mean of both agents.
     pub evaluation: f64,
-    /// Searched actions of a game.
+    /// Searched actions per game.
     pub plies: f64,
 }
 
-/// How long a run still takes.
+/// The estimate of the remaining time of a run.
 pub struct Forecast {
     plan: Plan,
     costs: Costs,
-    /// The time that work of each kind took so far in this session: its span ([`Load::span`]) and seconds.
+    /// The work of each kind in this session so far: its span ([`Load::span`]) and its seconds.
     seen: [(f64, f64); 5],
-    /// Searched actions of a game, of the bootstrap and by the network, and simulations of an action.
+    /// Searched actions per game in the bootstrap and by the network, and simulations per action.
     plies: [f64; 2],
     simulations: [f64; 2],
-    /// Whether the network's games were seen, and not only those before it.
+    /// Whether games by the network were observed, not only those of the bootstrap.
     knows_network: bool,
-    /// Games that gates played, and might have.
+    /// The games that gates played, and the maximum that they could have played.
     gate: (f64, f64),
     generation: usize,
-    /// What the generation has not begun; work before it is done.
+    /// The next work of the generation that has not begun; all work before it is done.
     next: Work,
     phase: Option<Phase>,
-    /// When the last event came.
-    heard: f64,
+    /// The time of the last event.
+    last_event: f64,
 }
 
-/// Work that is under way.
+/// The current work.
 struct Phase {
     work: Work,
     began: f64,
@@ -95,7 +95,7 @@ struct Phase {
 }
 
 impl Forecast {
-    /// For a run that begins, or resumes as its events will say.
+    /// A forecast for a new run; call [`Forecast::resume`] for a resumed one.
     pub fn new(plan: Plan, costs: Costs) -> Forecast {
         let simulations = [1, 2].map(|generation| plan.games(generation).simulations);
         Forecast {
@@ -109,23 +109,23 @@ impl Forecast {
             generation: 0,
             next: Work::Done,
             phase: None,
-            heard: 0.0,
+            last_event: 0.0,
         }
     }
 
-    /// The run resumes behind so many generations.
+    /// The run resumes after `done` generations.
     pub fn resume(&mut self, done: usize) {
         self.generation = done;
     }
 
-    /// The network's games had so many searched actions in an earlier session.
+    /// Sets the searched actions per game by the network, known from an earlier session.
     pub fn know_plies(&mut self, plies: f64) {
         self.plies[Work::Selfplay as usize] = plies;
         self.knows_network = true;
     }
 
-    /// Hears of an event `now`, in seconds since any moment before the run.
-    pub fn hear(&mut self, now: f64, event: &Event) {
+    /// Takes note of an event at time `now`, in seconds since some moment before the run.
+    pub fn observe(&mut self, now: f64, event: &Event) {
         match event {
             Event::Resumed(done, ..) => self.resume(*done),
             Event::Generation(number, ..) => {
@@ -141,8 +141,8 @@ impl Forecast {
             Event::Step(done, all) => {
                 self.advance(now, Work::Training, *done as f64, Load::alone(*all as f64))
             }
-            Event::Evaluating(done, all) => self.match_goes_on(now, Work::Evaluation, *done, *all),
-            Event::Gating(progress, most) => self.match_goes_on(now, Work::Gate, progress.games, *most),
+            Event::Evaluating(done, all) => self.advance_match(now, Work::Evaluation, *done, *all),
+            Event::Gating(progress, most) => self.advance_match(now, Work::Gate, progress.games, *most),
             Event::Gated(_, decision) => {
                 self.close(now);
                 let last = self.generation == self.plan.generations;
@@ -151,15 +151,15 @@ impl Forecast {
             Event::Saved(_) | Event::Evaluated(..) => self.close(now),
             Event::Played(_) | Event::Training(..) | Event::Warning(_) => {}
         }
-        self.heard = now;
+        self.last_event = now;
     }
 
-    /// Seconds that the run still takes, as seen `now`.
+    /// The estimated remaining seconds of the run at time `now`.
     pub fn left(&self, now: f64) -> f64 {
         let under_way = self.phase.as_ref().map_or(0.0, |phase| {
             let load = self.load(phase);
             let rest = self.pace(phase.work) * (load.whole() - load.span(phase.done));
-            (rest - (now - self.heard)).max(0.0)
+            (rest - (now - self.last_event)).max(0.0)
         });
         let generation = self.seconds(self.generation, self.next);
         let (next, last) = (self.generation + 1, self.plan.generations);
@@ -169,14 +169,14 @@ impl Forecast {
         under_way + generation + first + alike + end
     }
 
-    /// The part of the work under way that is done, 0..1.
+    /// The completed part of the current work, 0..1.
     pub fn part(&self) -> f64 {
         let Some(phase) = &self.phase else { return 1.0 };
         let load = self.load(phase);
         if load.whole() > 0.0 { (load.span(phase.done) / load.whole()).min(1.0) } else { 1.0 }
     }
 
-    /// Positions of the generations that have not begun.
+    /// The positions of the generations that have not begun.
     pub fn positions(&self) -> f64 {
         let (next, last) = (self.generation + 1, self.plan.generations);
         let positions = |generation| self.trained(generation) / self.plan.games(generation).trained;
@@ -195,7 +195,7 @@ impl Forecast {
         self.phase = Some(Phase { work, began: now, load, done: 0.0, play: Progress::default() });
     }
 
-    /// Ends the work under way: its time says how long such work takes.
+    /// Ends the current work and records the time that it took.
     fn close(&mut self, now: f64) {
         let Some(phase) = self.phase.take() else { return };
         let load = self.load(&phase);
@@ -210,13 +210,13 @@ impl Forecast {
         }
         let span = load.span(phase.done);
         if span > 0.0 {
-            // the newest time counts most
+            // the newest time has the greatest weight
             let seen = &mut self.seen[phase.work as usize];
             *seen = (seen.0 / 2.0 + span, seen.1 / 2.0 + now - phase.began);
         }
     }
 
-    /// Work is so far; it begins when it was not heard of before.
+    /// Sets the progress of `work`, which begins now if it is not the current work.
     fn advance(&mut self, now: f64, work: Work, done: f64, load: Load) {
         if self.phase.as_ref().is_none_or(|phase| phase.work != work) {
             self.close(now);
@@ -227,18 +227,18 @@ impl Forecast {
         }
     }
 
-    fn match_goes_on(&mut self, now: f64, work: Work, games: usize, all: usize) {
+    fn advance_match(&mut self, now: f64, work: Work, games: usize, all: usize) {
         let load = Load { units: all as f64, jobs: all / 2, threads: self.plan.threads };
-        // of the other threads' games half is played when one ends
+        // when a game ends, those of the other threads are half finished on average
         let others = self.plan.threads.min(load.jobs).saturating_sub(1) as f64 / 2.0;
         let done = if games == 0 { 0.0 } else { (games as f64 + others).min(all as f64) };
         self.advance(now, work, done, load);
     }
 }
 
-/// How much work there is, and how long it takes.
+/// The amount of work and its duration.
 impl Forecast {
-    /// Seconds of what a generation has to do from `next` on.
+    /// The seconds of a generation's work from `next` on.
     fn seconds(&self, generation: usize, next: Work) -> f64 {
         let training = self.trained(generation) * self.plan.steps_per_position;
         let loads = [
@@ -251,7 +251,7 @@ impl Forecast {
         ahead.map(|(work, load)| self.pace(work) * load.whole()).sum()
     }
 
-    /// Who plays the games of a generation.
+    /// The kind of work by which the games of a generation are played.
     fn player(&self, generation: usize) -> Work {
         let bootstrap = generation == 1 && self.plan.bootstrap.is_some();
         if bootstrap { Work::Bootstrap } else { Work::Selfplay }
@@ -272,13 +272,13 @@ impl Forecast {
 
     fn gate_load(&self, generation: usize) -> Load {
         let share = if self.gate.1 > 0.0 { self.gate.0 / self.gate.1 } else { GATE_SHARE };
-        // the first generation has nobody to beat
+        // the first generation has no champion to beat
         let most = self.plan.gate.filter(|_| generation > 1).unwrap_or(0);
         self.match_load((most as f64 * share) as usize)
     }
 
     fn evaluation_load(&self, generation: usize) -> Load {
-        // behind a gate only a new champion is evaluated, and whoever is champion at the end
+        // with a gate only new champions are evaluated, and the champion at the end
         let share = if self.plan.gate.is_some() && generation > 1 { PROMOTED_SHARE } else { 1.0 };
         self.match_load(match generation == self.plan.generations {
             true => self.plan.final_evaluation,
@@ -286,17 +286,17 @@ impl Forecast {
         })
     }
 
-    /// A match is shared by pairs of games.
+    /// A match is divided among threads by pairs of games.
     fn match_load(&self, games: usize) -> Load {
         Load { units: games as f64, jobs: games.div_ceil(2), threads: self.plan.threads }
     }
 
-    /// All of the work under way, as it looks now.
+    /// The total load of the current work, by the current estimate.
     fn load(&self, phase: &Phase) -> Load {
         match phase.work {
             Work::Bootstrap | Work::Selfplay => {}
             Work::Gate => {
-                // a test may end it at any game
+                // a test may end the match after any game
                 let more = (phase.load.units - phase.done) * GATE_REST;
                 return self.match_load(self.gate_load(2).units.max(phase.done + more) as usize);
             }
@@ -311,31 +311,31 @@ impl Forecast {
         Load { units, jobs: fresh.div_ceil(self.plan.shard), threads: self.plan.players }
     }
 
-    /// Seconds that a thread needs for a unit: those that were measured before the run, and all that were seen since.
+    /// Thread seconds per unit, from the measurement before the run and all observations since.
     fn pace(&self, work: Work) -> f64 {
         let guess = self.guess(work);
         let (mut span, mut seconds) = self.seen[work as usize];
         let mut trust = TRUST;
         if let Some(phase) = self.phase.as_ref().filter(|phase| phase.work == work) {
             let load = self.load(phase);
-            (span, seconds) = (span + load.span(phase.done), seconds + self.heard - phase.began);
-            // playouts are long at first and then short: half of the games of a thread say little of the others
+            (span, seconds) = (span + load.span(phase.done), seconds + self.last_event - phase.began);
+            // playouts get shorter during a game: the first half of a thread's work says little about the second
             if work == Work::Bootstrap {
                 trust = TRUST.max(guess * load.units / load.jobs.max(1) as f64 / 2.0);
             }
         }
         if work >= Work::Gate {
-            // their agents are not those of the measurement
+            // the agents of a match differ from those of the measurement
             trust = 2.0 * guess;
         }
         match guess > 0.0 {
             true => (trust + seconds) / (trust / guess + span),
-            // nothing was measured
+            // there was no measurement
             false => seconds / span.max(f64::MIN_POSITIVE),
         }
     }
 
-    /// What a unit costs as far as was measured before the run.
+    /// The cost of a unit by the measurement before the run.
     fn guess(&self, work: Work) -> f64 {
         let plies = (self.plies(Work::Selfplay) - self.plan.opening_plies as f64).max(1.0);
         match work {
@@ -347,7 +347,8 @@ impl Forecast {
         }
     }
 
-    /// Searched actions of a game; without better knowledge the network's are as long as those under way.
+    /// Searched actions per game; during the bootstrap, games by the network are assumed to be as long as the current
+    /// ones.
     fn plies(&self, work: Work) -> f64 {
         match &self.phase {
             Some(phase) if phase.work == work || phase.work == Work::Bootstrap => self.length(phase),
@@ -355,8 +356,8 @@ impl Forecast {
         }
     }
 
-    /// The mean length of the games under way: what was expected, games that are over, and what games in flight have
-    /// played and may still play.
+    /// The mean length of the current games, from the expected length, the finished games, and the past and expected
+    /// actions of the games in flight.
     fn length(&self, phase: &Phase) -> f64 {
         let Progress { games, kept, in_flight, positions, unfinished, .. } = phase.play;
         let expected = self.plies[phase.work as usize];
@@ -373,25 +374,25 @@ impl Forecast {
         })
     }
 
-    /// Simulations of an action in the games under way.
+    /// Simulations per action in the current games.
     fn searches(&self, phase: &Phase) -> f64 {
         let expected = self.simulations[phase.work as usize];
         let flying = phase.play.in_flight as f64;
         let trust = TRUSTED.0 + 2.0 * flying;
-        // half a search of each game in flight belongs to no action yet
+        // each game in flight is on average halfway through a search whose action is not counted yet
         let finished = (phase.done - flying * expected / 2.0).max(0.0);
         (trust * expected + finished) / (trust + phase.play.positions as f64)
     }
 }
 
-/// Actions that a game still has after `played` ones, where games have `mean` on average: the mean residual life of
-/// a logistic distribution.
+/// The expected number of further actions in a game after `played` ones, if games have `mean` on average: the mean
+/// residual life of a logistic distribution.
 fn rest(played: f64, mean: f64) -> f64 {
     let scale = SPREAD * mean;
     let left = (mean - played) / scale;
     match left {
         30.0.. => mean - played,
-        // who has come so far
+        // the limit for very long games
         ..-30.0 => scale,
         _ => scale * left.exp().ln_1p() * (1.0 + (-left).exp()),
     }

@@ -1,48 +1,48 @@
-//! What a run does, as far as its time depends on it: from the settings come games, simulations, steps and how many
-//! threads share them.
+//! The amount of work in a run, computed from its settings: games, simulations, steps, and the number of threads that
+//! share them.
 
 use crate::config::{Config, EvaluatorKind, GateKind};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Generations in all.
+    /// The total number of generations.
     pub generations: usize,
-    /// The games of the first one, when no network plays them.
+    /// The games of the first generation, if no network plays them.
     pub bootstrap: Option<Games>,
     /// The games by the network.
     pub selfplay: Games,
-    /// Games that one thread plays together.
+    /// Games that one thread plays at the same time.
     pub shard: usize,
     /// Threads of self-play.
     pub players: usize,
     /// Threads of everything else.
     pub threads: usize,
-    /// Optimizer steps for each position.
+    /// Optimizer steps per position.
     pub steps_per_position: f64,
-    /// Games of the evaluation after a generation.
+    /// Games of the evaluation after each generation.
     pub evaluation: usize,
     /// Games of the evaluation after the last one.
     pub final_evaluation: usize,
-    /// Random actions that begin a game of the gate and of the evaluation.
+    /// Random actions at the start of a game in the gate or the evaluation.
     pub opening_plies: usize,
-    /// Most games of the gate, where there is one.
+    /// The maximum number of games of the gate, if there is one.
     pub gate: Option<usize>,
 }
 
 /// The self-play games of a generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Games {
-    /// How many.
+    /// The number of games.
     pub games: usize,
-    /// Simulations an action, on average over full and fast searches.
+    /// Simulations per action, averaged over full and fast searches.
     pub simulations: f64,
-    /// Share of the searched positions that are trained on.
+    /// The share of the searched positions that are trained on.
     pub trained: f64,
 }
 
 impl Plan {
-    /// What a run with these settings does on so many threads.
+    /// The plan of a run with these settings on this many threads.
     pub fn new(config: &Config, threads: usize) -> Plan {
         let (play, arena) = (&config.selfplay, &config.arena);
         let trained = if play.fast_simulations > 0 { play.full_share as f64 } else { 1.0 };
@@ -61,7 +61,7 @@ impl Plan {
                 trained,
             },
             shard: play.batch,
-            // burn's evaluator plays one shard after the other, on all cores together
+            // burn's evaluator plays one shard after another, each on all cores
             players: if config.net.evaluator == EvaluatorKind::Burn { 1 } else { threads },
             threads,
             steps_per_position: config.train.samples_per_position as f64 / config.train.batch as f64,
@@ -78,32 +78,32 @@ impl Plan {
     }
 }
 
-/// An amount of work in equal jobs, each of which one of several threads does.
+/// An amount of work, divided into equal jobs for several threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// How much it is.
+    /// The amount of work.
     pub units: f64,
-    /// Jobs that it comes in.
+    /// The number of jobs.
     pub jobs: usize,
-    /// Threads that take them.
+    /// The number of threads.
     pub threads: usize,
 }
 
 impl Load {
-    /// Work that cannot be shared.
+    /// Work that cannot be divided.
     pub fn alone(units: f64) -> Load {
         Load { units, jobs: 1, threads: 1 }
     }
 
-    /// The time that its first `done` units take where a thread does one in 1. The last jobs may leave threads idle.
+    /// The time for its first `done` units if a unit takes a thread time 1. During the last jobs, threads may be idle.
     pub fn span(&self, done: f64) -> f64 {
         let last = self.jobs % self.threads;
         let shared = self.units * (self.jobs - last) as f64 / self.jobs.max(1) as f64;
-        let behind = if last > 0 { (done - shared).max(0.0) / last as f64 } else { 0.0 };
-        done.min(shared) / self.threads as f64 + behind
+        let remainder = if last > 0 { (done - shared).max(0.0) / last as f64 } else { 0.0 };
+        done.min(shared) / self.threads as f64 + remainder
     }
 
-    /// The time of all of it, likewise.
+    /// The time for all of it, likewise.
     pub fn whole(&self) -> f64 {
         self.span(self.units)
     }

@@ -1,19 +1,19 @@
-//! Runs that never were: their events and times follow from known paces, so that the truth is known.
+//! Tests with simulated runs: their events and times follow from known paces, so the true duration is known.
 
 use std::collections::BinaryHeap;
 
 use super::*;
 use crate::config::Config;
 
-/// What really happens.
+/// A simulated run and its true costs.
 struct World {
     config: Config,
     threads: usize,
-    /// The true costs; lengths of games are in `plies`.
+    /// The true costs; the lengths of games are in `plies`.
     costs: Costs,
-    /// Searched actions of a game of a generation.
+    /// Searched actions per game in a generation.
     plies: fn(usize) -> f64,
-    /// The run was interrupted behind this generation.
+    /// The run was interrupted after this generation.
     done: usize,
 }
 
@@ -26,7 +26,7 @@ fn world(threads: usize, sets: &[&str]) -> World {
     World { config, threads, costs: COSTS, plies: |_| 30.0, done: 0 }
 }
 
-/// A shard on its thread: what is left of its games, and what they have played.
+/// A shard on its thread: the lengths of its unfinished games, and the plies that they have played.
 struct Shard {
     lengths: Vec<f64>,
     played: f64,
@@ -62,7 +62,7 @@ impl World {
             self.train(&mut events, &mut now, (positions * plan.steps_per_position) as usize);
             let last = generation == plan.generations;
             if let Some(most) = plan.gate.filter(|_| generation > 1) {
-                // this one needs three quarters of its games
+                // this gate needs three quarters of its games
                 let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
                 let gating = |games| Event::Gating(crate::arena::Progress { games, sprt: None }, most);
                 self.contest(&mut events, &mut now, most * 3 / 4, game, gating);
@@ -81,7 +81,7 @@ impl World {
         events
     }
 
-    /// Shards on threads; each of their plies is an event. Returns the positions that are trained on.
+    /// Simulates shards on threads; each ply is an event. Returns the number of positions that are trained on.
     fn play(&self, events: &mut Vec<(f64, Event)>, now: &mut f64, plan: &Plan, generation: usize) -> f64 {
         let games = plan.games(generation);
         let bootstrap = plan.bootstrap.is_some() && generation == 1;
@@ -98,7 +98,7 @@ impl World {
             Shard { lengths, played: 0.0 }
         };
         let mut progress = Progress::default();
-        // the thread whose ply ends first is the greatest
+        // the thread whose ply ends first compares as the greatest
         let mut threads: BinaryHeap<(std::cmp::Reverse<u64>, usize)> = BinaryHeap::new();
         let mut shards: Vec<Shard> = (0..plan.threads).map(|_| next(&mut progress)).collect();
         let nanoseconds = |time: f64| std::cmp::Reverse((time * 1e9) as u64);
@@ -134,7 +134,7 @@ impl World {
         events.push((*now, Event::Saved("checkpoint".into())));
     }
 
-    /// A match; its games begin and end on all threads at once.
+    /// Simulates a match; its games begin and end on all threads at once.
     fn contest(
         &self,
         events: &mut Vec<(f64, Event)>,
@@ -150,9 +150,9 @@ impl World {
         events.push((*now, event(games)));
     }
 
-    /// The end that is foretold at this share of the run, as a multiple of the true duration. The costs measured
-    /// before the run are wrong by `error`.
-    fn foretold(&self, share: f64, error: f64) -> f64 {
+    /// The total duration predicted at this share of the run, as a multiple of the true duration. The costs measured
+    /// before the run are wrong by the factor `error`.
+    fn predicted(&self, share: f64, error: f64) -> f64 {
         let events = self.events();
         let (begin, end) = (events[0].0, events[events.len() - 1].0);
         let now = begin + (end - begin) * share;
@@ -168,21 +168,21 @@ impl World {
         events
             .iter()
             .take_while(|(time, _)| *time <= now)
-            .for_each(|(time, event)| forecast.hear(*time, event));
+            .for_each(|(time, event)| forecast.observe(*time, event));
         (now - begin + forecast.left(now)) / (end - begin)
     }
 
-    /// What is foretold at 5, 20 and 50 % of the run is within a quarter of the truth.
-    fn is_foretold(&self, name: &str) {
-        self.is_foretold_with(name, &[0.8, 1.0, 1.25]);
+    /// Asserts that predictions at 5, 20 and 50% of the run are within a quarter of the truth.
+    fn assert_predicted(&self, name: &str) {
+        self.assert_predicted_with(name, &[0.8, 1.0, 1.25]);
     }
 
-    /// The same with these errors of the costs.
-    fn is_foretold_with(&self, name: &str, errors: &[f64]) {
+    /// Like [`World::assert_predicted`], with these errors of the costs.
+    fn assert_predicted_with(&self, name: &str, errors: &[f64]) {
         for share in [0.05, 0.2, 0.5] {
             for &error in errors {
-                let foretold = self.foretold(share, error);
-                assert!((0.75..=1.25).contains(&foretold), "{name} at {share}, {error}: {foretold:.2}");
+                let predicted = self.predicted(share, error);
+                assert!((0.75..=1.25).contains(&predicted), "{name} at {share}, {error}: {predicted:.2}");
             }
         }
     }
@@ -191,24 +191,24 @@ impl World {
 #[test]
 fn a_bootstrap_ten_times_as_long_as_a_generation() {
     let sets = ["selfplay.bootstrap_games=4096", "selfplay.bootstrap_simulations=8000", "selfplay.games=128"];
-    world(2, &sets).is_foretold("bootstrap");
+    world(2, &sets).assert_predicted("bootstrap");
 }
 
 #[test]
 fn generations_ten_times_as_long_as_the_bootstrap() {
     let sets = ["selfplay.bootstrap_games=256", "selfplay.games=2048", "train.generations=4"];
-    world(2, &sets).is_foretold("generations");
+    world(2, &sets).assert_predicted("generations");
 }
 
 #[test]
 fn an_evaluation_at_the_end_that_is_most_of_the_run() {
     let sets = ["arena.final_games=20000", "arena.games=10", "train.generations=4", "selfplay.games=128"];
-    world(2, &sets).is_foretold("final evaluation");
+    world(2, &sets).assert_predicted("final evaluation");
 }
 
 #[test]
 fn training_that_is_most_of_the_run() {
-    world(2, &["train.samples_per_position=40"]).is_foretold("training");
+    world(2, &["train.samples_per_position=40"]).assert_predicted("training");
 }
 
 #[test]
@@ -217,31 +217,31 @@ fn one_shard_of_games_that_end_together() {
         ["selfplay.games=64", "selfplay.batch=32", "selfplay.bootstrap_games=0", "train.generations=2"];
     let mut world =
         world(2, &[&sets[..], &["arena.final_games=0", "train.samples_per_position=0.1"]].concat());
-    world.is_foretold("two shards");
-    // longer and shorter games than were expected, which nothing says before the first of them end
+    world.assert_predicted("two shards");
+    // games longer and shorter than expected, which cannot be known before the first of them end
     for plies in [|_| 36.0, |_| 25.0] {
         world.plies = plies;
-        world.is_foretold_with("two shards", &[1.0]);
+        world.assert_predicted_with("two shards", &[1.0]);
     }
 }
 
 #[test]
 fn shards_that_leave_threads_idle() {
     let sets = ["selfplay.games=192", "selfplay.batch=64", "train.samples_per_position=0.5"];
-    world(2, &sets).is_foretold("three shards on two threads");
-    world(16, &sets).is_foretold("three shards on sixteen threads");
+    world(2, &sets).assert_predicted("three shards on two threads");
+    world(16, &sets).assert_predicted("three shards on sixteen threads");
 }
 
 #[test]
-fn games_that_the_network_plays_otherwise() {
+fn games_whose_length_changes_with_the_network() {
     let mut world = world(2, &["train.generations=12"]);
     world.plies = |generation| if generation == 1 { 30.0 } else { 25.0 };
-    world.is_foretold_with("shorter games", &[1.0]);
+    world.assert_predicted_with("shorter games", &[1.0]);
     world.plies = |generation| if generation == 1 { 30.0 } else { 36.0 };
-    world.is_foretold_with("longer games", &[1.0]);
+    world.assert_predicted_with("longer games", &[1.0]);
 }
 
-/// Games of random actions say little of those that the network plays: the first of these to end outweigh them.
+/// Random games predict little about those of the network: the first finished games by the network outweigh them.
 #[test]
 fn games_that_are_much_shorter_than_random_ones() {
     let sets =
@@ -256,43 +256,46 @@ fn games_that_are_much_shorter_than_random_ones() {
     );
     world.plies = |generation| if generation == 1 { 300.0 } else { 60.0 };
     world.costs.plies = 300.0;
-    let foretold = [0.2, 0.3, 0.5].map(|share| world.foretold(share, 1.0));
-    assert!(foretold[0] < 1.6 && foretold[1] < 1.25 && (0.75..1.25).contains(&foretold[2]), "{foretold:?}");
+    let predicted = [0.2, 0.3, 0.5].map(|share| world.predicted(share, 1.0));
+    assert!(
+        predicted[0] < 1.6 && predicted[1] < 1.25 && (0.75..1.25).contains(&predicted[2]),
+        "{predicted:?}"
+    );
 }
 
 #[test]
 fn fast_searches() {
     let sets = ["selfplay.fast_simulations=16", "search.simulations=96", "selfplay.full_share=0.25"];
-    world(2, &sets).is_foretold("fast searches");
+    world(2, &sets).assert_predicted("fast searches");
 }
 
 #[test]
 fn a_gate() {
-    world(2, &["arena.gate=sprt", "train.generations=6"]).is_foretold("gate");
+    world(2, &["arena.gate=sprt", "train.generations=6"]).assert_predicted("gate");
 }
 
 #[test]
-fn only_what_is_ahead_counts() {
+fn only_the_remaining_work_counts() {
     let mut world = world(2, &["selfplay.bootstrap_games=40960", "train.generations=8"]);
     world.done = 5;
-    world.is_foretold("resumed");
+    world.assert_predicted("resumed");
     let mut forecast = Forecast::new(Plan::new(&world.config, 2), COSTS);
     let whole = forecast.left(0.0);
-    forecast.hear(1.0, &Event::Resumed(7, 8, 1000));
+    forecast.observe(1.0, &Event::Resumed(7, 8, 1000));
     assert!(forecast.left(1.0) < whole / 8.0, "{} of {whole}", forecast.left(1.0));
-    forecast.hear(2.0, &Event::Resumed(8, 8, 1000));
+    forecast.observe(2.0, &Event::Resumed(8, 8, 1000));
     assert_eq!((forecast.left(2.0), forecast.positions()), (0.0, 0.0));
 }
 
-/// Games of a generation that an interrupted run had finished are not waited for.
+/// Games that an interrupted run had already finished take no time.
 #[test]
 fn games_that_were_kept_take_no_time() {
     let plan = Plan::new(&world(2, &["selfplay.bootstrap_games=0"]).config, 2);
     let left = |kept: usize| {
         let mut forecast = Forecast::new(plan.clone(), COSTS);
-        forecast.hear(0.0, &Event::Generation(1, 10, 512));
+        forecast.observe(0.0, &Event::Generation(1, 10, 512));
         let progress = Progress { games: kept, kept, ..Progress::default() };
-        forecast.hear(0.0, &Event::Selfplay(progress));
+        forecast.observe(0.0, &Event::Selfplay(progress));
         forecast.left(0.0)
     };
     let game = 30.0 * 64.0 * COSTS.selfplay / 2.0;

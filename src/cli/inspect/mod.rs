@@ -1,8 +1,8 @@
-//! `petteia inspect`: what a file or folder is, and whether it is whole.
+//! `petteia inspect`: describes a file or folder and checks that it is intact.
 //!
-//! [`kinds`] says what there is; one more kind of file is one more line there and a function that fills a [`Report`].
-//! A report has facts, for people one a line and for programs one JSON object, and problems: with any the exit code
-//! is 1. Nothing is written.
+//! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Report`]. A report
+//! has facts, printed one per line for people or as one JSON object for programs, and problems. If there are problems,
+//! the exit code is 1. Nothing is written.
 
 mod network;
 mod records;
@@ -27,13 +27,13 @@ use crate::registry::{Job, Registry};
 use crate::replay::store;
 use crate::run::SETTINGS;
 
-/// Say what a file or folder is, and check that it is whole.
+/// Describe a file or folder and check that it is intact.
 #[derive(Args)]
 #[command(after_help = "\
-It knows run folders, generations of records in them, shards of records (also \
+Recognizes run folders, their generations of records, shards of records (including \
 those set aside as damaged), checkpoints, exported networks, optimizer states, \
-configs and metrics. Hashes are compared, games are played again by the rules, and \
-networks are loaded. The exit code is 1 when something is wrong.
+configs and metrics. Hashes are verified, games are replayed, and networks are \
+loaded. The exit code is 1 if there is a problem.
 
 Examples:
   petteia inspect runs/phage
@@ -54,7 +54,7 @@ struct Kind {
     report: fn(&Path, &mut Report) -> Result<()>,
 }
 
-/// The first whose `is` holds is what a path is.
+/// The kinds, in the order in which they are tried.
 fn kinds<R: Registry>() -> [Kind; 12] {
     [
         Kind { name: "run folder", is: run::is, report: run::report::<R> },
@@ -80,7 +80,7 @@ fn kinds<R: Registry>() -> [Kind; 12] {
     ]
 }
 
-/// What is known of a file or folder.
+/// What is known about a file or folder.
 #[derive(Default)]
 struct Report {
     facts: Vec<(&'static str, Value)>,
@@ -96,7 +96,7 @@ impl Report {
         self.problems.push(what.to_string());
     }
 
-    /// The settings that this program passes over, if there are any. Whoever resumes the run must know them all.
+    /// Adds the settings that this program ignores, if any. Only a program that knows all of them can resume the run.
     fn ignored(&mut self, settings: &Reading) {
         if !settings.ignored.is_empty() {
             let ignored: Vec<String> = settings.ignored.iter().map(Ignored::to_string).collect();
@@ -104,12 +104,12 @@ impl Report {
         }
     }
 
-    /// The value, or a problem.
+    /// The value; an error is added to the problems.
     fn checked<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.problem(error)).ok()
     }
 
-    /// What the game is, and whether this program has the same.
+    /// Adds the game, and a problem if this program has a different one.
     fn game<R: Registry>(&mut self, found: &GameIdentity, place: &Path) {
         self.fact("game", found.id.as_str());
         self.fact("options", json!(found.options));
@@ -120,7 +120,7 @@ impl Report {
     }
 }
 
-/// A game as this program knows it.
+/// The identity of a game in this program.
 pub(super) fn identity_here<R: Registry>(id: &str, options: &Settings) -> Result<GameIdentity> {
     struct Here;
     impl Job for Here {
@@ -133,7 +133,7 @@ pub(super) fn identity_here<R: Registry>(id: &str, options: &Settings) -> Result
 }
 
 impl Inspect {
-    /// Finds out what the path is, checks it, and prints what is known.
+    /// Identifies the path, checks it, and prints a report.
     pub fn run<R: Registry>(self) -> Result<()> {
         refuse_other_devices()?;
         if !self.path.exists() {
@@ -161,7 +161,7 @@ impl Inspect {
     }
 }
 
-/// What a file that only describes another one is about: a manifest its checkpoint, a checksum its shard.
+/// For a file that describes another one, the other one: the checkpoint of a manifest, the shard of a checksum.
 fn described(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if path.ends_with(MANIFEST) => {
@@ -191,7 +191,7 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
     print(format_args!("{}: {}", path.display(), painted(kind, ACCENT)))?;
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in facts {
-        let line = format!("  {name:<width$}  {}", words(value));
+        let line = format!("  {name:<width$}  {}", display_value(value));
         print(hanging(&line, width + 4, terminal_width()))?;
     }
     for problem in problems {
@@ -200,15 +200,15 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
     Ok(())
 }
 
-/// A value for people.
-fn words(value: &Value) -> String {
+/// A value as text for people.
+fn display_value(value: &Value) -> String {
     let join = |parts: Vec<String>| if parts.is_empty() { "none".into() } else { parts.join(", ") };
     match value {
         Value::Null => "none".into(),
         Value::String(text) => text.clone(),
-        Value::Array(values) => join(values.iter().map(words).collect()),
+        Value::Array(values) => join(values.iter().map(display_value).collect()),
         Value::Object(fields) => {
-            join(fields.iter().map(|(name, value)| format!("{name} {}", words(value))).collect())
+            join(fields.iter().map(|(name, value)| format!("{name} {}", display_value(value))).collect())
         }
         other => other.to_string(),
     }
@@ -216,7 +216,7 @@ fn words(value: &Value) -> String {
 
 /// The bytes of a file, or of everything in a folder.
 fn size(path: &Path) -> u64 {
-    // a link counts as itself: what it leads to may lead back here
+    // a link is counted, not followed: its target may contain it
     match fs::symlink_metadata(path) {
         Ok(about) if about.is_dir() => {
             fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
@@ -225,11 +225,11 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-/// Says of a path that is no kind of ours what can be seen.
+/// The error for a path of no known kind, with what can be seen of it.
 fn unknown(path: &Path) -> Error {
     let place = path.display();
     if let Some(run) = path.parent().filter(|folder| run::is(folder)) {
-        return Error::Data(format!("{place} is a part of a run: inspect {}", run.display()));
+        return Error::Data(format!("{place} is part of a run: inspect {}", run.display()));
     }
     if path.is_dir() {
         let mut runs: Vec<String> = fs::read_dir(path)
@@ -244,15 +244,15 @@ fn unknown(path: &Path) -> Error {
         let inside =
             if runs.is_empty() { String::new() } else { format!("; runs in it: {}", runs.join(", ")) };
         return Error::Data(format!(
-            "{place} is a folder, but no run (with {SETTINGS}), no checkpoint (with {MANIFEST}) and no generation of \
-             records (with shard-0000.jsonl.zst ...){inside}"
+            "{place} is a folder, but not a run (no {SETTINGS}), a checkpoint (no {MANIFEST}) or a generation of \
+             records (no shard-0000.jsonl.zst ...){inside}"
         ));
     }
     let mut first = [0; 8];
     let read = File::open(path).and_then(|mut file| file.read(&mut first)).unwrap_or(0);
     let looks = match &first[..read] {
         [] => "it is empty",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is compressed with zstd, but not named as a shard is",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is compressed with zstd, but does not have the name of a shard",
         [0x1f, 0x8b, ..] => "it is compressed with gzip",
         [b'P', b'K', 3, 4, ..] => "it is a zip archive",
         [0x7f, b'E', b'L', b'F', ..] => "it is a program",
@@ -262,5 +262,5 @@ fn unknown(path: &Path) -> Error {
         }
         _ => "it is binary",
     };
-    Error::Data(format!("{place} is no file that petteia knows: {looks} ({} bytes)", size(path)))
+    Error::Data(format!("{place} is not a file that petteia recognizes: {looks} ({} bytes)", size(path)))
 }

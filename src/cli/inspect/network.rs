@@ -1,7 +1,7 @@
-//! Checkpoints, their optimizer states, networks as one file, and bots.
+//! Checkpoints, their optimizer states, single-file networks, and bots.
 //!
-//! All carry a manifest, which says what they are and has the hashes. They count as whole when they can be loaded as
-//! a resumed run or an agent would load them.
+//! All of them have a manifest, which describes them and has the hashes. They are intact if they can be loaded as a
+//! resumed run or an agent would load them.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn is_optimizer(path: &Path) -> bool {
     path.is_file() && path.ends_with(OPTIMIZER)
 }
 
-/// A checkpoint's folder: loads it as a resumed run would.
+/// A checkpoint folder: loads it as a resumed run would.
 pub fn checkpoint<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
     about::<R>(&checkpoint, path, report);
@@ -37,22 +37,22 @@ pub fn checkpoint<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
         report.fact("promoted by the gate", decision.promoted);
     }
     if report.checked(load(&checkpoint)).is_some() {
-        report.fact("checked", "the SHA-256 of weights and optimizer; both were loaded");
+        report.fact("checked", "the SHA-256 of weights and optimizer; both can be loaded");
     }
     Ok(())
 }
 
-/// Loads network and optimizer, which compares their hashes.
+/// Loads network and optimizer and thereby verifies their hashes.
 pub fn load(checkpoint: &Checkpoint) -> Result<()> {
     checkpoint.trainer(&checkpoint.reading()?.config, &model::training_device()).map(|_| ())
 }
 
-/// An exported network, or the weights of a checkpoint, which carry the same manifest.
+/// An exported network, or the weights of a checkpoint, which have the same manifest.
 pub fn file<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about::<R>(&checkpoint, path, report);
     if report.checked(checkpoint.network(&model::device())).is_some() {
-        report.fact("checked", "the SHA-256 of the weights; they were loaded");
+        report.fact("checked", "the SHA-256 of the weights; they can be loaded");
     }
     Ok(())
 }
@@ -61,10 +61,10 @@ pub fn is_onnx(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|extension| extension == "onnx")
 }
 
-/// An exported ONNX file: what its metadata says, for nothing in it can be checked against a sum.
+/// An exported ONNX file: reports its metadata; there is no checksum to verify.
 pub fn onnx(path: &Path, report: &mut Report) -> Result<()> {
     let entries = onnx::read_metadata(&storage::read(path)?).ok_or_else(|| {
-        Error::Data(format!("{} is no ONNX file that `petteia export` wrote, or is damaged", path.display()))
+        Error::Data(format!("{} is damaged or is not an ONNX file from `petteia export`", path.display()))
     })?;
     let of_interest = [
         "game",
@@ -81,7 +81,7 @@ pub fn onnx(path: &Path, report: &mut Report) -> Result<()> {
     for name in of_interest {
         report.fact(name, entries.get(name).cloned());
     }
-    report.fact("checked", "only that it can be read");
+    report.fact("checked", "only that it is readable");
     Ok(())
 }
 
@@ -89,7 +89,7 @@ pub fn is_bot(path: &Path) -> bool {
     path.is_file() && !matches!(attachment::find(path), Ok(None))
 }
 
-/// A program with a network in it.
+/// A program with an attached network.
 pub fn bot<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     if report.checked(attachment::find(path)).is_none() {
         return Ok(());
@@ -100,11 +100,11 @@ pub fn bot<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     file::<R>(path, report)
 }
 
-/// The optimizer's state, of which only the manifest beside it says what it is.
+/// An optimizer state, which only the manifest in the same folder describes.
 pub fn optimizer<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
         Error::Data(format!(
-            "{} has no {MANIFEST} beside it, so nothing says what it belongs to",
+            "{} has no {MANIFEST} in its folder, so it is unknown what it belongs to",
             path.display()
         ))
     })?;

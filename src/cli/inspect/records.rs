@@ -1,7 +1,6 @@
 //! Shards of records, alone or in a generation's folder.
 //!
-//! What they are is said by their first record; they count as whole when each checksum is right and each game can be
-//! played again by the rules.
+//! The first record describes them. They are intact if every checksum is correct and every game can be replayed.
 
 use std::path::Path;
 
@@ -22,7 +21,7 @@ pub fn is_generation(path: &Path) -> bool {
     path.is_dir() && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
 }
 
-/// Reads and plays everything again.
+/// Reads and replays everything.
 pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let source = Source::of(path)?;
     let Some(found) = report.checked(verify::<R>(&source)) else { return Ok(()) };
@@ -38,7 +37,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// How much there is, and what is wrong with it.
+/// Adds the numbers of shards, games and plies, and the problems.
 pub fn counts(source: &Source, found: Verified, report: &mut Report) {
     report.fact("shards", source.shards.paths.len());
     report.fact("games", found.games);
@@ -49,7 +48,7 @@ pub fn counts(source: &Source, found: Verified, report: &mut Report) {
     }
     if found.whole > 0 {
         let shards = counted(found.whole, "shard", "shards");
-        let what = format!("the SHA-256 of {shards}; all games in them were played again by the rules");
+        let what = format!("the SHA-256 of {shards}; all their games were replayed");
         report.fact("checked records", what);
     }
     if let Some(unchecked) = found.unchecked {

@@ -1,7 +1,7 @@
 //! Run folders: settings, records, checkpoints and metrics together.
 //!
-//! The game is that of `config.toml`; every checkpoint and every shard is checked as if it were named alone, must be
-//! of that run, and what the checkpoints list must be there. A run that goes on meanwhile is only read.
+//! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone and
+//! must belong to the run, and everything that the checkpoints list must exist. It is safe to inspect an active run.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     report.fact("generations planned", config.train.generations);
     let mut loaded = 0;
     for folder in &checkpoints {
-        // what is wrong with a manifest is found with the records
+        // problems of a manifest are reported with the records
         let Ok(checkpoint) = Checkpoint::open_folder(folder) else { continue };
         let step = checkpoint.manifest.step;
         if report.checked(network::load(&checkpoint)).is_some() {
@@ -46,7 +46,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     if loaded > 0 {
         report.fact(
             "checked checkpoints",
-            format!("{loaded}: their SHA-256; network and optimizer were loaded"),
+            format!("{loaded}: their SHA-256; network and optimizer can be loaded"),
         );
     }
     let source = Source::of(path)?;

@@ -1,7 +1,7 @@
-//! Configs, metrics and saved matches: texts, which have no hash.
+//! Configs, metrics and saved matches: text files without a hash.
 //!
-//! A config is whole when every key is known and in range and the game takes its options, metrics are when every line
-//! is JSON.
+//! A config is valid if every key is known and in range and the game accepts its options; metrics are valid if every
+//! line is JSON.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::registry::Registry;
 use crate::run::METRICS;
 use crate::storage;
 
-/// Bytes in which a header of a match is looked for.
+/// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
 
 pub fn is_config(path: &Path) -> bool {
@@ -33,7 +33,7 @@ pub fn is_match(path: &Path) -> bool {
     path.is_file() && match_header(path).is_some()
 }
 
-/// The first line of what `petteia arena --save` writes.
+/// The first line of a file by `petteia arena --save`.
 fn match_header(path: &Path) -> Option<Value> {
     let mut first = String::new();
     let file = BufReader::new(File::open(path).ok()?);
@@ -42,7 +42,7 @@ fn match_header(path: &Path) -> Option<Value> {
     (header["agents"].is_array() && header["opening_plies"].is_u64()).then_some(header)
 }
 
-/// The games of a match, which `petteia arena` replays by the rules when it goes on with them.
+/// The games of a match; `petteia arena` replays them when it resumes the match.
 pub fn saved_match(path: &Path, report: &mut Report) -> Result<()> {
     let header = match_header(path).unwrap_or_default();
     for name in ["game", "agents", "seed", "opening_plies"] {
@@ -71,21 +71,21 @@ pub fn saved_match(path: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The settings of a run, as far as this program knows them.
+/// The settings of a run, except those unknown to this program.
 pub fn read_settings(path: &Path) -> Result<Reading> {
     let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
     let read = Config::read(&path.display().to_string(), &text);
-    read.map_err(|error| Error::Data(format!("no config of ours: {error}")))
+    read.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
-/// The settings in a file, all of which must be known.
+/// The settings in a file; all of them must be known.
 pub fn read_config(path: &Path) -> Result<Config> {
     let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
     let parsed = Config::parse(&path.display().to_string(), &text, &[]);
-    parsed.map_err(|error| Error::Data(format!("no config of ours: {error}")))
+    parsed.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
-/// A config: its game, and the settings that are not the defaults.
+/// A config: its game, and the settings that differ from the defaults.
 pub fn config<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     let config = read_config(path)?;
     let game = identity_here::<R>(&config.game.id, &config.game.options)?;
@@ -93,13 +93,13 @@ pub fn config<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     let changed = config.differences(&Config::new(&config.game.id));
-    let words = |[key, here, default]: [String; 3]| format!("{key} {here} (default {default})");
-    report.fact("changed settings", changed.into_iter().map(words).collect::<Vec<_>>());
+    let describe = |[key, here, default]: [String; 3]| format!("{key} {here} (default {default})");
+    report.fact("changed settings", changed.into_iter().map(describe).collect::<Vec<_>>());
     report.fact("checked", "every key and its range");
     Ok(())
 }
 
-/// The metrics of a run: what was written, the last losses and the last evaluation.
+/// The metrics of a run: the number of lines, the last losses and the last evaluation.
 pub fn metrics(path: &Path, report: &mut Report) -> Result<()> {
     let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
     let mut last: BTreeMap<String, Value> = BTreeMap::new();

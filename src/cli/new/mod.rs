@@ -1,4 +1,4 @@
-//! `petteia new`: a crate of one's own, with a small complete game to be changed.
+//! `petteia new`: creates a crate with a small, complete game for the user to modify.
 
 use std::path::{Path, PathBuf};
 
@@ -8,30 +8,30 @@ use super::print;
 use crate::error::{Error, Result, quoted};
 use crate::storage;
 
-/// Write a crate for a game of your own.
+/// Create a crate for your own game.
 #[derive(Args)]
 #[command(after_help = "\
-The crate has a small complete game, written to be changed, with its tests, a config \
-and a program that has every command of this one. It depends on the version of \
-Petteia that wrote it, from the registry of crates; where that is not published, \
---from-checkout names a folder with Petteia's source instead.
+The crate has a small, complete game for you to modify, with tests, a config and a \
+program with all of these commands. It depends on this version of Petteia from \
+crates.io; if that is not published, use --from-checkout with a folder of Petteia's \
+source.
 
 Examples:
   petteia new hexapawn
   petteia new hexapawn --path ~/games/hexapawn --from-checkout ~/petteia")]
 pub struct New {
-    /// Name of the crate, of its program and of the game: lower case, with hyphens between words
+    /// Name of the crate, the program and the game: lowercase words joined by hyphens
     #[arg(value_name = "NAME")]
     name: String,
-    /// The folder to make, which must not exist or be empty [default: NAME]
+    /// Folder to create; it must be empty if it exists [default: NAME]
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
-    /// Depend on the Petteia whose source is in this folder, with the versions of its Cargo.lock
+    /// Depend on the Petteia source in this folder, with the versions in its Cargo.lock
     #[arg(long, value_name = "DIR")]
     from_checkout: Option<PathBuf>,
 }
 
-/// The files of a new crate: where they go, and what is in them before names are filled in.
+/// The files of a new crate: their paths and contents, with placeholders for names.
 const FILES: [(&str, &str); 10] = [
     ("Cargo.toml", include_str!("template/Cargo.toml.in")),
     (".cargo/config.toml", include_str!("template/cargo/config.toml.in")),
@@ -45,9 +45,9 @@ const FILES: [(&str, &str); 10] = [
     ("tests/playthrough.txt", include_str!("template/tests/playthrough.txt.in")),
 ];
 
-/// Names that a crate cannot have, or that would hide one that it needs.
+/// Names that a crate cannot have, or that would shadow a crate that it needs.
 const TAKEN: [&str; 9] = ["petteia", "burn", "rayon", "std", "core", "alloc", "test", "main", "lib"];
-/// Of Rust, which a module cannot be called.
+/// Rust's keywords, which cannot name a module.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
@@ -74,20 +74,22 @@ impl New {
         if let Some(checkout) = checkout {
             copy_lock(&checkout, &folder)?;
         }
-        self.say(&folder)
+        self.print_next_steps(&folder)
     }
 
-    fn say(&self, folder: &Path) -> Result<()> {
+    fn print_next_steps(&self, folder: &Path) -> Result<()> {
         let (name, place) = (&self.name, folder.display());
         let module = name.replace('-', "_");
-        print(format_args!("{place}: a crate with the game `{name}`; its rules are in src/{module}.rs\n"))?;
+        print(format_args!(
+            "Created the crate {place} with the game `{name}`; its rules are in src/{module}.rs\n"
+        ))?;
         print(format_args!("cd {place}"))?;
         print("cargo test --release")?;
         print(format_args!("cargo run --release -- train configs/{name}.toml"))
     }
 }
 
-/// What the placeholders of the files stand for.
+/// The placeholders of the files with their values.
 struct Names([(&'static str, String); 6]);
 
 impl Names {
@@ -116,7 +118,7 @@ impl Names {
     }
 }
 
-/// Refuses what Cargo, Rust or the registry could not take as a name.
+/// Rejects names that Cargo, Rust or the registry of games would not accept.
 fn check_name(name: &str) -> Result<()> {
     let refused =
         |why: &str| Err(Error::Config(format!("{} cannot be the name of a crate: {why}", quoted(name))));
@@ -124,17 +126,17 @@ fn check_name(name: &str) -> Result<()> {
     let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     if !name.split('-').all(|word| begins(word) && word.chars().all(fits)) || name.len() > 60 {
         return refused(
-            "write lower-case words of letters and digits, each beginning with a letter, with hyphens between them, \
+            "use lowercase words of letters and digits, each starting with a letter, joined by hyphens, \
              e.g. `hexapawn` or `nine-stones`",
         );
     }
     if KEYWORDS.contains(&name) || TAKEN.contains(&name) {
-        return refused("it already means something else");
+        return refused("the name is reserved");
     }
     Ok(())
 }
 
-/// Refuses a folder in which there is something.
+/// Rejects a folder that is not empty.
 fn refuse_filled(folder: &Path) -> Result<()> {
     let is_free = match storage::exists(folder)? {
         true => storage::is_folder(folder)? && storage::list(folder)?.is_empty(),
@@ -143,13 +145,13 @@ fn refuse_filled(folder: &Path) -> Result<()> {
     match is_free {
         true => Ok(()),
         false => Err(Error::Config(format!(
-            "{} exists and is not empty: give another folder with --path",
+            "{} already exists and is not empty: choose another folder with --path",
             folder.display()
         ))),
     }
 }
 
-/// The folder of Petteia's source, as a path that holds from anywhere.
+/// The folder of Petteia's source, as an absolute path.
 fn find_checkout(folder: &Path) -> Result<PathBuf> {
     let manifest = folder.join("Cargo.toml");
     let name = storage::read_text(&manifest, "a Cargo manifest").ok().and_then(|text| {
@@ -158,14 +160,14 @@ fn find_checkout(folder: &Path) -> Result<PathBuf> {
     });
     if name.as_deref() != Some("petteia") {
         return Err(Error::Config(format!(
-            "--from-checkout {}: there is no source of Petteia (a Cargo.toml of the package `petteia`)",
+            "--from-checkout {}: not a folder with Petteia's source (a Cargo.toml of the package `petteia`)",
             folder.display()
         )));
     }
     folder.canonicalize().map_err(Error::io(folder))
 }
 
-/// The versions that Petteia is tested with.
+/// Copies the versions that Petteia is tested with.
 fn copy_lock(checkout: &Path, folder: &Path) -> Result<()> {
     let lock = checkout.join("Cargo.lock");
     match storage::exists(&lock)? {

@@ -1,4 +1,4 @@
-//! `petteia records RUN convert`: the records in a form that other programs read, one shard in memory at a time.
+//! `petteia records RUN convert`: the records in a format for other programs, with one shard in memory at a time.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -21,30 +21,30 @@ const COLUMNS: &str =
 /// Columns of the text format.
 const TEXT_WIDTH: usize = 80;
 
-/// Write all games in another form.
+/// Write all games in another format.
 #[derive(Args)]
 #[command(after_help = "\
 Formats:
-  jsonl  one JSON object a game, as stored
-  text   a heading and the numbered actions of each game, for people
-  csv    one row a position, with a heading:
+  jsonl  one JSON object per game, as stored
+  text   a heading and the numbered actions of each game, to be read
+  csv    one row per position, with a header:
          generation, game, ply   numbers; plies and games count from 0
          to_move                 first or second
          position, action        in the game's notation
          value, win, draw, loss  the search's result for the player to move
          visits                  ACTION:COUNT ACTION:COUNT ..., most visited
                                  first; empty when the ply is not trained on
-         weight                  how often training draws it, 1 for the usual
+         weight                  how often training samples it, relative to 1
          outcome                 first, second or draw
          evaluator               what evaluated the positions of the game
 
-For text and csv every game is played again by the rules. A damaged shard ends the \
-command with its name; `verify` names all of them.")]
+For text and csv every game is replayed and checked. A damaged shard stops the \
+command with an error that names it; `verify` lists all damaged shards.")]
 pub struct Convert {
-    /// What to write, see below
+    /// Output format, see below
     #[arg(long, value_enum, hide_possible_values = true)]
     format: Format,
-    /// The file to write, which must not exist [default: standard output]
+    /// File to write, which must not exist [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -82,7 +82,7 @@ impl Convert {
     }
 }
 
-/// The formats for which the games are played again.
+/// Writes the formats for which the games are replayed.
 struct Played<'a> {
     source: &'a Source,
     format: Format,
@@ -112,7 +112,7 @@ impl Job for Played<'_> {
 }
 
 fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
-    let outcome = Outcome::from_id(&record.outcome).expect("the replay compared it with the rules");
+    let outcome = Outcome::from_id(&record.outcome).expect("the replay checked the outcome");
     let plies = record.actions.len();
     let mut text = format!(
         "{}, generation {}, game {}, evaluated by {}: {} after {plies} plies\n",
@@ -125,7 +125,7 @@ fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
     if record.start != game.state_text(&game.initial()) {
         text += &format!("  from {}\n", record.start);
     }
-    // a line does not end between a number and its action
+    // no line break between a number and its action
     let numbered = record.actions.iter().zip(1..).map(|(action, number)| format!("{number}.\u{a0}{action}"));
     let actions = numbered.collect::<Vec<_>>().join(" ");
     text += &wrapped(&format!("  {actions}"), Some(TEXT_WIDTH)).replace('\u{a0}', " ");
@@ -161,7 +161,7 @@ fn rows<G: Game>(rules: &Rules<G>, record: &Record) -> Result<String> {
     Ok(rows)
 }
 
-/// A field of RFC 4180.
+/// A CSV field, quoted by RFC 4180.
 fn quoted(field: String) -> String {
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),

@@ -1,6 +1,6 @@
-//! `petteia records RUN list`: one line a shard, printed as soon as it is read.
+//! `petteia records RUN list`: one line per shard, printed as soon as the shard is read.
 //!
-//! A shard is `checked` when its checksum is right and its lines are records; nothing is played again here.
+//! A shard is `checked` if its checksum is correct and its lines are records; the games are not replayed here.
 
 use std::fmt;
 use std::fs;
@@ -21,16 +21,16 @@ use crate::replay::store;
 /// List the shards (the default).
 #[derive(Args, Default)]
 #[command(after_help = "\
-Each shard's checksum is compared; `verify` also plays the games again. Plies are \
-all actions, positions those of them that are trained on. The exit code is 1 when a \
-shard is damaged.")]
+Each shard's checksum is verified; `verify` also replays the games. Plies counts \
+all actions, positions those that are trained on. The exit code is 1 if a shard is \
+damaged.")]
 pub struct List {
-    /// One JSON object a shard
+    /// Print one JSON object per shard
     #[arg(long)]
     json: bool,
 }
 
-/// What a readable shard holds.
+/// The contents of a readable shard.
 #[derive(Default)]
 struct Content {
     games: usize,
@@ -39,7 +39,7 @@ struct Content {
 }
 
 impl List {
-    /// JSON also when it was asked for before the command.
+    /// Also accepts `--json` in front of the subcommand.
     pub fn or_json(self, json: bool) -> List {
         List { json: self.json || json }
     }
@@ -75,7 +75,7 @@ impl List {
         match damaged {
             0 => Ok(()),
             _ => Err(Error::Data(format!(
-                "{damaged} of {} damaged; `petteia records {} verify` says more",
+                "{damaged} of {} damaged; see `petteia records {} verify`",
                 source.count(),
                 source.path.display()
             ))),
@@ -105,13 +105,13 @@ impl fmt::Display for Content {
     }
 }
 
-/// How the shards are shown.
+/// The layout of the list.
 struct Listing<'a> {
     source: &'a Source,
     table: Table,
-    /// Columns of the terminal.
+    /// Width of the terminal in columns.
     width: Option<usize>,
-    /// The whole path of a shard has no room; its folder follows from the generation.
+    /// Whether there is no room for whole paths; the folder follows from the generation.
     short: bool,
 }
 
@@ -159,7 +159,7 @@ impl Listing<'_> {
     }
 }
 
-/// A shard as the list names it: by its path in what is listed, or by the name of its file.
+/// A shard's name in the list: its path relative to the listed folder, or only its file name.
 fn name(source: &Source, path: &Path, short: bool) -> String {
     let inside = path.strip_prefix(&source.path).ok().filter(|inside| !inside.as_os_str().is_empty());
     let shown = inside.unwrap_or(path);
@@ -184,7 +184,7 @@ fn object(path: &Path, size: u64, read: &Result<Vec<Record>>) -> Value {
     }
 }
 
-/// The generation and the evaluator that the records of a shard have in common.
+/// The generation and the evaluator, which all records of a shard share.
 fn about<'a>(path: &Path, records: &'a [Record]) -> (Option<usize>, &'a str) {
     match records.first() {
         Some(record) => (Some(record.generation), &record.evaluator),

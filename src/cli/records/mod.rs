@@ -1,4 +1,4 @@
-//! `petteia records`: the games that a run has recorded, to look at, check and take elsewhere.
+//! `petteia records`: lists, shows, verifies and converts the games that a run has recorded.
 
 mod convert;
 mod list;
@@ -20,13 +20,13 @@ use crate::replay::store::{self, Shards};
 use crate::run;
 use crate::storage;
 
-/// A shard, its generation, the folder of records, the run.
+/// The levels of folders from a shard up to the run: shard, generation, records, run.
 const LEVELS: usize = 4;
 
-/// Look at the games that a run has recorded.
+/// List, show, verify or convert the recorded games of a run.
 #[derive(Args)]
 #[command(after_help = "\
-Without a command behind RUN the shards are listed.
+Without a command after RUN, the shards are listed.
 
 Examples:
   petteia records runs/phage
@@ -34,10 +34,10 @@ Examples:
   petteia records runs/phage verify
   petteia records runs/phage convert --format csv --out phage.csv")]
 pub struct Records {
-    /// Run folder, the folder of one generation in it, or one shard
+    /// Run folder, the folder of one of its generations, or one shard
     #[arg(value_name = "RUN")]
     source: PathBuf,
-    /// Print one JSON object a shard, as `list --json` does
+    /// Print one JSON object per shard, as `list --json` does
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
@@ -52,10 +52,10 @@ enum What {
     Convert(convert::Convert),
 }
 
-/// Where records are.
+/// The place of the records.
 pub struct Source {
     path: PathBuf,
-    /// What is there.
+    /// The shards found there.
     pub shards: Shards,
 }
 
@@ -63,13 +63,13 @@ impl Records {
     /// Lists, shows, verifies or converts.
     pub fn run<R: Registry>(self) -> Result<()> {
         let source = Source::of(&self.source)?;
-        // verify knows what should be there
+        // verify itself reports missing shards
         if !matches!(self.what, Some(What::Verify(_))) || self.json {
             source.expect_some()?;
         }
         match self.what.unwrap_or(What::List(list::List::default())) {
             What::List(list) => list.or_json(self.json).run(&source),
-            _ if self.json => Err(Error::Config("--json is for the list of shards; leave it out".into())),
+            _ if self.json => Err(Error::Config("--json is for the list of shards; omit it".into())),
             What::Show(show) => show.run::<R>(&source),
             What::Verify(verify) => verify.run::<R>(&source),
             What::Convert(convert) => convert.run::<R>(&source),
@@ -78,17 +78,17 @@ impl Records {
 }
 
 impl Source {
-    /// How many shards there are, in words.
+    /// The number of shards, as text.
     pub fn count(&self) -> String {
         counted(self.shards.paths.len(), "shard", "shards")
     }
 
-    /// Refuses when there is nothing.
+    /// Fails if there are no records.
     fn expect_some(&self) -> Result<()> {
         if self.shards.paths.is_empty() && self.shards.set_aside.is_empty() {
             let place = self.path.display();
             return Err(Error::Missing(format!(
-                "{place} has no records (is it a run folder, and did self-play begin?)"
+                "{place} has no records (is it a run folder, and has self-play begun?)"
             )));
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Source {
 
     /// The records of a run, a generation or one shard.
     pub fn of(path: &Path) -> Result<Source> {
-        // `.` and `..` have no name that would say what they are
+        // `.` and `..` have no file name to tell what they are
         let path = match path.file_name() {
             None => path.canonicalize().map_err(Error::io(path))?,
             Some(_) => path.to_path_buf(),
@@ -104,16 +104,16 @@ impl Source {
         Ok(Source { shards: store::find(&path)?, path })
     }
 
-    /// The run that the records are of, with its settings; none when the path lies in no run.
+    /// The run to which the records belong, with its settings; `None` if the path is not inside a run.
     fn run(&self) -> Result<Option<(PathBuf, Config)>> {
         let whole = self.path.canonicalize().unwrap_or_default();
-        // as the user wrote it, if that is enough
+        // the path as the user wrote it is preferred
         let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
         let mut found = folders.filter(|folder| folder.join(run::SETTINGS).is_file());
         found.next().map(|folder| Ok((folder.to_path_buf(), config_of(folder)?))).transpose()
     }
 
-    /// Does `job` for the game that the run's config names, or the first record where there is no config.
+    /// Runs `job` for the game named in the run's config, or in the first record if there is no config.
     fn on_game<R: Registry, T>(&self, job: impl Job<Output = Result<T>>) -> Result<T> {
         let (id, options) = self.game()?;
         R::with_game(&id, &options, job)?
@@ -124,7 +124,7 @@ impl Source {
             let game = config_of(&self.path)?.game;
             return Ok((game.id, game.options));
         }
-        let mut problem = Error::Missing(format!("{} has no record", self.path.display()));
+        let mut problem = Error::Missing(format!("{} has no records", self.path.display()));
         for path in &self.shards.paths {
             match store::read_unplayed(path).map(|records| records.into_iter().next()) {
                 Ok(Some(record)) => return Ok((record.game, record.options)),
@@ -136,19 +136,19 @@ impl Source {
     }
 }
 
-/// The settings of the run in `folder`, as far as this program knows them.
+/// The settings of the run in `folder`, except those unknown to this program.
 fn config_of(folder: &Path) -> Result<Config> {
     let path = folder.join(run::SETTINGS);
     let reading = Config::read(&path.display().to_string(), &storage::read_text(&path, "a config")?)?;
     Ok(reading.config)
 }
 
-/// The generation of a shard, by the name of its folder.
+/// The generation of a shard, from the name of its folder.
 fn generation_of(shard: &Path) -> Option<usize> {
     store::generation_of(shard.parent()?)
 }
 
-/// Visits or policy weights, the greatest first.
+/// Visits or policy weights in descending order.
 fn greatest_first(weights: &BTreeMap<String, u32>) -> Vec<(&String, u32)> {
     let mut sorted: Vec<(&String, u32)> = weights.iter().map(|(text, n)| (text, *n)).collect();
     sorted.sort_by_key(|&(text, n)| (Reverse(n), text));

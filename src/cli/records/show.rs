@@ -1,6 +1,6 @@
 //! `petteia records RUN show`: one game, ply by ply.
 //!
-//! The game is played again by the rules first; a record that breaks them is an error, not a drawing. Shards of other
+//! The game is replayed first; a record that violates the rules is an error and is not drawn. Shards of other
 //! generations are not read.
 
 use std::collections::BTreeMap;
@@ -17,20 +17,20 @@ use crate::registry::{Job, Registry};
 use crate::replay::record::Record;
 use crate::replay::store;
 
-/// Show one game: boards, actions, and what the search thought.
+/// Show one game: boards, actions and search results.
 #[derive(Args)]
 #[command(after_help = "\
-The value is the search's, for the player whose action it is, from -1 (lost) to 1 \
-(won). A ply without visits was played at random or by a fast search and is not \
-trained on; where training learns another policy than the visits, that follows.")]
+The value is the search's, for the player to move, from -1 (lost) to 1 (won). A ply \
+without visits was played at random or by a fast search and is not trained on. If \
+the policy target differs from the visits, it is shown after them.")]
 pub struct Show {
     /// Generation [default: the newest]
     #[arg(long, value_name = "N")]
     generation: Option<usize>,
-    /// Number of the game in its generation, from 0 [default: the first there is]
+    /// Number of the game in its generation, from 0 [default: the first one]
     #[arg(long, value_name = "N")]
     game: Option<usize>,
-    /// Actions whose visits are shown, the most visited first
+    /// How many actions to show with their visits, most visited first
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
 }
@@ -86,7 +86,7 @@ impl Job for Draw {
         let width = terminal_width();
         let mut states = Vec::new();
         record.replay(&rules, |ply| states.push(ply.state.clone()))?;
-        let outcome = Outcome::from_id(&record.outcome).expect("the replay compared it with the rules");
+        let outcome = Outcome::from_id(&record.outcome).expect("the replay checked the outcome");
         print(wrapped(
             &format!(
                 "{}, generation {}, game {}, evaluated by {}: {} after {} plies",
@@ -116,10 +116,10 @@ impl Job for Draw {
 }
 
 fn action<G: Game>(game: &G, state: &G::State, text: &str) -> Action {
-    game.parse_action(state, text).expect("the record was played again by the rules")
+    game.parse_action(state, text).expect("the record was replayed")
 }
 
-/// A ply in words: who played what, the value, and the best of visits and policy.
+/// A ply as text: player, action, value, and the greatest visits and policy weights.
 fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, top: usize) -> String {
     let [win, _, loss] = record.wdl[ply];
     let mut text = format!(
@@ -138,7 +138,7 @@ fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, to
     text
 }
 
-/// The first `top` of these weights, the greatest first, and how many there are.
+/// The `top` greatest weights in descending order, and the number of the others.
 fn best(weights: &BTreeMap<String, u32>, top: usize) -> String {
     let sorted = greatest_first(weights);
     let shown: Vec<String> = sorted.iter().take(top).map(|(text, n)| format!("{text} {n}")).collect();

@@ -1,7 +1,7 @@
-//! `petteia records RUN verify`: every checksum, every game played again by the rules, and whether the records are
-//! those that the run's checkpoints list.
+//! `petteia records RUN verify`: verifies every checksum, replays every game, and compares the records with those
+//! listed in the run's checkpoints.
 //!
-//! [`verify`] is silent and serves `petteia inspect` as well. One shard is in memory at a time.
+//! [`verify`] prints nothing; `petteia inspect` uses it too. One shard is in memory at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,30 +19,30 @@ use crate::replay::record::Record;
 use crate::replay::store;
 use crate::run::audit::{Depth, audit};
 
-/// Compare every checksum and play every game again by the rules.
+/// Verify every checksum and replay every game.
 #[derive(Args)]
 #[command(after_help = "\
-Each shard that is damaged, missing or not the one that the run's checkpoints list \
-is named with the reason; then the exit code is 1.")]
+Each shard that is damaged, missing or different from the one listed in the run's \
+checkpoints is reported with the reason, and the exit code is 1.")]
 pub struct Verify {}
 
-/// What was found.
+/// The result of a verification.
 pub struct Verified {
-    /// The game that the records are of.
+    /// The game of the records.
     pub game: GameIdentity,
-    /// Shards that are whole.
+    /// The number of intact shards.
     pub whole: usize,
-    /// Their games.
+    /// The number of games in them.
     pub games: usize,
-    /// The actions of these.
+    /// The number of actions in these games.
     pub plies: usize,
-    /// What is wrong with the others, and with the run's checkpoints.
+    /// Problems of the other shards and of the run's checkpoints.
     pub problems: Vec<String>,
-    /// What could not be checked, in a sentence.
+    /// A sentence about what could not be checked.
     pub unchecked: Option<String>,
 }
 
-/// Reads every shard of `source`, one at a time, and plays its games again.
+/// Reads every shard of `source`, one at a time, and replays its games.
 pub fn verify<R: Registry>(source: &Source) -> Result<Verified> {
     source.on_game::<R, _>(Check(source))
 }
@@ -61,7 +61,7 @@ impl Job for Check<'_> {
             problems: Vec::new(),
             unchecked: None,
         };
-        // shards that the run knows of, with what is wrong with them
+        // shards that the run lists, with their problems
         let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
         if let Some((run, config)) = self.0.run()? {
             let wanted: BTreeSet<PathBuf> = self.0.shards.paths.iter().map(|path| whole(path)).collect();
@@ -83,8 +83,8 @@ impl Job for Check<'_> {
             }
             for (path, _) in audit.without_checksum.iter().filter(|(path, _)| wanted.contains(&whole(path))) {
                 let what = format!(
-                    "{}: the checksum beside it is missing or wrong, although it is the shard that was trained on: \
-                     `petteia train` writes it anew when it resumes",
+                    "{}: its checksum file is missing or wrong, although it is the shard that was trained on: \
+                     `petteia train` rewrites the checksum when it resumes",
                     path.display()
                 );
                 known.insert(whole(path), Some(what));
@@ -113,7 +113,7 @@ impl Verified {
     }
 }
 
-/// A path that can be compared, also of what is missing: the folders that are there as they are without links.
+/// A comparable path, even of a missing file: links are resolved in the part that exists.
 fn whole(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or(path.to_path_buf());
     let found = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
@@ -136,14 +136,14 @@ impl Verify {
         let is_named =
             |path: &Path| problems.iter().any(|problem| problem.contains(&path.display().to_string()));
         for path in source.shards.set_aside.iter().filter(|path| !is_named(&path.with_extension(""))) {
-            print(format_args!("{}: set aside as damaged before, not used", path.display()))?;
+            print(format_args!("{}: previously set aside as damaged, not used", path.display()))?;
         }
         if let Some(unchecked) = unchecked {
             print(unchecked)?;
         }
         let shards = source.count();
         print(format_args!(
-            "{}: {whole} of {shards} whole, with {} and {} of {}",
+            "{}: {whole} of {shards} intact, with {} and {} of {}",
             source.path.display(),
             counted(games, "game", "games"),
             counted(plies, "ply", "plies"),
@@ -152,7 +152,7 @@ impl Verify {
         match problems.len() {
             0 => Ok(()),
             count => Err(Error::Data(format!(
-                "{}, see above; `petteia train` resumes only when the files are back or --accept-missing is given",
+                "{}, see above; `petteia train` resumes only after the files are restored or with --accept-missing",
                 counted(count, "problem", "problems")
             ))),
         }

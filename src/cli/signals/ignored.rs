@@ -1,5 +1,5 @@
-//! Whether a signal is ignored, which only the system knows: whoever started the program may have asked for it.
-//! `unsafe` because neither the standard library nor a crate of ours asks without changing the answer.
+//! Whether a signal is ignored, which the parent process may have arranged. `unsafe` because neither the standard
+//! library nor a dependency can query this without changing it.
 
 #![allow(unsafe_code)]
 
@@ -10,8 +10,9 @@ use std::ptr;
 /// Whether `signal` is ignored now.
 pub(super) fn is_ignored(signal: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: without a new action nothing is changed; the present one is written to memory that is ours, of its type,
-    // for which zeros are valid too (numbers and optional function pointers), should the call fail.
+    // SAFETY: with a null pointer for the new action, the call changes nothing and writes the current action to our own
+    // memory of the right type. If it fails, the zeros remain, which are valid for numbers and optional function
+    // pointers.
     let (answer, action) =
         unsafe { (libc::sigaction(signal, ptr::null(), action.as_mut_ptr()), action.assume_init()) };
     answer == 0 && action.sa_sigaction == libc::SIG_IGN
@@ -21,9 +22,9 @@ pub(super) fn is_ignored(signal: c_int) -> bool {
 mod tests {
     use super::*;
 
-    /// What Rust's own start-up does to SIGPIPE, and what nobody does to SIGUSR2.
+    /// Rust's startup code ignores SIGPIPE; nothing ignores SIGUSR2.
     #[test]
-    fn the_system_is_asked() {
+    fn ignored_signals_are_recognized() {
         assert!(is_ignored(libc::SIGPIPE));
         assert!(!is_ignored(libc::SIGUSR2) && !is_ignored(-1));
     }

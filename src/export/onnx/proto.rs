@@ -1,7 +1,7 @@
-//! The part of ONNX's protobuf messages that a network needs, with the numbers and names of `onnx.proto3`
+//! The subset of ONNX's protobuf messages that a network needs, with the numbers and names of `onnx.proto3`
 //! (<https://github.com/onnx/onnx/blob/v1.12.0/onnx/onnx.proto3>, IR version 8).
 //!
-//! Fields that are left out here may be left out of a file. Only one member of a `oneof` may be set.
+//! The fields omitted here are optional in a file. Only one member of a `oneof` may be set.
 
 use prost::Message;
 
@@ -12,7 +12,7 @@ pub const INT: i32 = 2;
 /// `AttributeProto.AttributeType.INTS`
 pub const INTS: i32 = 7;
 
-/// A file.
+/// An ONNX file.
 #[derive(Clone, PartialEq, Message)]
 pub struct ModelProto {
     #[prost(int64, tag = "1")]
@@ -33,7 +33,7 @@ pub struct ModelProto {
     pub metadata_props: Vec<StringStringEntryProto>,
 }
 
-/// The operators that a file uses: the default domain's, of this version.
+/// The operators that a file uses: this version of the default domain.
 #[derive(Clone, PartialEq, Message)]
 pub struct OperatorSetIdProto {
     #[prost(int64, tag = "2")]
@@ -48,7 +48,7 @@ pub struct StringStringEntryProto {
     pub value: String,
 }
 
-/// Nodes in the order in which they can be computed.
+/// Nodes in topological order.
 #[derive(Clone, PartialEq, Message)]
 pub struct GraphProto {
     #[prost(message, repeated, tag = "1")]
@@ -77,7 +77,7 @@ pub struct NodeProto {
     pub attribute: Vec<AttributeProto>,
 }
 
-/// A whole number, `i`, or several, `ints`; `kind` (`type` in the specification) says which.
+/// One integer, `i`, or several, `ints`; `kind` (`type` in the specification) tells which.
 #[derive(Clone, PartialEq, Message)]
 pub struct AttributeProto {
     #[prost(string, tag = "1")]
@@ -134,7 +134,7 @@ pub struct TensorShapeProto {
     pub dim: Vec<Dimension>,
 }
 
-/// `TensorShapeProto.Dimension`: a `oneof`, a number or the name of an unknown one.
+/// `TensorShapeProto.Dimension`: a `oneof`, either a size or the name of an unknown size.
 #[derive(Clone, PartialEq, Message)]
 pub struct Dimension {
     #[prost(int64, optional, tag = "1")]
