@@ -9,7 +9,7 @@ use super::elo::{self, Estimate};
 use super::journal::Journal;
 use super::repeats::Repeats;
 use super::sprt::{Pentanomial, SprtResult, Verdict};
-use super::{Faults, Match, MatchResult, Pair, Progress};
+use super::{Faults, Match, MatchResult, Pair, Standing};
 use crate::error::Result;
 use crate::game::Game;
 
@@ -72,8 +72,8 @@ impl<'a, G: Game> Ledger<'a, G> {
     }
 
     /// The progress of the match.
-    pub(super) fn progress(&self) -> Progress {
-        Progress { games: self.games, sprt: self.test }
+    pub(super) fn standing(&self) -> Standing {
+        Standing { games: self.games, sprt: self.test }
     }
 
     /// Adds a finished pair, and counts and saves all pairs whose turn it is.

@@ -118,7 +118,7 @@ impl Faults {
 
 /// The progress of a match.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct Standing {
     /// Games finished.
     pub games: usize,
     /// The result of its test for the pairs counted so far.
@@ -143,7 +143,7 @@ pub fn play_match<G: Game>(
     plan: &Match,
     agents: [&Contestant<G>; 2],
     journal: Option<Journal>,
-    tick: impl Fn(&Progress) -> bool + Sync,
+    tick: impl Fn(&Standing) -> bool + Sync,
 ) -> Result<MatchResult> {
     match play_while(game, plan, agents, journal, &tick)? {
         (_, false) => Err(Error::Interrupted),
@@ -158,7 +158,7 @@ pub fn play_while<G: Game>(
     plan: &Match,
     agents: [&Contestant<G>; 2],
     journal: Option<Journal>,
-    tick: &(dyn Fn(&Progress) -> bool + Sync),
+    tick: &(dyn Fn(&Standing) -> bool + Sync),
 ) -> Result<(MatchResult, bool)> {
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
@@ -175,7 +175,7 @@ pub fn play_while<G: Game>(
             for first_agent in [0, 1] {
                 let progress = match &*locked() {
                     ledger if ledger.is_over() => return Ok(()),
-                    ledger => ledger.progress(),
+                    ledger => ledger.standing(),
                 };
                 if !tick(&progress) {
                     return Err(Error::Interrupted);
@@ -191,7 +191,7 @@ pub fn play_while<G: Game>(
         played => played.map(|()| true)?,
     };
     let ledger = locked();
-    tick(&ledger.progress());
+    tick(&ledger.standing());
     Ok((ledger.result(), complete))
 }
 

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::board::{hanging, terminal_width, wrapped};
 use super::print;
 use super::table::{Column, Table};
+use super::text::{hanging, terminal_width, wrapped};
 use crate::error::Result;
 use crate::game::{Game, Rules, Settings};
 use crate::registry::{Job, Registry};

@@ -29,6 +29,7 @@ mod replay;
 mod screen;
 mod signals;
 mod table;
+mod text;
 mod train;
 
 use std::io::Write;

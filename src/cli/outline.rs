@@ -9,10 +9,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::board::counted;
 use super::calibration::Calibration;
 use super::forecast::{Costs, Forecast, Plan};
 use super::progress::roughly;
+use super::text::counted;
 use crate::config::{Bootstrap, Config, GateKind};
 use crate::error::Result;
 use crate::run::{METRICS, Played};

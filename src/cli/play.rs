@@ -6,7 +6,8 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use clap::Args;
 
-use super::board::{ACCENT, Marks, drawn, hanging, painted, paragraph, player_text, terminal_width, wrapped};
+use super::board::{Marks, drawn, player_text};
+use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::perfect::Solver;

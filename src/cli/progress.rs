@@ -1,6 +1,6 @@
 //! Texts about runs and matches: results, tests, durations.
 
-use super::board::counted;
+use super::text::counted;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
 use crate::run::gate::Decision;

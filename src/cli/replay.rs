@@ -5,8 +5,9 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::json;
 
-use super::board::{Marks, drawn, player_text, terminal_width};
+use super::board::{Marks, drawn, player_text};
 use super::play::result_text;
+use super::text::terminal_width;
 use super::{GameArgs, print};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Rules};

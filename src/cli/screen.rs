@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
 
-use super::board::hanging;
 use super::forecast::Forecast;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
+use super::text::hanging;
 use crate::run::{Event, Observer, Played};
 use crate::selfplay;
 use crate::train::loss::Losses;

@@ -6,11 +6,11 @@ use std::time::Instant;
 use clap::Args;
 
 use super::allocator;
-use super::board::{counted, terminal_width, wrapped};
 use super::calibration::calibrate;
 use super::outline::Outline;
 use super::progress::{duration, verdict};
 use super::screen::Screen;
+use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, print, refuse_other_devices, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};

@@ -22,7 +22,7 @@ pub use playthrough::playthrough;
 
 /// Statistics of the games of a passed [`check`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct Statistics {
     /// Games played.
     pub games: usize,
     /// Positions examined, including final ones.
@@ -39,7 +39,7 @@ pub struct Report {
     pub outcomes: [usize; 3],
 }
 
-impl Report {
+impl Statistics {
     /// Average number of plies per game.
     pub fn mean_length(&self) -> f64 {
         self.actions as f64 / self.games.max(1) as f64
@@ -62,7 +62,7 @@ impl Report {
     }
 }
 
-impl Display for Report {
+impl Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [first, second, draws] = self.outcomes;
         let (length, branching) = (self.mean_length(), self.mean_branching());
@@ -94,8 +94,9 @@ impl Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Checks `game` with this many random games; game `i` has the seed `seed + i`.
-pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Report, Violation> {
-    let mut checker = Checker { game, shape: game.shape(), keys: HashMap::new(), report: Report::default() };
+pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
+    let mut checker =
+        Checker { game, shape: game.shape(), keys: HashMap::new(), report: Statistics::default() };
     let initial = || game.state_text(&game.initial());
     checker.constants().map_err(|rule| Violation { seed, ply: 0, position: initial(), rule })?;
     for index in 0..games as u64 {
@@ -105,10 +106,10 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Report, Viola
 }
 
 /// `Err` holds the violated rule.
-type Verdict = Result<(), String>;
+type Checked = Result<(), String>;
 
 /// Reports a violation unless `kept`.
-fn require(kept: bool, rule: impl FnOnce() -> String) -> Verdict {
+fn require(kept: bool, rule: impl FnOnce() -> String) -> Checked {
     if kept { Ok(()) } else { Err(rule()) }
 }
 
@@ -118,7 +119,7 @@ struct Checker<'a, G: Game> {
     /// By key: a digest of everything that positions with the same key must share, and the first such position as
     /// text.
     keys: HashMap<u64, (u64, String)>,
-    report: Report,
+    report: Statistics,
 }
 
 /// A position under examination, with its legal actions and planes.
@@ -130,7 +131,7 @@ struct Position<S> {
 }
 
 impl<G: Game> Checker<'_, G> {
-    fn constants(&self) -> Verdict {
+    fn constants(&self) -> Checked {
         let Shape { planes, height, width, actions } = self.shape;
         let id_like =
             |id: &str| id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-');
@@ -214,7 +215,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(legal)
     }
 
-    fn action_texts(&self, position: &Position<G::State>) -> Verdict {
+    fn action_texts(&self, position: &Position<G::State>) -> Checked {
         // a text is parsed as one action, so texts that round-trip are distinct
         for &action in &position.legal {
             let text = self.game.action_text(&position.state, action);
@@ -232,7 +233,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    fn state_text(&self, position: &Position<G::State>) -> Verdict {
+    fn state_text(&self, position: &Position<G::State>) -> Checked {
         let Position { state, text, .. } = position;
         require(!text.contains('\n'), || "the position's text has more than one line".into())?;
         let parsed = self.game.parse_state(text);
@@ -254,7 +255,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Checks that both have the same player to move, outcome and legal actions.
-    fn behaves_like(&self, other: &G::State, state: &G::State, legal: &[Action], what: &str) -> Verdict {
+    fn behaves_like(&self, other: &G::State, state: &G::State, legal: &[Action], what: &str) -> Checked {
         let same = self.game.to_move(other) == self.game.to_move(state);
         require(same, || format!("{what} has a different player to move"))?;
         let same = self.game.outcome(other) == self.game.outcome(state);
@@ -282,7 +283,7 @@ impl<G: Game> Checker<'_, G> {
         numbers
     }
 
-    fn view(&self, position: &Position<G::State>) -> Verdict {
+    fn view(&self, position: &Position<G::State>) -> Checked {
         let view = self.game.view(&position.state);
         let (rows, columns) = (view.rows.len(), view.columns.len());
         let full = view.cells.len() == rows && view.cells.iter().all(|row| row.len() == columns);
@@ -307,7 +308,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    fn symmetries(&self, position: &Position<G::State>, ply: usize) -> Verdict {
+    fn symmetries(&self, position: &Position<G::State>, ply: usize) -> Checked {
         let symmetries = self.game.symmetries(&position.state);
         let first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(first, || "the identity is not the first of the symmetries".into())?;
@@ -319,7 +320,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    fn symmetry(&self, position: &Position<G::State>, symmetry: Symmetry) -> Verdict {
+    fn symmetry(&self, position: &Position<G::State>, symmetry: Symmetry) -> Checked {
         let Position { state, legal, planes, .. } = position;
         let mapped = self.game.map_state(symmetry, state);
         let identity = symmetry != Symmetry::IDENTITY || mapped == *state;
@@ -342,7 +343,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Positions with the same key must agree in everything that a cache would store for them.
-    fn same_key(&mut self, position: &Position<G::State>) -> Verdict {
+    fn same_key(&mut self, position: &Position<G::State>) -> Checked {
         let Position { state, text, legal, planes } = position;
         let mut hasher = DefaultHasher::new();
         (self.game.to_move(state), self.game.outcome(state), legal).hash(&mut hasher);
@@ -362,7 +363,7 @@ impl<G: Game> Checker<'_, G> {
         }
     }
 
-    fn illegal_actions(&self, position: &Position<G::State>, random: &mut Xoshiro256PlusPlus) -> Verdict {
+    fn illegal_actions(&self, position: &Position<G::State>, random: &mut Xoshiro256PlusPlus) -> Checked {
         let actions = self.shape.actions;
         let mut tries: Vec<u16> = (0..8).map(|_| random.random_range(0..actions) as u16).collect();
         tries.extend([u16::MAX, actions.min(u16::MAX as usize) as u16]);

@@ -31,7 +31,7 @@ pub enum Event {
     /// The evaluation of a generation against the named opponent.
     Evaluated(usize, String, Box<MatchResult>),
     /// Progress of the gate: the state of its match, and the maximum number of games.
-    Gating(arena::Progress, usize),
+    Gating(arena::Standing, usize),
     /// The gate's decision about a generation.
     Gated(usize, Box<Decision>),
     /// Something is wrong but the run continues.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arena::agent::Contestant;
 use crate::arena::sprt::{Sprt, Verdict};
-use crate::arena::{Match, MatchResult, Progress, play_match};
+use crate::arena::{Match, MatchResult, Standing, play_match};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::Config;
 use crate::error::Result;
@@ -43,7 +43,7 @@ pub fn decide<G: Game>(
     config: &Config,
     folder: &Path,
     checkpoint: &Checkpoint,
-    tick: impl Fn(&Progress) -> bool + Sync,
+    tick: impl Fn(&Standing) -> bool + Sync,
 ) -> Result<Decision> {
     if let Some(decision) = checkpoint.gate()? {
         return Ok(decision);

@@ -13,7 +13,7 @@ mod nodes;
 pub mod policy;
 mod root;
 mod select;
-mod solver;
+mod proof;
 pub mod tree;
 pub mod walk;
 

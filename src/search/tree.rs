@@ -3,7 +3,7 @@
 //! A simulation is a [`Walk`](super::walk::Walk): [`Tree::select`] takes it to a leaf and, if the leaf needs an
 //! evaluation, [`Tree::apply`] adds it. Values are for [`Player::First`] everywhere in the tree, so no sign changes
 //! on the way up and a player may act twice in a row. The conversions are [`for_first`] and [`Edge::mean_for`].
-//! `solver` proves results from finished games and propagates them. What is specific to the root is in `root`.
+//! `proof` proves results from finished games and propagates them. What is specific to the root is in `root`.
 
 use super::evaluator::Wdl;
 use super::nodes::Nodes;

@@ -5,8 +5,8 @@
 //! evaluation back along the path. A simulation allocates only when the arrays of `nodes` or the path have to grow.
 
 use super::evaluator::{Evaluation, Request};
+use super::proof::proven;
 use super::select::select;
-use super::solver::proven;
 use super::tree::{ROOT, Tree};
 use crate::game::{Action, Game, Outcome, Player};
 

@@ -64,7 +64,7 @@ impl World {
             if let Some(most) = plan.gate.filter(|_| generation > 1) {
                 // this gate needs three quarters of its games
                 let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
-                let gating = |games| Event::Gating(crate::arena::Progress { games, sprt: None }, most);
+                let gating = |games| Event::Gating(crate::arena::Standing { games, sprt: None }, most);
                 self.contest(&mut events, &mut now, most * 3 / 4, game, gating);
                 let decision = crate::run::gate::Decision {
                     promoted: true,

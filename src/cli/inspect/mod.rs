@@ -1,13 +1,13 @@
 //! `petteia inspect`: describes a file or folder and checks that it is intact.
 //!
-//! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Report`]. A report
+//! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Findings`]. A report
 //! has facts, printed one per line for people or as one JSON object for programs, and problems. If there are problems,
 //! the exit code is 1. Nothing is written.
 
 mod network;
 mod records;
 mod run;
-mod text;
+mod plain;
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::board::{ACCENT, hanging, painted, terminal_width, wrapped};
+use super::text::{ACCENT, hanging, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::config::{Ignored, Reading};
@@ -51,7 +51,7 @@ pub struct Inspect {
 struct Kind {
     name: &'static str,
     is: fn(&Path) -> bool,
-    report: fn(&Path, &mut Report) -> Result<()>,
+    report: fn(&Path, &mut Findings) -> Result<()>,
 }
 
 /// The kinds, in the order in which they are tried.
@@ -72,22 +72,22 @@ fn kinds<R: Registry>() -> [Kind; 12] {
             is: network::is_optimizer,
             report: network::optimizer::<R>,
         },
-        Kind { name: "metrics of a run", is: text::is_metrics, report: text::metrics },
-        Kind { name: "config", is: text::is_config, report: text::config::<R> },
+        Kind { name: "metrics of a run", is: plain::is_metrics, report: plain::metrics },
+        Kind { name: "config", is: plain::is_config, report: plain::config::<R> },
         Kind { name: "network in ONNX", is: network::is_onnx, report: network::onnx },
-        Kind { name: "match", is: text::is_match, report: text::saved_match },
+        Kind { name: "match", is: plain::is_match, report: plain::saved_match },
         Kind { name: "bot", is: network::is_bot, report: network::bot::<R> },
     ]
 }
 
 /// What is known about a file or folder.
 #[derive(Default)]
-struct Report {
+struct Findings {
     facts: Vec<(&'static str, Value)>,
     problems: Vec<String>,
 }
 
-impl Report {
+impl Findings {
     fn fact(&mut self, name: &'static str, value: impl Into<Value>) {
         self.facts.push((name, value.into()));
     }
@@ -144,10 +144,10 @@ impl Inspect {
         }
         let path = described(&self.path);
         let kind = kinds::<R>().into_iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
-        let mut report = Report::default();
+        let mut report = Findings::default();
         (kind.report)(&path, &mut report)?;
         report.fact("bytes", size(&path));
-        let Report { facts, problems } = report;
+        let Findings { facts, problems } = report;
         let count = problems.len();
         match self.json {
             true => print_json(&path, kind.name, facts, problems)?,

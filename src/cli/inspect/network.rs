@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Report;
+use super::Findings;
 use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
 use crate::error::{Error, Result};
 use crate::export::onnx;
@@ -30,7 +30,7 @@ pub fn is_optimizer(path: &Path) -> bool {
 }
 
 /// A checkpoint folder: loads it as a resumed run would.
-pub fn checkpoint<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
+pub fn checkpoint<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
     about::<R>(&checkpoint, path, report);
     if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
@@ -48,7 +48,7 @@ pub fn load(checkpoint: &Checkpoint) -> Result<()> {
 }
 
 /// An exported network, or the weights of a checkpoint, which have the same manifest.
-pub fn file<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
+pub fn file<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about::<R>(&checkpoint, path, report);
     if report.checked(checkpoint.network(&model::device())).is_some() {
@@ -62,7 +62,7 @@ pub fn is_onnx(path: &Path) -> bool {
 }
 
 /// An exported ONNX file: reports its metadata; there is no checksum to verify.
-pub fn onnx(path: &Path, report: &mut Report) -> Result<()> {
+pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
     let entries = onnx::read_metadata(&storage::read(path)?).ok_or_else(|| {
         Error::Data(format!("{} is damaged or is not an ONNX file from `petteia export`", path.display()))
     })?;
@@ -90,7 +90,7 @@ pub fn is_bot(path: &Path) -> bool {
 }
 
 /// A program with an attached network.
-pub fn bot<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
+pub fn bot<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     if report.checked(attachment::find(path)).is_none() {
         return Ok(());
     }
@@ -101,7 +101,7 @@ pub fn bot<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
 }
 
 /// An optimizer state, which only the manifest in the same folder describes.
-pub fn optimizer<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
+pub fn optimizer<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
         Error::Data(format!(
             "{} has no {MANIFEST} in its folder, so it is unknown what it belongs to",
@@ -111,7 +111,7 @@ pub fn optimizer<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     checkpoint::<R>(folder, report)
 }
 
-fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Report) {
+fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Findings) {
     let manifest = &checkpoint.manifest;
     report.game::<R>(&manifest.game, path);
     report.fact("network", json!(manifest.net));

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use super::Report;
-use crate::cli::board::counted;
+use super::Findings;
 use crate::cli::records::Source;
 use crate::cli::records::verify::{Verified, verify};
+use crate::cli::text::counted;
 use crate::error::Result;
 use crate::registry::Registry;
 use crate::replay::store;
@@ -22,7 +22,7 @@ pub fn is_generation(path: &Path) -> bool {
 }
 
 /// Reads and replays everything.
-pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
+pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let source = Source::of(path)?;
     let Some(found) = report.checked(verify::<R>(&source)) else { return Ok(()) };
     report.game::<R>(&found.game, path);
@@ -38,7 +38,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
 }
 
 /// Adds the numbers of shards, games and plies, and the problems.
-pub fn counts(source: &Source, found: Verified, report: &mut Report) {
+pub fn counts(source: &Source, found: Verified, report: &mut Findings) {
     report.fact("shards", source.shards.paths.len());
     report.fact("games", found.games);
     report.fact("plies", found.plies);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Report, identity_here, network, records, text};
+use super::{Findings, identity_here, network, plain, records};
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::records::Source;
 use crate::cli::records::verify::verify;
@@ -20,8 +20,8 @@ pub fn is(path: &Path) -> bool {
 }
 
 /// Checks everything in the folder.
-pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
-    let settings = text::read_settings(&path.join(SETTINGS))?;
+pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+    let settings = plain::read_settings(&path.join(SETTINGS))?;
     let config = &settings.config;
     let game = identity_here::<R>(&config.game.id, &config.game.options)?;
     report.game::<R>(&game, path);
@@ -55,7 +55,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
     }
     let metrics = path.join(METRICS);
     if metrics.is_file() {
-        text::metrics(&metrics, report)?;
+        plain::metrics(&metrics, report)?;
     }
     Ok(())
 }

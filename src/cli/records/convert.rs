@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{Source, greatest_first};
-use crate::cli::board::wrapped;
 use crate::cli::play::result_text;
+use crate::cli::text::wrapped;
 use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};

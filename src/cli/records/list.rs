@@ -11,9 +11,9 @@ use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
 use super::{Source, generation_of};
-use crate::cli::board::{counted, terminal_width, wrapped};
 use crate::cli::print;
 use crate::cli::table::{Column, Table};
+use crate::cli::text::{counted, terminal_width, wrapped};
 use crate::error::{Error, Result};
 use crate::replay::record::Record;
 use crate::replay::store;

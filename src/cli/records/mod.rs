@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::board::counted;
+use super::text::counted;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::Settings;

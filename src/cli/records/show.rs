@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use clap::Args;
 
 use super::{Source, generation_of, greatest_first};
-use crate::cli::board::{ACCENT, Marks, drawn, painted, player_text, terminal_width, wrapped};
+use crate::cli::board::{Marks, drawn, player_text};
 use crate::cli::play::result_text;
 use crate::cli::print;
+use crate::cli::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Rules};
 use crate::registry::{Job, Registry};

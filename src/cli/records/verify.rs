@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::Source;
-use crate::cli::board::counted;
 use crate::cli::print;
+use crate::cli::text::counted;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::registry::{Job, Registry};

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Report, identity_here};
+use super::{Findings, identity_here};
 use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ fn match_header(path: &Path) -> Option<Value> {
 }
 
 /// The games of a match; `petteia arena` replays them when it resumes the match.
-pub fn saved_match(path: &Path, report: &mut Report) -> Result<()> {
+pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     let header = match_header(path).unwrap_or_default();
     for name in ["game", "agents", "seed", "opening_plies"] {
         report.fact(name, header[name].clone());
@@ -86,7 +86,7 @@ pub fn read_config(path: &Path) -> Result<Config> {
 }
 
 /// A config: its game, and the settings that differ from the defaults.
-pub fn config<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
+pub fn config<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let config = read_config(path)?;
     let game = identity_here::<R>(&config.game.id, &config.game.options)?;
     report.game::<R>(&game, path);
@@ -100,7 +100,7 @@ pub fn config<R: Registry>(path: &Path, report: &mut Report) -> Result<()> {
 }
 
 /// The metrics of a run: the number of lines, the last losses and the last evaluation.
-pub fn metrics(path: &Path, report: &mut Report) -> Result<()> {
+pub fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
     let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
     let mut last: BTreeMap<String, Value> = BTreeMap::new();
     let mut lines = 0;
