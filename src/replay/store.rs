@@ -199,7 +199,7 @@ impl Lines {
         let checksum = checksum(path)?;
         let sha256 = storage::sha256_of(path)?;
         if !checksum.starts_with(&sha256) {
-            return Err(damaged("its SHA-256 differs from the one in its checksum file"));
+            return Err(damaged("the SHA-256 differs from the one in its checksum file"));
         }
         let file = File::open(path).map_err(Error::io(path))?;
         let mut packed = Decoder::new(file).map_err(|e| unpacked(path, e))?;

@@ -387,7 +387,7 @@ fn a_run_of_version_0_1_misses_what_its_settings_ask_for() {
     let mut records = store::read_unplayed(&shard(&run, 2, 3)).unwrap();
     records.pop();
     store::write_shard(&shard(&run, 2, 3), &records, None).unwrap();
-    named(&PLAIN, &run, &["it holds 3 games, 4 belong there"]);
+    named(&PLAIN, &run, &["it holds 3 games, but 4 belong there"]);
     // the header of the weights knows better than a manifest that was changed
     let (_folder, run) = old();
     let path = checkpoint(&run, 2).join("manifest.json");
