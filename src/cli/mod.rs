@@ -91,7 +91,7 @@ fn command<R: Registry>() -> clap::Command {
     help::adapted::<R>(Cli::command())
 }
 
-const ON_CPU: &str = "\nThis build runs on the CPU only: there is no device to choose.\n";
+const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
 
 /// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
 /// and exits.

@@ -109,7 +109,7 @@ fn verify_names_what_is_damaged() {
     for part in [
         "generation-0001/shard-0000.jsonl.zst: the SHA-256 differs",
         "generation-0002/shard-0001.jsonl.zst: line 5: the record says",
-        "generation-0003/shard-0000.jsonl.zst: the checksum beside it is missing or wrong",
+        "generation-0003/shard-0000.jsonl.zst: its checksum file is missing or wrong",
         "generation-0003/shard-0001.jsonl.zst: it was set aside",
         "2 of 5 shards intact, with 32 games",
     ] {
@@ -170,7 +170,7 @@ fn convert_keeps_everything() {
     let to_file = ["records", &RUN.1, "convert", "--format", "text", "--out", text(&file)];
     succeeds(&to_file, "");
     assert_eq!(fs::read_to_string(&file).unwrap(), list);
-    fails(&to_file, 2, &["games.txt exists"]);
+    fails(&to_file, 2, &["games.txt already exists"]);
 }
 
 #[test]

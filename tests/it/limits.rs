@@ -345,7 +345,7 @@ fn the_initial_position_can_be_analyzed_by_name() {
 
 #[test]
 fn whoever_looks_for_another_device_is_told() {
-    let said = "runs on the CPU only";
+    let said = "computes on the CPU only";
     for argument in ["--gpu", "--device=cuda", "--cuda"] {
         fails(&["train", "configs/smoke.toml", argument], 2, &["unexpected argument", said]);
     }

@@ -44,7 +44,7 @@ fn play_takes_names_in_any_case() {
         assert!(text.contains(said), "{side}: {text}");
     }
     let side = ["play", "phage", "--opponent", "random", "--side", "red"];
-    fails(&side, 2, &["--side red: Phage has first (White) and second (Black)"]);
+    fails(&side, 2, &["--side red: the sides of Phage are first (White) and second (Black)"]);
     let text = play("tic-tac-toe", &[], "B2\nUNDO\nlegal\n");
     assert!(text.contains("[X]") && text.contains("taken back to ply 0"), "{text}");
     // the list is printed once, and not again when the next line is read
@@ -58,7 +58,7 @@ fn a_game_cut_short_is_loud() {
     let last = ["--position", "5B/6/6/2R3/6/6 r - 999"];
     let output = succeeds(&[&["play", "cage-6", "--opponent", "random"][..], &last].concat(), "pass\nquit\n");
     assert!(
-        out(&output).contains("a draw, which Cage does not know: the limit of 1000 actions"),
+        out(&output).contains("a draw, although Cage has no draws: the limit of 1000 actions"),
         "{}",
         out(&output)
     );
