@@ -1,7 +1,7 @@
 //! Every game of the registry keeps the contract; a game that breaks it is found out; parsers never panic.
 
 use petteia::board::Symmetry;
-use petteia::conformance::{Report, Violation, check};
+use petteia::conformance::{Statistics, Violation, check};
 use petteia::encode::Planes;
 use petteia::error::{Error, Result};
 use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Rules, Settings, Shape};
@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 struct Conformance;
 
 impl Job for Conformance {
-    type Output = Result<Report, Violation>;
+    type Output = Result<Statistics, Violation>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
         let game = &rules.game;
