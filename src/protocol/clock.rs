@@ -1,23 +1,23 @@
 //! How long to think: a game's clock in, a budget for one action out.
 //!
-//! The share of an action is what is left over the actions that the player expects to take still, plus most of the
-//! increment. A search may go on to a multiple of the share when its result is in doubt, never to more than a part
-//! of what is left: so the clock shrinks but does not run out, however long the game.
+//! The share of an action is the time left, divided by the number of actions that the player still expects to take, plus
+//! most of the increment. A search whose result is in doubt may take a multiple of its share, but never more than a
+//! fixed part of the time left: the clock shrinks but does not run out, however long the game.
 
 use std::time::Duration;
 
-/// Part of the increment that is spent at once; the rest refills the clock.
+/// The part of the increment that is spent at once; the rest refills the clock.
 const INCREMENT_SPENT: f64 = 0.8;
 /// A search in doubt may take this many shares.
 const DOUBT: f64 = 2.5;
 /// No action takes more than this part of what is left, and the last of a period no more than that.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
-/// Held back for the hiccup of a busy machine, at most half of what is left: below this, actions are played at once.
+/// Reserve for delays of a busy machine, at most half of the time left; with less than this, actions are played at once.
 const SAFETY: Duration = Duration::from_millis(50);
-/// However many actions are ahead, this part of what is left is shared out.
+/// However many actions are ahead, this part of the time left is shared out.
 const LEAST_FREE: f64 = 0.1;
-/// Fewer actions than this are never expected, for games can be longer than they look.
+/// The least number of actions that is expected, because games can last longer than they look.
 const FEWEST_AHEAD: f64 = 6.0;
 
 /// The clock of the player who is to move.
@@ -29,14 +29,14 @@ pub struct Clock {
     pub increment: Duration,
     /// Actions until the clock is refilled, where it is.
     pub to_go: Option<usize>,
-    /// What goes by outside the search for each action: pipes, scheduling, the runner itself.
+    /// Time lost outside the search for each action: pipes, scheduling, the match runner itself.
     pub overhead: Duration,
 }
 
 /// The time of one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// To spend ordinarily.
+    /// To spend normally.
     pub share: Duration,
     /// To spend when the result is in doubt.
     pub most: Duration,
@@ -44,12 +44,12 @@ pub struct Budget {
 
 impl Clock {
     /// The budget of an action when the player expects `ahead` more of them, this one included. Zero when the clock has
-    /// nothing to spare: then the first thought is played.
+    /// nothing to spare: then the first action found is played.
     pub fn budget(&self, ahead: f64) -> Budget {
         let usable =
             self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
-        // what an action costs beyond its increment is put by for every action to come, and the rest is shared out
+        // the cost of each future action beyond its increment is set aside, and the rest is shared out
         let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
         let ahead = ahead.max(FEWEST_AHEAD);
         let (ahead, free) = match self.to_go {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the clock, no action takes all that is left, not if it always spends the most.
+        /// Whatever the clock, no action takes all of the time left, even if every action spends the most it may.
         #[test]
         fn the_clock_never_runs_out(left in 1u64..600_000, increment in 0u64..5_000, ahead in 1.0f64..200.0) {
             let overhead = ms(10);
@@ -94,8 +94,8 @@ mod tests {
             }
         }
 
-        /// Nor does what goes by outside the search use the clock up: for ever when the increment pays for it, else for
-        /// as many actions as were expected.
+        /// Nor does the time lost outside the search use up the clock: never if the increment pays for it, otherwise
+        /// not within the expected number of actions.
         #[test]
         fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
             let overhead = ms(10);
@@ -108,7 +108,7 @@ mod tests {
             }
         }
 
-        /// A period of so many actions is got through with the overhead on top.
+        /// The clock lasts for a period of so many actions, overhead included.
         #[test]
         fn a_period_is_enough(left in 1_000u64..600_000, to_go in 1usize..60, ahead in 1.0f64..200.0) {
             let overhead = ms(1);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     proptest! {
-        /// No clock is too large, too small or too strange for a budget within it.
+        /// Every clock, however large, small or strange, gets a budget within it.
         #[test]
         fn any_clock_has_a_budget(
             times in [duration(), duration(), duration()],

@@ -1,8 +1,8 @@
 //! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process a game, one action a line.
 //!
 //! `start` means: play first. Any other first line is the first player's action. `end` ends the program. The rules of
-//! other games fit as well: who is to move several times in a row prints, or is told, several lines. The jury's
-//! input is always valid; a line that is not changes nothing and is complained about on the stream for people.
+//! other games fit as well: a player who moves several times in a row prints, or receives, several lines. The jury's
+//! input is always valid; an invalid line changes nothing and is reported on the stream for people.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use crate::session::Session;
 #[derive(Debug)]
 pub struct Codecup<G: Game> {
     session: Session<G>,
-    /// Known from the first line on.
+    /// Our side, known after the first line.
     side: Option<Player>,
     /// Thinking time left in the whole game.
     left: Option<Duration>,
-    /// `end` was heard: nothing is said any more.
+    /// `end` was received: nothing more is sent.
     over: bool,
 }
 
 impl<G: Game> Codecup<G> {
-    /// A game with so much thinking time in all, or the agent's own simulations for each action.
+    /// A game with this much thinking time in total, or with the agent's own simulations for each action.
     pub fn new(game: G, time: Option<Duration>) -> Codecup<G> {
         Codecup { session: Session::new(game), side: None, left: time, over: false }
     }
@@ -54,7 +54,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
             "start" if self.side.is_none() => self.side = Some(Player::First),
             text => {
                 if self.session.play_text(text).is_err() {
-                    let aside = format!("{} is no legal action here and ignored", quoted(text));
+                    let aside = format!("{} is not a legal action here and is ignored", quoted(text));
                     return Reply { aside: Some(aside), ..Reply::nothing() };
                 }
                 self.side = self.side.or(Some(Player::Second));
@@ -78,7 +78,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 
-    /// The jury knows no such word; the program ends, and says why on the stream for people.
+    /// The jury's protocol has no word for it; the program ends and says why on the stream for people.
     fn failed(&mut self, _problem: &str) -> Vec<String> {
         Vec::new()
     }

@@ -16,7 +16,7 @@ use super::{Order, Protocol, Reply, Urgency};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 
-/// A longer line is refused; every legal game of ours fits many times.
+/// A longer line is refused; the longest legal game fits many times over.
 const LONGEST_LINE: usize = 1 << 20;
 /// Bytes of lines that were read and not handled yet; the reader waits when there are more.
 const MOST_WAITING: usize = 4 << 20;
@@ -27,7 +27,7 @@ const EVENTS: usize = 8;
 enum Event {
     Read(Input),
     End,
-    /// The searching thread has its thinker, or has gone where it was told to.
+    /// The searching thread has its thinker, or has reached the position that it was sent to.
     Ready,
     Progress(Report),
     Found(Result<Report>),
@@ -55,7 +55,7 @@ impl Input {
 
 /// What the searching thread is ordered to do.
 enum Work<G: Game> {
-    /// With the time of the order.
+    /// A search, with the time at which it was ordered.
     Search(Task<G>, Instant),
     Follow(Task<G>),
 }
@@ -131,7 +131,7 @@ fn drive<G: Game>(
     interrupter(Interrupter(events.clone()));
     thread::scope(|scope| {
         let (to_driver, room) = (events.clone(), backlog.clone());
-        // not of the scope: it may wait for a line that never comes
+        // outside the scope: it may wait for a line that never comes
         thread::spawn(move || read(to_driver, &room));
         let flag = stop.clone();
         let searching = scope.spawn(move || search(thinker, &ordered, &events, &flag));
@@ -162,7 +162,7 @@ struct Driver<'a, G: Game> {
     protocol: &'a mut dyn Protocol<G>,
     output: &'a mut dyn Write,
     aside: Box<dyn Write>,
-    /// Gone when no more is to be searched.
+    /// `None` when no more searches will be ordered.
     work: Option<Sender<Work<G>>>,
     stop: Arc<AtomicBool>,
     backlog: Arc<Backlog>,
@@ -366,7 +366,7 @@ struct Backlog {
 }
 
 impl Backlog {
-    /// Waits until there is room for so many.
+    /// Waits until there is room for this many.
     fn put(&self, bytes: usize) {
         let backlog = self.bytes.lock().expect("nobody panics with it");
         let full = |backlog: &mut usize| *backlog > 0 && *backlog + bytes > MOST_WAITING;

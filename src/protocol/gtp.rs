@@ -1,8 +1,8 @@
 //! GTP 2, the Go Text Protocol (G. Farneback, draft 2), for games other than Go.
 //!
-//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in any case of letters. The colours are the names
+//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are the names
 //! of the game's players; `black` and `white` are the first and the second player, as in Go, where no player of
-//! the game has that name. What GTP says of handicaps, komi and stones does not apply; `boardsize` accepts the
+//! the game has that name. GTP's rules about handicaps, komi and stones do not apply; `boardsize` accepts the
 //! size of the game's board.
 
 use std::time::Duration;
@@ -34,7 +34,7 @@ const COMMANDS: [&str; 16] = [
     "time_left",
 ];
 
-/// What a command came to: text, or what was wrong.
+/// The outcome of a command: its text, or what was wrong.
 type Answer = Result<String, String>;
 
 /// A conversation in GTP.
@@ -46,7 +46,7 @@ pub struct Gtp<G: Game> {
     settings: Option<(Duration, Duration, usize)>,
     /// For each player: time left, and actions to play in it (0: all).
     clocks: [(Duration, usize); 2],
-    /// The number of the command that a search answers, while it does.
+    /// The number of the command that the search under way will answer.
     asked: Option<String>,
     fresh: bool,
 }
@@ -76,7 +76,7 @@ impl<G: Game> Gtp<G> {
             ("komi", [number]) => {
                 number.parse::<f64>().map(|_| String::new()).map_err(|_| "syntax error".into())
             }
-            ("play", [colour, rest @ ..]) if !rest.is_empty() => self.play(colour, &rest.join(" ")),
+            ("play", [color, rest @ ..]) if !rest.is_empty() => self.play(color, &rest.join(" ")),
             ("undo", []) => match self.session.undo() {
                 true => Ok(String::new()),
                 false => Err("cannot undo".into()),
@@ -84,7 +84,7 @@ impl<G: Game> Gtp<G> {
             ("showboard", []) => Ok(format!("\n{}", self.board())),
             ("final_score", []) => self.final_score(),
             ("time_settings", [main, extra, stones]) => self.time_settings(main, extra, stones),
-            ("time_left", [colour, time, stones]) => self.time_left(colour, time, stones),
+            ("time_left", [color, time, stones]) => self.time_left(color, time, stones),
             (known, _) if COMMANDS.contains(&known) => Err("syntax error".into()),
             _ => Err("unknown command".into()),
         }
@@ -99,17 +99,16 @@ impl<G: Game> Gtp<G> {
         }
     }
 
-    fn player(&self, colour: &str) -> Result<Player, String> {
+    fn player(&self, color: &str) -> Result<Player, String> {
         let names = self.session.game().players();
-        let is = |name: &str| colour.eq_ignore_ascii_case(name);
-        let begins =
-            |name: &str| colour.len() == 1 && name.to_lowercase().starts_with(&colour.to_lowercase());
+        let is = |name: &str| color.eq_ignore_ascii_case(name);
+        let begins = |name: &str| color.len() == 1 && name.to_lowercase().starts_with(&color.to_lowercase());
         let by = |test: &dyn Fn(&str) -> bool| match (test(names[0]), test(names[1])) {
             (true, false) => Some(Player::First),
             (false, true) => Some(Player::Second),
             _ => None,
         };
-        let as_in_go = || match colour.to_ascii_lowercase().as_str() {
+        let as_in_go = || match color.to_ascii_lowercase().as_str() {
             "black" | "b" => Some(Player::First),
             "white" | "w" => Some(Player::Second),
             _ => None,
@@ -117,13 +116,13 @@ impl<G: Game> Gtp<G> {
         by(&is)
             .or_else(|| by(&begins))
             .or_else(as_in_go)
-            .ok_or_else(|| format!("unknown colour {}: {} or {}", quoted(colour), names[0], names[1]))
+            .ok_or_else(|| format!("unknown color {}: {} or {}", quoted(color), names[0], names[1]))
     }
 
-    /// The player of this colour if it is to move.
-    fn to_move(&self, colour: &str) -> Result<Player, String> {
+    /// The player of this color, if it is that player's turn.
+    fn to_move(&self, color: &str) -> Result<Player, String> {
         let (game, state) = (self.session.game(), self.session.state());
-        let player = self.player(colour)?;
+        let player = self.player(color)?;
         if game.outcome(state).is_some() {
             return Err("the game is over".into());
         }
@@ -133,8 +132,8 @@ impl<G: Game> Gtp<G> {
         }
     }
 
-    fn play(&mut self, colour: &str, text: &str) -> Answer {
-        self.to_move(colour)?;
+    fn play(&mut self, color: &str, text: &str) -> Answer {
+        self.to_move(color)?;
         match self.session.play_text(text).or_else(|_| self.session.play_text(&text.to_lowercase())).is_ok() {
             true => Ok(String::new()),
             false => Err("illegal move".into()),
@@ -152,10 +151,10 @@ impl<G: Game> Gtp<G> {
         rows.chain([format!("   {}", columns.trim_end())]).chain(note).collect::<Vec<_>>().join("\n")
     }
 
-    /// As in Go the score names the winner by the letter of its colour.
+    /// As in Go, the score names the winner.
     fn final_score(&self) -> Answer {
         match self.session.game().outcome(self.session.state()) {
-            None => Err("cannot score: the game goes on".into()),
+            None => Err("cannot score: the game is not over".into()),
             Some(Outcome::Draw) => Ok("0".into()),
             Some(Outcome::Win(winner)) => Ok(format!("{}+1", self.session.game().players()[winner.index()])),
         }
@@ -164,15 +163,15 @@ impl<G: Game> Gtp<G> {
     fn time_settings(&mut self, main: &str, extra: &str, stones: &str) -> Answer {
         let (main, extra) = (seconds(main)?, seconds(extra)?);
         let stones = stones.parse().map_err(|_| "syntax error")?;
-        // the protocol's way to say that there is no limit
+        // this is how the protocol says that there is no limit
         let unlimited = !extra.is_zero() && stones == 0;
         self.settings = (!unlimited).then_some((main, extra, stones));
         self.refill();
         Ok(String::new())
     }
 
-    fn time_left(&mut self, colour: &str, time: &str, stones: &str) -> Answer {
-        let player = self.player(colour)?;
+    fn time_left(&mut self, color: &str, time: &str, stones: &str) -> Answer {
+        let player = self.player(color)?;
         let (time, stones) = (seconds(time)?, stones.parse().map_err(|_| "syntax error")?);
         self.settings.get_or_insert((time, Duration::ZERO, 0));
         self.clocks[player.index()] = (time, stones);
@@ -188,8 +187,8 @@ impl<G: Game> Gtp<G> {
         self.clocks = [start; 2];
     }
 
-    fn generate(&mut self, number: &str, colour: &str) -> Reply<G> {
-        let player = match self.to_move(colour) {
+    fn generate(&mut self, number: &str, color: &str) -> Reply<G> {
+        let player = match self.to_move(color) {
             Ok(player) => player,
             Err(what) => return reply(number, Err(what)),
         };
@@ -199,8 +198,8 @@ impl<G: Game> Gtp<G> {
         Reply::order(Order::Search(task))
     }
 
-    /// What the player may think about an action: in the main time each action of a period to come is as good as an
-    /// increment, and the last of the main time belongs to the period already.
+    /// The clock for one action. During the main time, the time per action of the period that follows counts as an
+    /// increment; the last moments of the main time count as part of that period.
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
         let (left, to_go) = self.clocks[player.index()];
@@ -215,7 +214,7 @@ impl<G: Game> Gtp<G> {
         }
     }
 
-    /// Takes the time of an action off its player's clock.
+    /// Subtracts the time of an action from its player's clock.
     fn spend(&mut self, player: Player, time: Duration) {
         let Some((_, extra, stones)) = self.settings else { return };
         let (left, to_go) = &mut self.clocks[player.index()];
@@ -252,7 +251,7 @@ impl<G: Game> Protocol<G> for Gtp<G> {
         };
         match (command, words) {
             ("quit", []) => Reply { order: Order::Quit(Duration::ZERO), ..reply(&number, Ok(String::new())) },
-            ("genmove", [colour]) => self.generate(&number, colour),
+            ("genmove", [color]) => self.generate(&number, color),
             _ => {
                 let answer = self.answer(command, words);
                 reply(&number, answer)
@@ -299,7 +298,7 @@ fn answered(number: &str, answer: Answer) -> Vec<String> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "syntax error")?;
-    // a clock that ran over is at zero; what is not a number or without end is no time
+    // a clock that has run out is at zero; NaN and infinity are not times
     let seconds = if seconds < 0.0 { 0.0 } else { seconds };
     Duration::try_from_secs_f64(seconds).map_err(|_| "syntax error".into())
 }

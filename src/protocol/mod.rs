@@ -22,9 +22,9 @@ use thinker::{Report, Task};
 pub struct Reply<G: Game> {
     /// Lines to print, without line ends.
     pub lines: Vec<String>,
-    /// A line for people, who read another stream.
+    /// A line for people, on another stream.
     pub aside: Option<String>,
-    /// What is to be done then.
+    /// What to do next.
     pub order: Order<G>,
 }
 
@@ -37,9 +37,9 @@ pub enum Order<G: Game> {
     Search(Task<G>),
     /// The position of a task, for a search to come; all lines wait until the search is there.
     Follow(Task<G>),
-    /// The search under way shall end now.
+    /// End the search under way now.
     Stop,
-    /// The conversation is over. What was asked for before may take so long still; then it is stopped.
+    /// The conversation is over. Searches ordered before may take this much longer; then they are stopped.
     Quit(Duration),
 }
 
@@ -95,5 +95,5 @@ impl<G: Game> Reply<G> {
     }
 }
 
-/// What goes by outside the search for an action where a protocol does not say.
+/// Time lost outside the search for each action, if a protocol does not give it.
 const OVERHEAD: Duration = Duration::from_millis(50);

@@ -18,23 +18,23 @@ use crate::search::Search;
 use crate::search::tree::{Edge, Tree};
 use crate::session::Session;
 
-/// Bytes that the tree may take when nobody says how many.
+/// Default memory of the tree, in bytes.
 pub const DEFAULT_MEMORY: usize = 256 << 20;
-/// `depth N` ends after so many thousand simulations even when no line is that long.
+/// `depth N` ends after this many simulations per ply even if no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
 /// Visits of a root at which a search ends.
 const MOST_VISITS: u32 = 1 << 31;
-/// Simulations between two looks at what only changes slowly.
+/// Simulations between two checks of values that change slowly.
 const LOOK: usize = 16;
-/// Games played at random to see how many actions a player has ahead.
+/// Random games played to estimate how many actions a player still has ahead.
 const GAMES_AHEAD: usize = 16;
-/// An infinite search that has nothing more to do looks this often whether it was stopped.
+/// An infinite search with nothing left to do checks this often whether it was stopped.
 const IDLE: Duration = Duration::from_millis(2);
-/// Between two reports of one search at first; the pause doubles up to the longest.
+/// The first pause between two reports of a search; it doubles up to the longest.
 const FIRST_REPORT: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// When a search ends; the first of what is given. Nothing given: the agent's own simulations.
+/// When a search ends: at the first limit that is given; with none, after the agent's own simulations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// New [simulations](Search).
@@ -60,7 +60,7 @@ pub struct Task<G: Game> {
     pub limits: Limits,
     /// Bytes that the tree may take.
     pub memory: usize,
-    /// Think on after the answer.
+    /// Keep thinking after the answer.
     pub ponder: bool,
     /// A new game: nothing is kept from the one before.
     pub fresh: bool,
@@ -105,7 +105,7 @@ impl<G: Game> Thinker<G> {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]) }
     }
 
-    /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` hears of it now and then.
+    /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` receives what was found now and then.
     pub fn search(
         &mut self,
         task: &Task<G>,
@@ -149,14 +149,14 @@ impl<G: Game> Thinker<G> {
         Ok(())
     }
 
-    /// Goes to the position of the task, with the tree if the game went on from the last one. In a large tree this takes a
+    /// Goes to the position of the task and keeps the tree if that continues the last game. In a large tree this takes a
     /// while.
     pub fn follow(&mut self, task: &Task<G>) {
         let continues = !task.fresh
             && *self.session.start() == task.start
             && task.actions.starts_with(self.session.actions());
         if !continues {
-            // to free a large tree takes a while, too
+            // freeing a large tree takes a while, too
             let old = self.agent.forget();
             std::thread::spawn(move || drop(old));
             self.session.restart(task.start.clone());
@@ -176,7 +176,7 @@ impl<G: Game> Thinker<G> {
         Some(clock.budget(self.actions_ahead()))
     }
 
-    /// The actions that the player to move takes until the end of a random game, on average.
+    /// The average number of actions that the player to move takes until the end of a random game.
     fn actions_ahead(&mut self) -> f64 {
         let game = self.session.game();
         let player = game.to_move(self.session.state());
@@ -202,9 +202,9 @@ fn report_of<G: Game>(game: &G, state: &G::State, analysis: &Analysis, begun: In
     Report { action, value, line, simulations, elapsed: begun.elapsed() }
 }
 
-/// What ends a search.
+/// The limits of a search.
 struct Ends {
-    /// For the agent, which plans its root by it.
+    /// For the agent, which plans the root's budget with it.
     planned: Option<usize>,
     simulations: Option<usize>,
     depth: Option<usize>,
@@ -256,12 +256,12 @@ impl Ends {
     }
 }
 
-/// Whether a tree may grow: in memory, and in visits, which it counts in 32 bits.
+/// Whether a tree may grow, in memory and in visits, which are counted in 32 bits.
 fn has_room<G: Game>(tree: &Tree<G>, memory: usize) -> bool {
     tree.size().1 < memory && tree.visits() < MOST_VISITS
 }
 
-/// Whether more thought on a clock could change the action, at so many simulations a second.
+/// Whether more time could change the action, at this many simulations per second.
 fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: Budget, rate: f64, elapsed: Duration) -> bool {
     if tree.root_edges().len() == 1 {
         return false;
@@ -285,7 +285,7 @@ fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: Budget, rate: f64, elap
     if elapsed >= until {
         return false;
     }
-    // at this rate the second cannot catch up
+    // at this rate the second action cannot catch up
     let coming = rate * (until - elapsed).as_secs_f64();
     rate == 0.0 || in_doubt || coming + second as f64 > first.visits as f64
 }

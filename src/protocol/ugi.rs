@@ -1,11 +1,11 @@
 //! UGI, the Universal Game Interface: what match runners for any game speak (K. Pearce's `ugi.md` in cutegames; UCI with
 //! `query`).
 //!
-//! Player 1 is [`Player::First`]. An action is one action of ours, whoever is to move afterwards: of a jump chain each
-//! jump is a move, and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
-//! player to move in hundredths of a win, -100 to 100. `query moves` (not of the standard) lists the legal actions. What cannot be understood is answered by `info string` and changes
-//! nothing; `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` comes and
-//! the conversation ends.
+//! Player 1 is [`Player::First`]. A UGI move is one action, whoever is to move next: each jump of a chain is a move, and so
+//! is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
+//! player to move in hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal
+//! actions. A line that cannot be understood is answered with `info string` and changes nothing. `go` always gets its
+//! `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the conversation ends.
 
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ use crate::session::Session;
 
 const MEBIBYTE: usize = 1 << 20;
 
-/// What goes by outside the search for an action when nobody says.
+/// Default of the time lost outside the search for each action, in milliseconds.
 const DEFAULT_OVERHEAD: i64 = 10;
 
-/// Characters of a message.
+/// Longest message, in characters.
 const LONGEST: usize = 400;
-/// Words of one `go` that are complained about.
+/// Most words of one `go` that are reported as wrong.
 const COMPLAINTS: usize = 4;
-/// After `quit` searches "finish normally" and the program ends "as soon as possible": within this.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// After `quit`, searches "finish normally" and the program ends "as soon as possible": within this time.
+const QUIT_TIME: Duration = Duration::from_secs(1);
 
-/// The numbers that `setoption` may set: name, default, least, most.
+/// The numbers that `setoption` can set: name, default, minimum, maximum.
 const SPINS: [(&str, i64, i64, i64); 3] = [
     ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 15),
     ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
@@ -45,7 +45,7 @@ pub struct Ugi<G: Game> {
     /// The values of [`SPINS`].
     spins: [i64; 3],
     ponder: bool,
-    /// `uginewgame` was heard and no search begun since.
+    /// `uginewgame` was received, and no search has begun since.
     fresh: bool,
 }
 
@@ -97,7 +97,7 @@ impl<G: Game> Ugi<G> {
         Reply::nothing()
     }
 
-    /// `startpos|fen TEXT [moves ...]`; the position stays as it was when anything is wrong.
+    /// `startpos|fen TEXT [moves ...]`; if anything is wrong, the position stays as it was.
     fn position(&mut self, words: &[&str]) -> Reply<G> {
         let (place, moves) = match words.iter().position(|word| *word == "moves") {
             Some(at) => (&words[..at], &words[at + 1..]),
@@ -125,7 +125,7 @@ impl<G: Game> Ugi<G> {
         Reply::order(Order::Follow(self.task(Limits::default())))
     }
 
-    /// The search of the position now.
+    /// The search of the current position.
     fn task(&mut self, limits: Limits) -> Task<G> {
         let mut task = Task::of(&self.session, limits);
         task.memory = self.spins[0] as usize * MEBIBYTE;
@@ -174,7 +174,7 @@ impl<G: Game> Ugi<G> {
         Reply::new(lines, Order::Search(self.task(limits)))
     }
 
-    /// What the words after `go` say, and complaints about those that say nothing.
+    /// The limits that the words after `go` give, and messages about words that mean nothing.
     fn limits(&self, words: &[&str]) -> (Limits, Vec<String>) {
         let mut limits = Limits::default();
         let mut complaints = Vec::new();
@@ -255,7 +255,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
             ["query", rest @ ..] => self.query(rest),
             ["go", rest @ ..] => self.go(rest),
             ["stop"] => Reply::order(Order::Stop),
-            ["quit"] => Reply::order(Order::Quit(FAREWELL)),
+            ["quit"] => Reply::order(Order::Quit(QUIT_TIME)),
             [unknown, ..] => info(&format!("unknown command {}", quoted(unknown))),
         }
     }
@@ -297,7 +297,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
     }
 }
 
-/// A whole number; one below zero, like that of a clock that ran over, is zero, and a huge one the largest.
+/// A whole number. One below zero, such as that of a clock that has run out, becomes zero; a huge one becomes the largest.
 fn number(text: &str) -> Option<u64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {
@@ -313,7 +313,7 @@ fn info<G: Game>(what: &str) -> Reply<G> {
 }
 
 fn message(what: &str) -> String {
-    // a message of several lines would not be one of the protocol's, and nobody reads a very long one
+    // the protocol has no messages of several lines, and nobody reads a very long one
     let line: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
     format!("info string {line}")
 }

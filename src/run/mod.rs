@@ -1,11 +1,11 @@
 //! A training run: generations of self-play, training, checkpoint, gate and evaluation, in one folder.
 //!
 //! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records),
-//! `checkpoints/`, `metrics.jsonl` and `lock`. Killed at any point, [`train`] goes on: finished shards of the
-//! generation under way are kept, the window is read back from the shards, network and optimizer from the
-//! newest checkpoint. A resumed run plays the same games and
-//! finds the same weights, byte for byte, as an uninterrupted one; when it lacks what that takes (see
-//! [`audit`](mod@audit)), it trains nothing until the user decides.
+//! `checkpoints/`, `metrics.jsonl` and `lock`. If the program is killed at any point, [`train`] resumes the run: the
+//! finished shards of the current generation are kept, the window is read back from the shards, and network and optimizer
+//! come from the newest checkpoint. A resumed run plays the same games and ends with the same weights, byte for byte, as
+//! an uninterrupted one. If files that this takes are missing (see [`audit`](mod@audit)), it trains nothing until the user
+//! decides.
 
 pub mod audit;
 mod event;
@@ -46,9 +46,9 @@ use crate::train::Trainer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
 
-/// The resolved settings, in the run folder.
+/// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";
-/// Training lines in `metrics.jsonl` a generation, about.
+/// Approximate number of training lines per generation in `metrics.jsonl`.
 const LOSS_LINES: usize = 20;
 
 struct Run<'a, G: Game> {
@@ -60,7 +60,7 @@ struct Run<'a, G: Game> {
     metrics: Metrics,
     /// The shards that the next checkpoint lists, oldest first.
     shards: Vec<ShardInfo>,
-    /// Shards that are lost, and that the user goes without.
+    /// Lost shards that the user has decided to do without.
     given_up: BTreeSet<String>,
 }
 
@@ -94,7 +94,7 @@ pub fn train<G: Game>(
             Trainer::new(&config.train, network)
         }
     };
-    // only now: nothing of a run that was refused above has been touched
+    // only now, so that nothing of a run refused above has been touched
     let (metrics, lost) = Metrics::open(folder, done)?;
     lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let held = &held;
@@ -119,7 +119,7 @@ pub fn train<G: Game>(
     })
 }
 
-/// Holds the run against what its checkpoints list, and returns the shards that the user goes without.
+/// Compares the run with what its checkpoints list, and returns the shards that the user does without.
 fn settle<G: Game>(
     rules: &Rules<G>,
     config: &Config,
@@ -148,7 +148,7 @@ fn warn(audit: &Audit, observer: &dyn Observer) {
         say(format!("{problem}; the run goes on without it"));
     }
     if !audit.problems.is_empty() {
-        // the next look says the rest
+        // the next audit reports the rest
         return;
     }
     for path in &audit.set_aside {
@@ -173,7 +173,7 @@ impl<G: Game> Run<'_, G> {
         let new_positions = self.play(trainer, window, number)?;
         self.train(trainer, window, number, new_positions)?;
         let data = self.data(window, number, new_positions, trainer.step - before);
-        // a checkpoint speaks of what is on disk
+        // what a checkpoint refers to must be on disk
         self.metrics.sync()?;
         self.held.check()?;
         let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
@@ -181,7 +181,7 @@ impl<G: Game> Run<'_, G> {
         self.judge(&saved, trainer, opponent)
     }
 
-    /// What the checkpoint of generation `number` says of its records.
+    /// What the checkpoint of generation `number` records about its training data.
     fn data(
         &mut self,
         window: &Window,
@@ -203,7 +203,7 @@ impl<G: Game> Run<'_, G> {
         }
     }
 
-    /// Reads the shards of the window of a checkpoint back: those that it lists, or, when it lists none, the newest.
+    /// Reads back the shards of a checkpoint's window: those that it lists or, if it lists none, the newest.
     fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
         let names: Vec<(usize, usize)> = match &checkpoint.manifest.data {
             Some(data) => {
@@ -253,7 +253,7 @@ impl<G: Game> Run<'_, G> {
         Ok(())
     }
 
-    /// Plays a generation and adds it to the window; returns its positions.
+    /// Plays a generation and adds it to the window; returns the number of its positions.
     fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
         let (games, simulations) = place::games_of(self.config, number);
         let (newest, network) = self.player(trainer, number - 1)?;
@@ -285,8 +285,8 @@ impl<G: Game> Run<'_, G> {
         self.take_in(window, number, finished, started)
     }
 
-    /// Adds the games of a generation to the window, `finished` those that were read already, and says how they went;
-    /// returns their positions.
+    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went;
+    /// returns the number of their positions.
     fn take_in(
         &mut self,
         window: &mut Window,
@@ -405,7 +405,7 @@ impl<G: Game> Run<'_, G> {
                     "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
                     "seconds": rounded(started.elapsed().as_secs_f64()),
                 }))?;
-                // at the end the weights themselves: the losses above were computed before each step
+                // at the end, the losses of the final weights: those above were computed before each step
                 let after = if step + 1 == steps { trainer.evaluate(&batch) } else { losses };
                 if !(losses.policy + losses.value + after.policy + after.value).is_finite() {
                     return Err(diverged(&batch, trainer.step));
@@ -416,7 +416,7 @@ impl<G: Game> Run<'_, G> {
         Ok(())
     }
 
-    /// The network that plays, and its generation: the champion where there is a gate, else the `newest`.
+    /// The network that plays, and its generation: the champion if there is a gate, otherwise the `newest`.
     fn player(&self, trainer: &Trainer, newest: usize) -> Result<(usize, Network)> {
         let champion = match self.config.arena.gate {
             GateKind::None => None,
@@ -428,7 +428,7 @@ impl<G: Game> Run<'_, G> {
         }
     }
 
-    /// What follows a checkpoint: the gate, then the evaluation of whoever stands for the run.
+    /// What follows a checkpoint: the gate, then the evaluation of the network that represents the run.
     fn judge(&mut self, checkpoint: &Checkpoint, trainer: &Trainer, opponent: &Contestant<G>) -> Result<()> {
         let number = checkpoint.manifest.generation;
         let changed = match self.config.arena.gate {
@@ -461,7 +461,7 @@ impl<G: Game> Run<'_, G> {
         Ok(promoted)
     }
 
-    /// Plays the evaluation games of a generation unless they were played before.
+    /// Plays the evaluation games of a generation, unless they were played before.
     fn evaluate(&mut self, trainer: &Trainer, opponent: &Contestant<G>, number: usize) -> Result<()> {
         let settings = &self.config.arena;
         let last = number == self.config.train.generations;
@@ -486,13 +486,13 @@ impl<G: Game> Run<'_, G> {
     }
 }
 
-/// The settings of games that are played before there is a network.
+/// The settings for games played before there is a network.
 fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     let mut config = config.clone();
-    // these simulations are cheap, and their priors know nothing that could be surprised
+    // these simulations are cheap, and priors without knowledge cannot be surprised
     config.selfplay.fast_simulations = 0;
     config.selfplay.surprise_weight = 0.0;
-    // and without a network there is no value that a Gumbel root could rely on
+    // without a network there are no values for a Gumbel root to rely on
     config.search.root = RootKind::Puct;
     // one evaluator for each core
     config.net.evaluator = EvaluatorKind::Fused;
@@ -503,11 +503,11 @@ fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     config
 }
 
-/// Why the losses are no numbers any more.
+/// Why the losses are no longer numbers.
 fn diverged(batch: &Batch, step: usize) -> Error {
     Error::Data(match batch.is_finite() {
         true => format!(
-            "training diverged: after step {step} the losses are not numbers any more, though the records that \
+            "training diverged: after step {step} the losses are no longer numbers, though the records that \
              were trained on are sound; begin another run with a lower train.learning_rate"
         ),
         false => format!(

@@ -333,9 +333,9 @@ fn gtp_plays_and_keeps_to_its_form() {
     }
     assert_eq!(talk.all(&["undo", "undo", "undo"]), ["=", "", "=", "", "? cannot undo", ""]);
     assert!(talk.say("showboard").len() > 8);
-    assert_eq!(talk.say("final_score"), ["? cannot score: the game goes on", ""]);
+    assert_eq!(talk.say("final_score"), ["? cannot score: the game is not over", ""]);
     assert_eq!(talk.say("play white z9"), ["? illegal move", ""]);
-    assert_eq!(talk.say("play green b2-a4"), ["? unknown colour `green`: White or Black", ""]);
+    assert_eq!(talk.say("play green b2-a4"), ["? unknown color `green`: White or Black", ""]);
     assert_eq!(talk.say("play white"), ["? syntax error", ""]);
     assert_eq!(talk.say("fly"), ["? unknown command", ""]);
     assert!(talk.say("").is_empty() && talk.say("# only a comment").is_empty());
