@@ -105,7 +105,7 @@ impl Bot {
     }
 }
 
-/// Plays a game against the rules: both colours by the bot, the position given as text and as actions in turn.
+/// Plays a game against the rules: both colors by the bot, the position given as text and as actions in turn.
 struct Match {
     file: PathBuf,
 }

@@ -144,15 +144,15 @@ fn analyze_shows_what_an_exported_network_is_asked_with() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn colors_are_for_terminals() {
     let replay =
         |color: &[&str]| out(&succeeds(&[&["replay", "caissa", "--board"], color].concat(), "c3-c4"));
     let plain = replay(&[]);
     assert!(!plain.contains('\u{1b}') && plain.contains("[R]") && plain.contains("[.]"), "{plain}");
     assert_eq!(replay(&["--color", "never"]), plain);
-    let coloured = replay(&["--color", "always"]);
-    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
-    assert!(coloured.contains("\u{1b}[36mQ\u{1b}[0m"), "{coloured:?}");
+    let colored = replay(&["--color", "always"]);
+    assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
+    assert!(colored.contains("\u{1b}[36mQ\u{1b}[0m"), "{colored:?}");
 }
 
 #[test]
