@@ -116,6 +116,7 @@ pub mod program;
 pub mod options;
 pub mod config;
 pub mod random;
+pub mod parallel;
 pub mod storage;
 
 pub mod board;

@@ -22,11 +22,11 @@ pub mod sprt;
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game, Outcome, Player};
+use crate::parallel;
 use crate::random::{Purpose, choose, stream};
 use agent::Contestant;
 use journal::Journal;
@@ -164,28 +164,29 @@ pub fn play_while<G: Game>(
     let saved = ledger.counted();
     let ledger = Mutex::new(ledger);
     let locked = || -> MutexGuard<Ledger<G>> { ledger.lock().expect("no panic while counting") };
-    let played = openings(game, plan)
-        .enumerate()
-        .skip(saved)
-        .take_while(|_| !locked().is_over())
-        // pairs begin in the order of their numbers
-        .par_bridge()
-        .try_for_each(|(number, opening)| {
-            let mut pair = Vec::with_capacity(2);
-            for first_agent in [0, 1] {
-                let progress = match &*locked() {
-                    ledger if ledger.is_over() => return Ok(()),
-                    ledger => ledger.standing(),
-                };
-                if !tick(&progress) {
-                    return Err(Error::Interrupted);
-                }
-                pair.push(play_game(game, plan.seed, number, &opening, agents, first_agent)?);
-                locked().finished_game();
+    // pairs begin in the order of their numbers
+    let openings = Mutex::new(openings(game, plan).enumerate().skip(saved));
+    let played = parallel::drain(&|| {
+        if locked().is_over() {
+            return Ok(false);
+        }
+        let next = openings.lock().expect("no panic while drawing openings").next();
+        let Some((number, opening)) = next else { return Ok(false) };
+        let mut pair = Vec::with_capacity(2);
+        for first_agent in [0, 1] {
+            let standing = match &*locked() {
+                ledger if ledger.is_over() => return Ok(false),
+                ledger => ledger.standing(),
+            };
+            if !tick(&standing) {
+                return Err(Error::Interrupted);
             }
-            let pair = pair.try_into().unwrap_or_else(|_| unreachable!("two games were played"));
-            locked().add(number, pair)
-        });
+            pair.push(play_game(game, plan.seed, number, &opening, agents, first_agent)?);
+            locked().finished_game();
+        }
+        let pair = pair.try_into().unwrap_or_else(|_| unreachable!("two games were played"));
+        locked().add(number, pair).map(|()| true)
+    });
     let complete = match played {
         Err(Error::Interrupted) => false,
         played => played.map(|()| true)?,

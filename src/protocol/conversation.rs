@@ -132,9 +132,11 @@ fn drive<G: Game>(
     thread::scope(|scope| {
         let (to_driver, room) = (events.clone(), backlog.clone());
         // outside the scope: it may wait for a line that never comes
-        thread::spawn(move || read(to_driver, &room));
+        let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(to_driver, &room));
+        thread::spawn(reading);
         let flag = stop.clone();
-        let searching = scope.spawn(move || search(thinker, &ordered, &events, &flag));
+        let searching: Box<dyn FnOnce() + Send> = Box::new(move || search(thinker, &ordered, &events, &flag));
+        let searching = scope.spawn(searching);
         let mut driver = Driver {
             protocol,
             output,

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
+use crate::parallel;
 use crate::replay::place::Origin;
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -148,7 +149,8 @@ pub fn play_generation<G: Game>(
         storage::create_folder(folder)?;
     }
     match generation.config.net.evaluator {
-        EvaluatorKind::Fused => missing.into_par_iter().try_for_each(|shard| {
+        EvaluatorKind::Fused => parallel::each(missing.len(), &|index| {
+            let shard = missing[index];
             let games = games_of(shard);
             let records = play_shard(game, generation, games, &mut *evaluator(), &monitor, tick)?;
             store::write_shard(&path_of(shard), &records, Some(origin))
@@ -202,10 +204,10 @@ pub fn play_halves<G: Game>(
     waiting.advance(generation, monitor, true);
     while !(waiting.active.is_empty() && moving.active.is_empty()) {
         monitor.check()?;
-        let (evaluated, ()) = rayon::join(
-            || waiting.evaluate(evaluator, monitor),
-            || moving.advance(generation, monitor, true),
-        );
+        let mut evaluated = Ok(());
+        parallel::both(&mut || evaluated = waiting.evaluate(evaluator, monitor), &mut || {
+            moving.advance(generation, monitor, true);
+        });
         evaluated?;
         waiting.apply();
         std::mem::swap(&mut waiting, &mut moving);

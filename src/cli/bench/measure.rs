@@ -146,8 +146,11 @@ impl Measuring {
         let mut rates = [(); N].map(|()| [Vec::new(), Vec::new()]);
         std::thread::scope(|scope| -> Result<()> {
             let counters = &counters;
-            let running: Vec<_> =
-                (0..threads).map(|thread| scope.spawn(move || work(thread, counters))).collect();
+            let spawn = |thread| {
+                let work: Box<dyn FnOnce() -> Result<()> + Send> = Box::new(move || work(thread, counters));
+                scope.spawn(work)
+            };
+            let running: Vec<_> = (0..threads).map(spawn).collect();
             // one-time work at the start is not measured
             std::thread::sleep(Duration::from_secs_f64(self.seconds));
             for _ in 0..self.repetitions {

@@ -1,0 +1,65 @@
+//! Work on all cores, behind plain function pointers: compiled once, not once for each game and closure.
+//!
+//! The work itself is generic and fast; how it is spread over threads is not worth a copy for each type.
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+
+/// Does `work` for 0, 1 ... `count` - 1, in no order; ends early with the first error that comes up.
+///
+/// # Errors
+/// That of `work`.
+pub fn each(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    (0..count).into_par_iter().with_max_len(1).try_for_each(work)
+}
+
+/// Calls `work` on every thread again and again, until it has no more to do and returns false.
+///
+/// # Errors
+/// That of `work`; other threads then end after the call that they are in.
+pub fn drain(work: &(dyn Fn() -> Result<bool> + Sync)) -> Result<()> {
+    let failed = std::sync::atomic::AtomicBool::new(false);
+    each(rayon::current_num_threads(), &|_| {
+        let relaxed = std::sync::atomic::Ordering::Relaxed;
+        while !failed.load(relaxed) && work().inspect_err(|_| failed.store(true, relaxed))? {}
+        Ok(())
+    })
+}
+
+/// Does both, at the same time if a thread is free.
+pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+    rayon::join(first, second);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn everything_is_done_once() {
+        let done: Vec<AtomicUsize> = (0..100).map(|_| AtomicUsize::new(0)).collect();
+        each(100, &|index| {
+            done[index].fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+        .unwrap();
+        assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+        let next = AtomicUsize::new(0);
+        drain(&|| Ok(next.fetch_add(1, Ordering::Relaxed) < 50)).unwrap();
+        assert!(next.load(Ordering::Relaxed) > 50);
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        let fails = |index: usize| if index == 7 { Err(Error::Interrupted) } else { Ok(()) };
+        assert!(matches!(each(100, &fails), Err(Error::Interrupted)));
+        assert!(matches!(drain(&|| Err(Error::Interrupted)), Err(Error::Interrupted)));
+        let (mut first, mut second) = (0, 0);
+        both(&mut || first += 1, &mut || second += 2);
+        assert_eq!((first, second), (1, 2));
+    }
+}
