@@ -420,7 +420,7 @@ fn benches_of_the_engine_say_what_they_measured() {
         }
     }
     fails(&["bench", "net", "--net", "32"], 2, &["32x4"]);
-    fails(&["bench", "net", "--net", "0x4"], 2, &["`0` is not in 1 to 512"]);
+    fails(&["bench", "net", "--net", "0x4"], 2, &["`0` is not in the range 1 to 512"]);
     fails(&["bench", "net", "--game", "fage"], 2, &["unknown game `fage`"]);
     fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: must be from 1 to 512"]);
     fails(&["bench", "search", "--checkpoint", "nowhere"], 1, &["nowhere"]);
