@@ -22,8 +22,11 @@ pub fn drain(work: &(dyn Fn() -> Result<bool> + Sync)) -> Result<()> {
     let failed = std::sync::atomic::AtomicBool::new(false);
     each(rayon::current_num_threads(), &|_| {
         let relaxed = std::sync::atomic::Ordering::Relaxed;
-        while !failed.load(relaxed) && work().inspect_err(|_| failed.store(true, relaxed))? {}
-        Ok(())
+        loop {
+            if failed.load(relaxed) || !work().inspect_err(|_| failed.store(true, relaxed))? {
+                return Ok(());
+            }
+        }
     })
 }
 
