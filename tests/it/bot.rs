@@ -290,7 +290,10 @@ fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
         (said, complaint)
     };
     let (said, complaint) = run("nonsense\nend");
-    assert!(said.is_empty() && complaint.contains("`nonsense` is not a legal action"), "{said:?} {complaint}");
+    assert!(
+        said.is_empty() && complaint.contains("`nonsense` is not a legal action"),
+        "{said:?} {complaint}"
+    );
     let (said, _) = run("start\nend");
     assert!(said.is_empty(), "{said:?}");
 }
