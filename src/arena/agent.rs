@@ -312,9 +312,7 @@ impl<G: Game> Contestant<G> {
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             Kind::Perfect(game) => Box::new(Perfect { solver: Solver::new(game.clone()), random }),
-            Kind::Searching { game, search, simulations, evaluator } => {
-                Box::new(SearchAgent::new(game.clone(), search.clone(), *simulations, evaluator(), random))
-            }
+            Kind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
             Kind::Other(agent) => agent(random),
         }
     }
@@ -331,7 +329,7 @@ impl<G: Game> Contestant<G> {
     pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
         match &self.kind {
             Kind::Searching { game, search, simulations, evaluator } => {
-                Some(SearchAgent::new(game.clone(), search.clone(), *simulations, evaluator(), random))
+                Some(SearchAgent::boxed(game.clone(), search.clone(), *simulations, evaluator(), random))
             }
             _ => None,
         }
@@ -387,7 +385,17 @@ impl<G: Game> SearchAgent<G> {
         evaluator: impl Evaluator<G> + 'static,
         random: Random,
     ) -> SearchAgent<G> {
-        SearchAgent { game, config, simulations, evaluator: Box::new(evaluator), random, search: None }
+        SearchAgent::boxed(game, config, simulations, Box::new(evaluator), random)
+    }
+
+    fn boxed(
+        game: G,
+        config: SearchConfig,
+        simulations: usize,
+        evaluator: Box<dyn Evaluator<G>>,
+        random: Random,
+    ) -> SearchAgent<G> {
+        SearchAgent { game, config, simulations, evaluator, random, search: None }
     }
 
     /// Searches `state`, in which the game is not over, with the agent's number of simulations, in addition to the tree

@@ -167,9 +167,6 @@ pub fn play_while<G: Game>(
     // pairs begin in the order of their numbers
     let openings = Mutex::new(openings(game, plan).enumerate().skip(saved));
     let played = parallel::drain(&|| {
-        if locked().is_over() {
-            return Ok(false);
-        }
         let next = openings.lock().expect("no panic while drawing openings").next();
         let Some((number, opening)) = next else { return Ok(false) };
         let mut pair = Vec::with_capacity(2);

@@ -4,20 +4,20 @@ use super::signals::tell_of_interrupts;
 use crate::error::Result;
 use crate::game::Game;
 use crate::protocol::Protocol;
-use crate::protocol::conversation::{self, Streams};
+use crate::protocol::conversation::{self, Interrupter, Streams};
 use crate::protocol::thinker::Thinker;
 
 /// Talks until the other side has enough. `thinker` is made first, on the searching thread.
 pub fn converse<G: Game, P: Protocol<G>>(
-    protocol: P,
+    mut protocol: P,
     thinker: impl FnOnce() -> Result<Thinker<G>> + Send,
 ) -> Result<()> {
     let streams = Streams {
-        input: || std::io::stdin().lock(),
-        output: std::io::stdout(),
-        aside: Box::new(std::io::stderr()),
+        input: Box::new(|| Box::new(std::io::stdin().lock())),
+        output: &mut std::io::stdout(),
+        aside: &mut std::io::stderr(),
     };
-    conversation::converse(protocol, streams, thinker, |interrupter| {
-        tell_of_interrupts(move || interrupter.interrupt());
-    })
+    let interrupter =
+        Box::new(|interrupter: Interrupter| tell_of_interrupts(move || interrupter.interrupt()));
+    conversation::converse(&mut protocol, streams, Box::new(thinker), interrupter)
 }

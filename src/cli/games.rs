@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::print;
 use super::table::{Column, Table};
-use super::text::{hanging, terminal_width, wrapped};
+use super::text::{display_value, hanging, terminal_width, wrapped};
 use crate::error::Result;
 use crate::game::{Game, Rules, Settings};
 use crate::registry::{Job, Registry};
@@ -89,13 +89,4 @@ fn columns(rows: &[Value]) -> Vec<Column> {
         false => Column::text(if key == "author" { "by" } else { key }, width(key), spare(key)),
     })
     .into()
-}
-
-/// A value as text for people.
-fn display_value(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(display_value).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Color, Style};
+use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::WordSplitter;
 
@@ -48,6 +49,20 @@ pub fn paragraph(text: &str) -> String {
 /// Options that do not split an action such as a1-b2.
 fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
+}
+
+/// A value as text for people.
+pub fn display_value(value: &Value) -> String {
+    let join = |parts: Vec<String>| if parts.is_empty() { "none".into() } else { parts.join(", ") };
+    match value {
+        Value::Null => "none".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => join(values.iter().map(display_value).collect()),
+        Value::Object(fields) => {
+            join(fields.iter().map(|(name, value)| format!("{name} {}", display_value(value))).collect())
+        }
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -71,16 +71,16 @@ enum Busy {
 }
 
 /// The streams of a conversation.
-pub struct Streams<R, W> {
+pub struct Streams<'a> {
     /// Makes the reader, on the thread that reads; it may wait for a line that never comes.
-    pub input: R,
+    pub input: Box<dyn FnOnce() -> Box<dyn BufRead> + Send>,
     /// Takes the lines of the protocol.
-    pub output: W,
+    pub output: &'a mut dyn Write,
     /// Takes what is for people; its errors do not matter.
-    pub aside: Box<dyn Write>,
+    pub aside: &'a mut dyn Write,
 }
 
-impl<R, W> std::fmt::Debug for Streams<R, W> {
+impl std::fmt::Debug for Streams<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str("Streams")
     }
@@ -102,28 +102,13 @@ impl Interrupter {
 ///
 /// # Errors
 /// When the thinker cannot be made, when its search fails, or when `output` takes no more.
-pub fn converse<G: Game, B: BufRead, W: Write>(
-    mut protocol: impl Protocol<G>,
-    streams: Streams<impl FnOnce() -> B + Send + 'static, W>,
-    thinker: impl FnOnce() -> Result<Thinker<G>> + Send,
-    interrupter: impl FnOnce(Interrupter),
-) -> Result<()> {
-    let Streams { input, mut output, aside } = streams;
-    let read = Box::new(move |events: SyncSender<Event>, backlog: &Backlog| read(input(), &events, backlog));
-    drive(&mut protocol, read, &mut output, aside, Box::new(thinker), Box::new(interrupter))
-}
-
-type Reader = Box<dyn FnOnce(SyncSender<Event>, &Backlog) + Send>;
-
-/// [`converse`], which is called with many types, once for each game.
-fn drive<G: Game>(
+pub fn converse<G: Game>(
     protocol: &mut dyn Protocol<G>,
-    read: Reader,
-    output: &mut dyn Write,
-    aside: Box<dyn Write>,
+    streams: Streams,
     thinker: Box<dyn FnOnce() -> Result<Thinker<G>> + Send + '_>,
     interrupter: Box<dyn FnOnce(Interrupter) + '_>,
 ) -> Result<()> {
+    let Streams { input, output, aside } = streams;
     let (events, incoming) = sync_channel(EVENTS);
     let (work, ordered) = channel();
     let stop = Arc::new(AtomicBool::new(false));
@@ -132,7 +117,7 @@ fn drive<G: Game>(
     thread::scope(|scope| {
         let (to_driver, room) = (events.clone(), backlog.clone());
         // outside the scope: it may wait for a line that never comes
-        let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(to_driver, &room));
+        let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
         thread::spawn(reading);
         let flag = stop.clone();
         let searching: Box<dyn FnOnce() + Send> = Box::new(move || search(thinker, &ordered, &events, &flag));
@@ -163,7 +148,7 @@ fn drive<G: Game>(
 struct Driver<'a, G: Game> {
     protocol: &'a mut dyn Protocol<G>,
     output: &'a mut dyn Write,
-    aside: Box<dyn Write>,
+    aside: &'a mut dyn Write,
     /// `None` when no more searches will be ordered.
     work: Option<Sender<Work<G>>>,
     stop: Arc<AtomicBool>,
@@ -382,11 +367,11 @@ impl Backlog {
 }
 
 /// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced.
-fn read(mut input: impl BufRead, events: &SyncSender<Event>, backlog: &Backlog) {
+fn read(input: &mut dyn BufRead, events: &SyncSender<Event>, backlog: &Backlog) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let heard = match read_line(&mut input, &mut line) {
+        let heard = match read_line(input, &mut line) {
             Ok(Some(true)) => Input::Line(String::from_utf8_lossy(&line).into_owned()),
             Ok(Some(false)) => Input::TooLong,
             Ok(None) | Err(_) => {
@@ -403,7 +388,7 @@ fn read(mut input: impl BufRead, events: &SyncSender<Event>, backlog: &Backlog) 
 }
 
 /// The next line without its end, `false` when it was too long and is dropped, `None` at the end of the input.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
+fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
     let (mut any, mut fits) = (false, true);
     loop {
         let bytes = match input.fill_buf() {
@@ -520,8 +505,9 @@ mod tests {
             Ok(Thinker::new(TicTacToe, agent))
         };
         let (input, mut output) = (Cursor::new(input.to_string()), Vec::new());
-        let streams = Streams { input: || input, output: &mut output, aside: Box::new(std::io::sink()) };
-        converse(Ugi::new(game, "test"), streams, thinker, interrupter).unwrap();
+        let mut aside = std::io::sink();
+        let streams = Streams { input: Box::new(|| Box::new(input)), output: &mut output, aside: &mut aside };
+        converse(&mut Ugi::new(game, "test"), streams, Box::new(thinker), Box::new(interrupter)).unwrap();
         String::from_utf8(output).unwrap()
     }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::text::{ACCENT, hanging, painted, terminal_width, wrapped};
+use super::text::{ACCENT, display_value, hanging, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::config::{Ignored, Reading};
@@ -198,20 +198,6 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
         print(wrapped(&format!("  problem: {problem}"), terminal_width()))?;
     }
     Ok(())
-}
-
-/// A value as text for people.
-fn display_value(value: &Value) -> String {
-    let join = |parts: Vec<String>| if parts.is_empty() { "none".into() } else { parts.join(", ") };
-    match value {
-        Value::Null => "none".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(values) => join(values.iter().map(display_value).collect()),
-        Value::Object(fields) => {
-            join(fields.iter().map(|(name, value)| format!("{name} {}", display_value(value))).collect())
-        }
-        other => other.to_string(),
-    }
 }
 
 /// The bytes of a file, or of everything in a folder.
