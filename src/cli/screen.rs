@@ -210,41 +210,41 @@ impl Screen<'_> {
 
     fn handle(&self, state: &mut State, event: Event) {
         match event {
-            Event::Resumed(done, all, positions) => {
-                (state.generation, state.generations) = (done, all);
+            Event::Resumed { done, generations, positions } => {
+                (state.generation, state.generations) = (done, generations);
                 self.begin(state, done, state.outline.resuming(done, positions));
             }
-            Event::Generation(number, all, games) => {
+            Event::Generation { number, generations, games } => {
                 if state.forecast.is_none() {
                     self.begin(state, 0, state.outline.beginning());
                 }
-                (state.generation, state.generations, state.games) = (number, all, games);
+                (state.generation, state.generations, state.games) = (number, generations, games);
                 (state.played, state.steps) = (None, 0);
                 state.generation_started = Instant::now();
                 state.phase_started = state.generation_started;
             }
             Event::Selfplay(progress) => self.show_selfplay(state, &progress),
             Event::Played(played) => state.played = Some(played),
-            Event::Step(done, all) => self.show_training(state, done, all),
-            Event::Training(_, _, losses) => state.losses = losses,
+            Event::Step { done, steps } => self.show_training(state, done, steps),
+            Event::Training { losses, .. } => state.losses = losses,
             Event::Saved(_) => self.row(state),
-            Event::Evaluating(done, all) => {
+            Event::Evaluating { done, games: all } => {
                 self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
             }
-            Event::Evaluated(player, opponent, result) => {
+            Event::Evaluated { generation, opponent, result } => {
                 // with a gate it may be an earlier generation
-                let who =
-                    if player == state.generation { "".into() } else { format!("generation {player} ") };
+                let is_newest = generation == state.generation;
+                let who = if is_newest { "".into() } else { format!("generation {generation} ") };
                 self.result(&format!("{who}against {opponent}: {}", verdict(&result)));
             }
-            Event::Gating(progress, most) => {
-                let details = progress.sprt.iter().map(sprt_standing).collect();
+            Event::Gating { standing, games } => {
+                let details = standing.sprt.iter().map(sprt_standing).collect();
                 self.show(
                     state,
-                    Phase { name: "gate", done: progress.games, all: most, unit: "games", details },
+                    Phase { name: "gate", done: standing.games, all: games, unit: "games", details },
                 );
             }
-            Event::Gated(generation, decision) => {
+            Event::Gated { generation, decision } => {
                 gate_lines(generation, &decision).iter().for_each(|line| self.result(line));
             }
             Event::Warning(text) => self.sentence(&format!("warning: {text}")),

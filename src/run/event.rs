@@ -11,29 +11,78 @@ use crate::train::loss::Losses;
 
 /// What happens in a run, for display.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Event {
-    /// The run is resumed: generations done, generations in all, positions in the window.
-    Resumed(usize, usize, usize),
-    /// A generation begins: its number, how many there are, its games.
-    Generation(usize, usize, usize),
+    /// The run is resumed.
+    Resumed {
+        /// Generations done.
+        done: usize,
+        /// Generations in all.
+        generations: usize,
+        /// Positions in the window.
+        positions: usize,
+    },
+    /// A generation begins.
+    Generation {
+        /// Its number, from 1.
+        number: usize,
+        /// Generations in all.
+        generations: usize,
+        /// Its games.
+        games: usize,
+    },
     /// Progress of self-play.
     Selfplay(Progress),
     /// A generation's games were played and read back for training.
     Played(Played),
-    /// An optimizer step begins: steps done, steps in all; once more after the last.
-    Step(usize, usize),
-    /// Progress of training: steps done, steps in all, losses averaged since the last event.
-    Training(usize, usize, Losses),
+    /// An optimizer step begins; sent once more after the last.
+    Step {
+        /// Steps done in this generation.
+        done: usize,
+        /// Steps of this generation.
+        steps: usize,
+    },
+    /// Progress of training.
+    Training {
+        /// Steps done in this generation.
+        done: usize,
+        /// Steps of this generation.
+        steps: usize,
+        /// Losses, averaged since the last event.
+        losses: Losses,
+    },
     /// A checkpoint was saved.
     Saved(PathBuf),
-    /// Progress of the evaluation: games done, games in all.
-    Evaluating(usize, usize),
-    /// The evaluation of a generation against the named opponent.
-    Evaluated(usize, String, Box<MatchResult>),
-    /// Progress of the gate: the state of its match, and the maximum number of games.
-    Gating(arena::Standing, usize),
+    /// Progress of the evaluation.
+    Evaluating {
+        /// Games done.
+        done: usize,
+        /// Games in all.
+        games: usize,
+    },
+    /// The evaluation of a generation.
+    Evaluated {
+        /// The generation that played.
+        generation: usize,
+        /// Its opponent.
+        opponent: String,
+        /// How the match ended.
+        result: Box<MatchResult>,
+    },
+    /// Progress of the gate.
+    Gating {
+        /// How far its match is.
+        standing: arena::Standing,
+        /// The maximum number of games.
+        games: usize,
+    },
     /// The gate's decision about a generation.
-    Gated(usize, Box<Decision>),
+    Gated {
+        /// The generation.
+        generation: usize,
+        /// The decision.
+        decision: Box<Decision>,
+    },
     /// Something is wrong but the run continues.
     Warning(String),
 }

@@ -102,7 +102,11 @@ pub fn train<G: Game>(
     let mut window = Window::new(config.replay.window, rules.identity.shape);
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;
-        run.observer.event(Event::Resumed(done, config.train.generations, window.len()));
+        run.observer.event(Event::Resumed {
+            done,
+            generations: config.train.generations,
+            positions: window.len(),
+        });
         held.explain(run.judge(checkpoint, &trainer, &opponent))?;
     }
     for number in done + 1..=config.train.generations {
@@ -266,7 +270,7 @@ impl<G: Game> Run<'_, G> {
         let config = &bootstrap.map_or(self.config.clone(), |kind| bootstrap_config(self.config, kind));
         let identity = &self.rules.identity;
         let generation = Generation { config, identity, number, games, simulations, evaluator };
-        self.observer.event(Event::Generation(number, self.config.train.generations, games));
+        self.observer.event(Event::Generation { number, generations: self.config.train.generations, games });
         let started = Instant::now();
         let game = &self.rules.game;
         let finished = match bootstrap {
@@ -391,7 +395,7 @@ impl<G: Game> Run<'_, G> {
             if self.observer.interrupted() {
                 return Err(Error::Interrupted);
             }
-            self.observer.event(Event::Step(step, steps));
+            self.observer.event(Event::Step { done: step, steps });
             let progress = (number as f64 - 1.0 + step as f64 / steps as f64) / settings.generations as f64;
             let rate = learning_rate(settings, trainer.step, progress);
             let mut random = stream(self.config.seed, Purpose::Sampling, &[trainer.step as u64]);
@@ -399,7 +403,7 @@ impl<G: Game> Run<'_, G> {
             mean.add(trainer.train(&batch, rate));
             if (step + 1) % every == 0 || step + 1 == steps {
                 let losses = mean.take();
-                self.observer.event(Event::Training(step + 1, steps, losses));
+                self.observer.event(Event::Training { done: step + 1, steps, losses });
                 self.metrics.write(json!({
                     "kind": "train", "generation": number, "step": trainer.step, "learning_rate": rate,
                     "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
@@ -412,7 +416,7 @@ impl<G: Game> Run<'_, G> {
                 }
             }
         }
-        self.observer.event(Event::Step(steps, steps));
+        self.observer.event(Event::Step { done: steps, steps });
         Ok(())
     }
 
@@ -446,8 +450,8 @@ impl<G: Game> Run<'_, G> {
     fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.gate_games;
-        let decision = gate::decide(self.rules, self.config, self.folder, checkpoint, |progress| {
-            self.observer.event(Event::Gating(*progress, games));
+        let decision = gate::decide(self.rules, self.config, self.folder, checkpoint, |standing| {
+            self.observer.event(Event::Gating { standing: *standing, games });
             !self.observer.interrupted()
         })?;
         let promoted = decision.promoted;
@@ -456,7 +460,7 @@ impl<G: Game> Run<'_, G> {
                 "kind": "gate", "generation": number, "promoted": promoted, "champion": decision.champion,
                 "result": decision.result,
             }))?;
-            self.observer.event(Event::Gated(number, Box::new(decision)));
+            self.observer.event(Event::Gated { generation: number, decision: Box::new(decision) });
         }
         Ok(promoted)
     }
@@ -473,15 +477,16 @@ impl<G: Game> Run<'_, G> {
         let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
         let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
-        let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |progress| {
-            self.observer.event(Event::Evaluating(progress.games, games));
+        let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {
+            self.observer.event(Event::Evaluating { done: standing.games, games });
             !self.observer.interrupted()
         })?;
         self.metrics.write(json!({
             "kind": "evaluation", "generation": number, "player": player, "opponent": settings.opponent,
             "simulations": settings.simulations, "result": result,
         }))?;
-        self.observer.event(Event::Evaluated(player, settings.opponent.clone(), Box::new(result)));
+        let opponent = settings.opponent.clone();
+        self.observer.event(Event::Evaluated { generation: player, opponent, result: Box::new(result) });
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use petteia::replay::record::Record;
 use petteia::replay::store;
 
 use crate::support::command::{err, out, petteia};
-use crate::support::runs::{Finished, PLAIN, checkpoint, copy_folder, shard, text};
+use crate::support::runs::{self, Finished, PLAIN, checkpoint, copy_folder, shard, text};
 
 static OTHER_SEED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["seed=77"]));
 static GATED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["arena.gate=sprt"]));
@@ -21,20 +21,8 @@ fn sum_of(shard: &Path) -> PathBuf {
 
 /// Every file of a run but the lock and the metrics, which have seconds in them.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    fn collect(folder: &Path, below: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            let path = entry.path();
-            let name = path.strip_prefix(below).unwrap().display().to_string();
-            match path.is_dir() {
-                true => collect(&path, below, out),
-                false => drop(out.insert(name, fs::read(&path).unwrap())),
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    collect(folder, folder, &mut found);
-    found.retain(|name, _| !["lock", "metrics.jsonl"].contains(&name.as_str()));
-    found
+    let found = runs::files(folder).into_iter().map(|(path, bytes)| (path.display().to_string(), bytes));
+    found.filter(|(name, _)| !["lock", "metrics.jsonl"].contains(&name.as_str())).collect()
 }
 
 /// Puts shard `b`, with its checksum made for its new name, in the place of `a`.

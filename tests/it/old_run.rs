@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::command::{self, fails, json_lines, out, petteia, succeeds};
+use crate::support::runs::{copy_folder, files};
 use petteia::checkpoint::{self, Checkpoint};
 use petteia::config::Config;
 use petteia::storage;
@@ -23,37 +24,12 @@ const TENSORS: &str = "b2a9490df36a910ddb3de297fd937ba89ccc5f66dc4aa1e9a2c6a20bd
 /// The prior of a1 at the beginning, by generation.
 const A1: [f64; 2] = [0.109_540, 0.107_545];
 
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_folder(&entry.path(), &target),
-            false => drop(fs::copy(entry.path(), target).unwrap()),
-        }
-    }
-}
-
 /// A copy of the run, to be trained in.
 fn copy() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     copy_folder(Path::new(RUN), &run);
     (folder, run.display().to_string())
-}
-
-/// Every file below a folder with its bytes.
-fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push((path.display().to_string(), fs::read(&path).unwrap())),
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]

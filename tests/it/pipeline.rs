@@ -18,6 +18,8 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::store;
 use petteia::run::{Event, Observer, Summary, train};
 
+use crate::support::runs;
+
 fn smoke(sets: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml");
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
@@ -43,9 +45,7 @@ impl Observer for Watcher {
         self.events.fetch_add(1, Ordering::SeqCst);
         match event {
             Event::Warning(text) => self.warnings.lock().unwrap().push(text),
-            Event::Resumed(generation, _, positions) => {
-                self.resumed.lock().unwrap().push((generation, positions))
-            }
+            Event::Resumed { done, positions, .. } => self.resumed.lock().unwrap().push((done, positions)),
             _ => {}
         }
     }
@@ -73,16 +73,8 @@ fn weights(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Every file of a part of a run, with its bytes.
 fn files(folder: &Path, below: &str) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![folder.join(below)];
-    while let Some(path) = open.pop() {
-        match path.is_dir() {
-            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
-            false => {
-                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
-            }
-        }
-    }
+    let mut found = runs::files(folder);
+    found.retain(|path, _| path.starts_with(below));
     found
 }
 

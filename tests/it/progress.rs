@@ -40,7 +40,7 @@ impl Observer for Listener {
                 self.progress.lock().unwrap().push(progress);
             }
             Event::Played(played) => self.played.lock().unwrap().push(played),
-            Event::Step(done, all) => self.steps.lock().unwrap().push((done, all)),
+            Event::Step { done, steps } => self.steps.lock().unwrap().push((done, steps)),
             _ => {}
         }
     }

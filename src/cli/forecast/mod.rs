@@ -127,8 +127,8 @@ impl Forecast {
     /// Takes note of an event at time `now`, in seconds since some moment before the run.
     pub fn observe(&mut self, now: f64, event: &Event) {
         match event {
-            Event::Resumed(done, ..) => self.resume(*done),
-            Event::Generation(number, ..) => {
+            Event::Resumed { done, .. } => self.resume(*done),
+            Event::Generation { number, .. } => {
                 self.close(now);
                 self.generation = *number;
                 self.begin(now, self.player(*number));
@@ -138,18 +138,18 @@ impl Forecast {
                     (phase.play, phase.done) = (*progress, progress.simulations as f64);
                 }
             }
-            Event::Step(done, all) => {
-                self.advance(now, Work::Training, *done as f64, Load::alone(*all as f64))
+            Event::Step { done, steps } => {
+                self.advance(now, Work::Training, *done as f64, Load::alone(*steps as f64))
             }
-            Event::Evaluating(done, all) => self.advance_match(now, Work::Evaluation, *done, *all),
-            Event::Gating(progress, most) => self.advance_match(now, Work::Gate, progress.games, *most),
-            Event::Gated(_, decision) => {
+            Event::Evaluating { done, games } => self.advance_match(now, Work::Evaluation, *done, *games),
+            Event::Gating { standing, games } => self.advance_match(now, Work::Gate, standing.games, *games),
+            Event::Gated { decision, .. } => {
                 self.close(now);
                 let last = self.generation == self.plan.generations;
                 self.next = if decision.promoted || last { Work::Evaluation } else { Work::Done };
             }
-            Event::Saved(_) | Event::Evaluated(..) => self.close(now),
-            Event::Played(_) | Event::Training(..) | Event::Warning(_) => {}
+            Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
+            Event::Played(_) | Event::Training { .. } | Event::Warning(_) => {}
         }
         self.last_event = now;
     }

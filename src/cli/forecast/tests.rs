@@ -48,13 +48,21 @@ impl Shard {
     }
 }
 
+fn resumed(done: usize, generations: usize) -> Event {
+    Event::Resumed { done, generations, positions: 1000 }
+}
+
+fn began(number: usize, generations: usize, games: usize) -> Event {
+    Event::Generation { number, generations, games }
+}
+
 impl World {
     /// The events of the run with their times.
     fn events(&self) -> Vec<(f64, Event)> {
         let mut events = Vec::new();
         let mut now = 1.0;
         if self.done > 0 {
-            events.push((now, Event::Resumed(self.done, self.config.train.generations, 1000)));
+            events.push((now, resumed(self.done, self.config.train.generations)));
         }
         let plan = Plan::new(&self.config, self.threads);
         for generation in self.done + 1..=plan.generations {
@@ -64,7 +72,10 @@ impl World {
             if let Some(most) = plan.gate.filter(|_| generation > 1) {
                 // this gate needs three quarters of its games
                 let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
-                let gating = |games| Event::Gating(crate::arena::Standing { games, sprt: None }, most);
+                let gating = |games| Event::Gating {
+                    standing: crate::arena::Standing { games, sprt: None },
+                    games: most,
+                };
                 self.contest(&mut events, &mut now, most * 3 / 4, game, gating);
                 let decision = crate::run::gate::Decision {
                     promoted: true,
@@ -72,11 +83,11 @@ impl World {
                     result: None,
                     weights: None,
                 };
-                events.push((now, Event::Gated(generation, Box::new(decision))));
+                events.push((now, Event::Gated { generation, decision: Box::new(decision) }));
             }
             let games = if last { plan.final_evaluation } else { plan.evaluation };
             let game = self.costs.evaluation * ((self.plies)(generation) - plan.opening_plies as f64);
-            self.contest(&mut events, &mut now, games, game, |done| Event::Evaluating(done, games));
+            self.contest(&mut events, &mut now, games, game, |done| Event::Evaluating { done, games });
         }
         events
     }
@@ -85,7 +96,7 @@ impl World {
     fn play(&self, events: &mut Vec<(f64, Event)>, now: &mut f64, plan: &Plan, generation: usize) -> f64 {
         let games = plan.games(generation);
         let bootstrap = plan.bootstrap.is_some() && generation == 1;
-        events.push((*now, Event::Generation(generation, plan.generations, games.games)));
+        events.push((*now, began(generation, plan.generations, games.games)));
         let mean = (self.plies)(generation);
         let cost = if bootstrap { self.costs.bootstrap } else { self.costs.selfplay } * games.simulations;
         let mut begun = 0;
@@ -128,7 +139,7 @@ impl World {
 
     fn train(&self, events: &mut Vec<(f64, Event)>, now: &mut f64, steps: usize) {
         for step in 0..=steps {
-            events.push((*now, Event::Step(step, steps)));
+            events.push((*now, Event::Step { done: step, steps }));
             *now += if step < steps { self.costs.step } else { 0.0 };
         }
         events.push((*now, Event::Saved("checkpoint".into())));
@@ -281,9 +292,9 @@ fn only_the_remaining_work_counts() {
     world.assert_predicted("resumed");
     let mut forecast = Forecast::new(Plan::new(&world.config, 2), COSTS);
     let whole = forecast.left(0.0);
-    forecast.observe(1.0, &Event::Resumed(7, 8, 1000));
+    forecast.observe(1.0, &resumed(7, 8));
     assert!(forecast.left(1.0) < whole / 8.0, "{} of {whole}", forecast.left(1.0));
-    forecast.observe(2.0, &Event::Resumed(8, 8, 1000));
+    forecast.observe(2.0, &resumed(8, 8));
     assert_eq!((forecast.left(2.0), forecast.positions()), (0.0, 0.0));
 }
 
@@ -293,7 +304,7 @@ fn games_that_were_kept_take_no_time() {
     let plan = Plan::new(&world(2, &["selfplay.bootstrap_games=0"]).config, 2);
     let left = |kept: usize| {
         let mut forecast = Forecast::new(plan.clone(), COSTS);
-        forecast.observe(0.0, &Event::Generation(1, 10, 512));
+        forecast.observe(0.0, &began(1, 10, 512));
         let progress = Progress { games: kept, kept, ..Progress::default() };
         forecast.observe(0.0, &Event::Selfplay(progress));
         forecast.left(0.0)

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::scene::{
-    Ended, Folder, GATE, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, files, random, reset,
-    sample, times,
+    Ended, Folder, GATE, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, random, reset, sample,
+    times,
 };
+use crate::support::runs::paths;
 
 /// A run of the same settings but for the seed.
 static OTHER: LazyLock<Run> = LazyLock::new(|| Run::new(&TINY.replace("game.id", "seed = 77\ngame.id")));
@@ -176,7 +177,7 @@ fn every_kind_of_file_damaged_at_steps() {
     let mut tally = Tally::default();
     // of files that are many, one of the newest and, where all are wanted, each
     let newest = ["generation-0002/shard-0000", "generation-0003/", "checkpoints/generation-0002"];
-    for name in files(&scene.base) {
+    for name in paths(&scene.base) {
         let text = name.to_string_lossy();
         let one_of_many = text.contains("generation-") && !newest.iter().any(|part| text.contains(part));
         if text != "lock" && (super::scene::deep() || !one_of_many) {

@@ -20,6 +20,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use crate::support::runs::copy_folder as copy;
+use crate::support::runs::files;
 
 /// Three generations in less than a tenth of a second.
 pub const TINY: &str = "\
@@ -295,27 +296,12 @@ pub fn reset(base: Option<&Path>, to: &Path) {
     }
 }
 
-/// Every file below `folder`, by its path there.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
-    while let Some(path) = open.pop() {
-        match path.is_dir() {
-            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
-            false => found.push(path.strip_prefix(folder).unwrap().to_path_buf()),
-        }
-    }
-    found.sort();
-    found
-}
-
 /// Every file below `folder` with its bytes; metrics without their clock times.
 pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let content = |path: PathBuf| {
-        let bytes = fs::read(folder.join(&path)).unwrap();
-        let bytes = if path.ends_with("metrics.jsonl") { without_times(&bytes) } else { bytes };
-        (path, bytes)
-    };
-    files(folder).into_iter().map(content).collect()
+    let mut found = files(folder);
+    let metrics = found.iter_mut().filter(|(path, _)| path.ends_with("metrics.jsonl"));
+    metrics.for_each(|(_, bytes)| *bytes = without_times(bytes));
+    found
 }
 
 fn without_times(metrics: &[u8]) -> Vec<u8> {

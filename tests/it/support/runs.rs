@@ -1,5 +1,6 @@
 //! Small finished runs that several tests look at, and copies of them for tests that change something.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -102,4 +103,23 @@ pub fn copy_folder(from: &Path, to: &Path) {
             false => drop(fs::copy(entry.path(), target).unwrap()),
         }
     }
+}
+
+/// Every file below `folder`, by its path from there, in order.
+pub fn paths(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(path) = open.pop() {
+        match path.is_dir() {
+            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
+            false => found.push(path.strip_prefix(folder).unwrap().to_path_buf()),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The same with their bytes.
+pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let read = |path: PathBuf| (path.clone(), fs::read(folder.join(path)).unwrap());
+    paths(folder).into_iter().map(read).collect()
 }
