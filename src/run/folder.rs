@@ -1,6 +1,9 @@
 //! The folder of a run: created, or found with the same settings; locked during training; and checked to still exist.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::SETTINGS;
 use crate::checkpoint;
@@ -9,6 +12,9 @@ use crate::error::{Error, Input, Result};
 use crate::storage;
 
 const LOCK: &str = "lock";
+/// How often, and how far apart, to look whether a folder in which a file is missing is being deleted.
+const DELETION_LOOKS: usize = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// A run's folder, locked against other trainers as long as this lives.
 pub(super) struct Folder {
@@ -48,7 +54,16 @@ impl Folder {
     /// Returns `result`, or an error that the folder is gone if that is why it failed.
     pub(super) fn explain<T>(&self, result: Result<T>) -> Result<T> {
         match result {
-            Err(error @ Error::Io { .. }) => self.check().and(Err(error)),
+            Err(error @ Error::Io { .. }) => {
+                // a folder is deleted file by file, and its lock may be among the last
+                let is_missing =
+                    matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+                for _ in 0..if is_missing { DELETION_LOOKS } else { 0 } {
+                    self.check()?;
+                    thread::sleep(BETWEEN_LOOKS);
+                }
+                self.check().and(Err(error))
+            }
             result => result,
         }
     }
