@@ -103,6 +103,7 @@ impl<'de> Deserialize<'de> for Format {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
         match u32::deserialize(deserializer)? {
             1..=CONFIG_FORMAT => Ok(Format),
+            0 => Err(serde::de::Error::custom(format!("{FORMAT_KEY} = 0: the first format is 1"))),
             other => Err(serde::de::Error::custom(format_problem(other))),
         }
     }

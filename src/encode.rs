@@ -26,6 +26,14 @@ impl Shape {
         self.height * self.width
     }
 
+    /// Whether a network can have this shape: at least one plane, square and action, and no more than
+    /// [`MAX_PLANES`], [`MAX_CELLS`] and [`MAX_ACTIONS`].
+    pub fn is_possible(&self) -> bool {
+        (1..=MAX_PLANES).contains(&self.planes)
+            && (1..=MAX_ACTIONS).contains(&self.actions)
+            && (1..=MAX_CELLS).contains(&self.height.saturating_mul(self.width))
+    }
+
     /// Numbers per encoded position, `[planes, height, width]`.
     pub fn input_len(&self) -> usize {
         self.planes * self.cells()
@@ -52,6 +60,10 @@ impl Plane {
 
 /// Maximum number of squares of a plane.
 pub const MAX_CELLS: usize = 128;
+/// Maximum number of planes; far more than any game has, and few enough for memory.
+pub const MAX_PLANES: usize = 4096;
+/// Maximum number of actions: an action is a `u16`.
+pub const MAX_ACTIONS: usize = 1 << 16;
 
 /// The planes of one position.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use crate::board::{Symmetry, file_labels, rank_labels};
-use crate::encode::Planes;
 pub use crate::encode::Shape;
+use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Planes};
 use crate::error::{Error, Input, Result};
 pub use crate::options::{GameOptions, Settings};
 
@@ -319,9 +319,18 @@ impl<G: Game> Rules<G> {
     /// The game with these options.
     ///
     /// # Errors
-    /// If the game rejects one of them.
+    /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
     pub fn new(options: &GameOptions) -> Result<Rules<G>> {
-        Ok(Rules::of(G::new(options)?, options))
+        let rules = Rules::of(G::new(options)?, options);
+        let Shape { planes, height, width, actions } = rules.identity.shape;
+        if !rules.identity.shape.is_possible() {
+            return Err(Error::Config(format!(
+                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one of \
+                 each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
+                rules.identity.id
+            )));
+        }
+        Ok(rules)
     }
 
     /// Wraps a game that was made with these options.

@@ -86,7 +86,7 @@
 //! A module imports only from those before it in this list, which is the order of the data flow.
 //!
 //! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
-//!   default), [`random`], [`storage`]
+//!   default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`memory`], [`conformance`] (the test of a
 //!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
 //! - Learning: [`search`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]

@@ -47,6 +47,15 @@ impl Program {
         let _ = PROGRAM.set(self);
     }
 
+    /// The name as a title: `Petteia`.
+    pub fn title(&self) -> String {
+        let mut title = self.name.to_string();
+        if let Some(first) = title.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        title
+    }
+
     /// Whether this is Petteia's own program.
     pub fn is_petteia(&self) -> bool {
         self.name == PETTEIA.name

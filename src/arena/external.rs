@@ -217,7 +217,9 @@ impl<G: Game> Agent<G> for External<G> {
             NoAnswer::Fault(fault) => Error::Fault(fault),
             NoAnswer::Stopped => Error::Interrupted,
         })?;
-        self.game.parse_action(state, &answer).ok_or_else(|| {
+        let legal = self.game.legal(state);
+        let action = self.game.parse_action(state, &answer);
+        action.filter(|action| legal.binary_search(action).is_ok()).ok_or_else(|| {
             self.engine = None;
             Error::Fault(Fault::Illegal)
         })

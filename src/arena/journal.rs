@@ -179,6 +179,7 @@ fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Playe
     for text in &line.actions {
         let action = game
             .parse_action(&state, text)
+            .filter(|action| game.legal(&state).binary_search(action).is_ok())
             .ok_or(format!("`{text}` is not a legal action in its position"))?;
         game.play(&mut state, action);
         actions.push(action);

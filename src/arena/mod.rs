@@ -24,7 +24,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::parallel;
 use crate::random::{Purpose, choose, stream};
@@ -248,7 +248,8 @@ fn play_game<G: Game>(
         let action = match opening.get(actions.len()) {
             Some(action) => *action,
             None => match players[agent].choose(&state) {
-                Ok(action) => action,
+                Ok(action) if game.legal(&state).binary_search(&action).is_ok() => action,
+                Ok(action) => return Err(illegal(game, &state, action)),
                 Err(Error::Fault(fault)) => {
                     return Ok(Played { actions, score: agent as f64, fault: Some(fault) });
                 }
@@ -263,6 +264,15 @@ fn play_game<G: Game>(
     }
     let score = score_of(game.outcome(&state).unwrap_or(Outcome::Draw), first_agent);
     Ok(Played { actions, score, fault: None })
+}
+
+/// The error for an agent of this program that chose an illegal action; external programs forfeit the game instead.
+fn illegal<G: Game>(game: &G, state: &G::State, action: Action) -> Error {
+    Error::Data(format!(
+        "an agent chose action {}, which is not legal in the position {}: agents must choose from `Game::legal_actions`",
+        action.0,
+        quoted(&game.state_text(state))
+    ))
 }
 
 /// The first agent's score if agent `first_agent` is the first player.

@@ -12,15 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{FORMAT, MANIFEST};
 use crate::config::{Config, NetConfig, Reading};
-use crate::encode::MAX_CELLS;
 use crate::error::{Error, Result};
-use crate::game::{GameIdentity, Shape};
+use crate::game::GameIdentity;
 use crate::replay::store::ShardInfo;
 use crate::storage;
-
-/// More planes than any encoding needs; an action fits in 16 bits.
-const MOST_PLANES: usize = 4096;
-const MOST_ACTIONS: usize = 1 << 16;
 
 /// The description of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,11 +114,7 @@ impl Manifest {
                 manifest.format
             )));
         }
-        let Shape { planes, height, width, actions } = manifest.game.shape;
-        let possible = (1..=MOST_PLANES).contains(&planes)
-            && (1..=MOST_ACTIONS).contains(&actions)
-            && (1..=MAX_CELLS).contains(&height.saturating_mul(width));
-        if !possible {
+        if !manifest.game.shape.is_possible() {
             return Err(damaged(place, &format!("no game has the shape {:?}", manifest.game.shape)));
         }
         manifest.reading(place)?;

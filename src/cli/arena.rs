@@ -33,8 +33,8 @@ from the scores of the pairs. After a clean sweep only the lower bound is known 
 printed (after a clean defeat only the upper); other bounds are also left open if \
 there are too few games to show them. Deterministic agents repeat games: \"counted as \
 19\" is the number of different games that would be worth as much; bounds and test \
-use it. Random openings can decide a short game: use --opening-plies 0 for \
-tic-tac-toe.
+use it. Random openings can decide a short game: use --opening-plies 0 in \
+very short ones.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
 or 10 Elo (H1), by a generalized sequential probability ratio test on the pairs. \

@@ -15,6 +15,7 @@ use crate::checkpoint::{Checkpoint, Manifest};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::program::Program;
 use crate::registry::{Job, Registry};
 use crate::storage;
 
@@ -113,6 +114,8 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
         command.mut_arg("id", game(id.clone())).mut_arg("set", set(options.clone()))
     };
     Bot::command()
+        .name(Program::current().name)
+        .version(Program::current().version)
         .about(format!("{}: plays {}. Without arguments it speaks UGI.", title(manifest), manifest.game.id))
         .mut_subcommand("play", |play| {
             of_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone())
@@ -142,7 +145,7 @@ fn examples(command: &str) -> String {
 }
 
 fn title(manifest: &Manifest) -> String {
-    format!("Petteia {} generation {}", manifest.game.id, manifest.generation)
+    format!("{} {} generation {}", Program::current().title(), manifest.game.id, manifest.generation)
 }
 
 fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
@@ -168,7 +171,8 @@ fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
         "training:    {} generations, {} steps, seed {}",
         manifest.generation, manifest.step, manifest.seed
     ))?;
-    print(format_args!("made by:     {}, `petteia train` with these settings:", manifest.program))?;
+    let program = Program::current().name;
+    print(format_args!("made by:     {}, `{program} train` with these settings:", manifest.program))?;
     print(format_args!("\n{}", manifest.config.trim_end()))
 }
 

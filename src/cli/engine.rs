@@ -10,6 +10,7 @@ use super::{AGENTS, GameArgs};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::program::Program;
 use crate::protocol::codecup::Codecup;
 use crate::protocol::gtp::Gtp;
 use crate::protocol::thinker::Thinker;
@@ -74,7 +75,7 @@ impl Job for EngineCommand {
                 self.agent.display()
             )));
         }
-        let name = format!("Petteia {} {}", rules.identity.id, self.agent.display());
+        let name = format!("{} {} {}", Program::current().title(), rules.identity.id, self.agent.display());
         speak(rules, &spec, name, self.protocol, self.time)
     }
 }

@@ -49,13 +49,13 @@ impl Names {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The line with this program's name and games; `None` for an example with a quoted text that only one game
-    /// accepts.
+    /// The line with this program's name and games; `None` for an example with a quoted text or an agent that only one
+    /// game accepts.
     fn line(&self, line: &str) -> Option<String> {
         let mut own = replaced(line, "petteia", self.program.name);
         for id in &self.absent {
             let with = replaced(&own, id, &self.game);
-            if with != own && own.contains('\'') {
+            if with != own && (own.contains('\'') || own.contains(" perfect")) {
                 return None;
             }
             own = with;
@@ -97,7 +97,9 @@ fn replaced(line: &str, old: &str, new: &str) -> String {
     let mut rest = line;
     while let Some(at) = rest.find(old) {
         let (before, after) = (&rest[..at], &rest[at + old.len()..]);
-        let inside = is_word(before.chars().last().or(text.chars().last())) || is_word(after.chars().next());
+        let last = before.chars().last().or(text.chars().last());
+        // `runs/phage` names the game, and `~/src/petteia` is a folder of someone else's
+        let inside = is_word(last) || is_word(after.chars().next()) || before.ends_with("src/");
         text += before;
         text += if inside { old } else { new };
         rest = after;
@@ -120,6 +122,11 @@ mod tests {
         );
         assert_eq!(line("a package of petteias").unwrap(), "a package of petteias");
         assert_eq!(line("  echo 'X.. X' | petteia analyze tic-tac-toe"), None);
+        assert_eq!(line("  petteia play tic-tac-toe --opponent perfect"), None);
+        assert_eq!(
+            line("  petteia new hexapawn --from-checkout ~/src/petteia").unwrap(),
+            "  kayles new hexapawn --from-checkout ~/src/petteia"
+        );
         assert_eq!(
             names.text("Examples:\n  x 'y' tic-tac-toe\n  petteia games"),
             "Examples:\n  kayles games"

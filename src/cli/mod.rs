@@ -32,6 +32,7 @@ mod table;
 mod text;
 mod train;
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -122,7 +123,7 @@ Agents:
   random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
-  perfect        never errs; small games such as tic-tac-toe only
+  perfect        never errs; very small games only
   RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
                  a trained network: a run folder (its newest checkpoint, or the
                  champion if the run has a gate), a checkpoint, an exported file
@@ -273,6 +274,11 @@ fn refuse_other_devices() -> Result<()> {
 fn own_command() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// A word as a shell reads it.
+fn shell_word(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// Checks the variables that set the size of rayon's pool when `--threads` does not.

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
 
 use super::forecast::Forecast;
+use super::help::with_own_name;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
@@ -247,7 +248,7 @@ impl Screen<'_> {
             Event::Gated { generation, decision } => {
                 gate_lines(generation, &decision).iter().for_each(|line| self.result(line));
             }
-            Event::Warning(text) => self.sentence(&format!("warning: {text}")),
+            Event::Warning(text) => self.sentence(&with_own_name(format!("warning: {text}"))),
         }
     }
 

@@ -11,11 +11,12 @@ use super::outline::Outline;
 use super::progress::{duration, verdict};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
-use super::{catch_interrupts, own_command, print, refuse_other_devices, use_threads};
+use super::{catch_interrupts, own_command, print, refuse_other_devices, shell_word, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::memory;
+use crate::program::Program;
 use crate::registry::{Job, Registry};
 use crate::run::{self, METRICS, Played, Summary};
 use crate::storage;
@@ -85,7 +86,14 @@ impl Train {
     /// The error for an id or option that the registry rejected, with its place in the config.
     fn locate(&self, config: &Config, source: &str, error: Error) -> Error {
         let text = error.to_string();
-        if let Some(set) = self.set.iter().rev().find(|set| set.trim_start().starts_with("game.")) {
+        // the one that the error names, if the file is not the culprit
+        let is_named =
+            |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+                Some(("game.id", _)) => true,
+                Some((key, _)) => key.starts_with("game.") && text.contains(key),
+                None => false,
+            };
+        if let Some(set) = self.set.iter().rev().find(is_named) {
             return Error::Config(format!("--set {set}: {text}"));
         }
         let option =
@@ -189,8 +197,10 @@ fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started
 /// Prints commands for the finished run.
 fn print_commands(config: &Config, run: &str) -> Result<()> {
     let id = &config.game.id;
+    let run = &shell_word(run);
     // the program as it was called, so that the lines can be pasted even if it is not on the PATH
-    let me = std::env::args().next().unwrap_or_else(|| "petteia".into());
+    let me = std::env::args().next().unwrap_or_else(|| Program::current().name.into());
+    let me = &shell_word(&me);
     print(format_args!("\nplay against it:  {me} play {id} --opponent {run}"))?;
     let (simulations, opponent, plies) =
         (config.arena.simulations, &config.arena.opponent, config.arena.opening_plies);

@@ -39,8 +39,11 @@ pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
             "planes",
             format!(
                 "input, float32 [batch, {planes}, {height}, {width}]: a position in encoding version {} of {}, seen \
-                 by the player to move; `petteia analyze {} --agent AGENT --planes` prints it",
-                game.encoding, game.id, game.id
+                 by the player to move; `{} analyze {} --agent AGENT --planes` prints it",
+                game.encoding,
+                game.id,
+                Program::current().name,
+                game.id
             ),
         ),
         (
@@ -73,7 +76,8 @@ fn action_order(shape: Shape) -> String {
         (_, 0) => squares,
         _ => format!("{squares}; then {extras} actions without a square"),
     };
-    format!("{first}; `legal_actions` of `petteia analyze --planes` are such indices, with their texts")
+    let program = Program::current().name;
+    format!("{first}; `legal_actions` of `{program} analyze --planes` are such indices, with their texts")
 }
 
 #[cfg(test)]

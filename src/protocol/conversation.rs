@@ -1,6 +1,6 @@
 //! A conversation: lines in from any reader, a thread that searches, lines out to any writer.
 //!
-//! Three threads: one reads, one searches, and the caller's handles the events of both in their order and is the only one
+//! Three threads: one reads, one searches, and the caller's thread handles the events of both in order and is the only one
 //! that writes. Memory is bounded: a line has a longest length, and the reader waits while too many lines are waiting.
 
 use std::collections::VecDeque;
@@ -97,8 +97,8 @@ impl Interrupter {
     }
 }
 
-/// Talks until the other side has enough. `thinker` is made first, on the searching thread; `interrupter` takes what can
-/// end the conversation from outside.
+/// Talks until the other side has enough. `thinker` is made first, on the searching thread; `interrupter` takes a
+/// handle that can end the conversation from outside.
 ///
 /// # Errors
 /// When the thinker cannot be made, when its search fails, or when `output` takes no more.
@@ -115,6 +115,9 @@ pub fn converse<G: Game>(
     let backlog = Arc::new(Backlog::default());
     interrupter(Interrupter(events.clone()));
     thread::scope(|scope| {
+        // in here, so that a panic drops it: the searching thread may be waiting for room among the events
+        let incoming = incoming;
+        let _stops = StopsAtEnd(stop.clone());
         let (to_driver, room) = (events.clone(), backlog.clone());
         // outside the scope: it may wait for a line that never comes
         let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
@@ -142,6 +145,15 @@ pub fn converse<G: Game>(
         let _ = searching.join();
         result
     })
+}
+
+/// Stops what is being searched, also if a panic ends the conversation: the searching thread must end too.
+struct StopsAtEnd(Arc<AtomicBool>);
+
+impl Drop for StopsAtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The side of the conversation that handles events and writes.
@@ -485,42 +497,4 @@ fn ponder<G: Game>(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Cursor;
-
-    use super::*;
-    use crate::arena::agent::SearchAgent;
-    use crate::config::SearchConfig;
-    use crate::game::GameOptions;
-    use crate::games::tic_tac_toe::TicTacToe;
-    use crate::protocol::ugi::Ugi;
-    use crate::random::{Purpose, stream};
-    use crate::search::evaluator::Uniform;
-
-    fn talk(input: &str, interrupter: impl FnOnce(Interrupter)) -> String {
-        let game = TicTacToe::new(&GameOptions::default()).unwrap();
-        let thinker = || {
-            let random = stream(1, Purpose::Agent, &[]);
-            let agent = SearchAgent::new(TicTacToe, SearchConfig::default(), 50, Uniform, random);
-            Ok(Thinker::new(TicTacToe, agent))
-        };
-        let (input, mut output) = (Cursor::new(input.to_string()), Vec::new());
-        let mut aside = std::io::sink();
-        let streams = Streams { input: Box::new(|| Box::new(input)), output: &mut output, aside: &mut aside };
-        converse(&mut Ugi::new(game, "test"), streams, Box::new(thinker), Box::new(interrupter)).unwrap();
-        String::from_utf8(output).unwrap()
-    }
-
-    #[test]
-    fn a_conversation_needs_no_standard_streams() {
-        let output = talk("isready\nposition fen XX./OO./... X\ngo nodes 200\nquit\n", |_| ());
-        let lines: Vec<&str> = output.lines().collect();
-        assert_eq!((lines[0], *lines.last().unwrap()), ("readyok", "bestmove c3"), "{output}");
-    }
-
-    #[test]
-    fn an_infinite_search_is_answered_when_it_is_interrupted() {
-        let output = talk("go infinite\n", |interrupter| interrupter.interrupt());
-        assert!(output.is_empty() || output.contains("bestmove"), "{output}");
-    }
-}
+mod tests;

@@ -57,7 +57,10 @@ impl<G: Game> Ugi<G> {
     }
 
     fn introduce(&self) -> Reply<G> {
-        let mut lines = vec![format!("id name {}", self.name), "id author the Petteia developers".into()];
+        let mut lines = vec![
+            format!("id name {}", self.name),
+            format!("id author the {} developers", Program::current().title()),
+        ];
         for (name, default, least, most) in SPINS {
             lines.push(format!("option name {name} type spin default {default} min {least} max {most}"));
         }
@@ -73,7 +76,7 @@ impl<G: Game> Ugi<G> {
         };
         let name = match name {
             ["name", rest @ ..] if !rest.is_empty() => rest.join(" "),
-            _ => return info("say: setoption name NAME value VALUE"),
+            _ => return info("usage: setoption name NAME value VALUE"),
         };
         if name.eq_ignore_ascii_case(PONDER) {
             match value.to_ascii_lowercase().as_str() {
@@ -97,7 +100,7 @@ impl<G: Game> Ugi<G> {
         Reply::nothing()
     }
 
-    /// `startpos|fen TEXT [moves ...]`; if anything is wrong, the position stays as it was.
+    /// `startpos|fen TEXT [moves ...]`; if anything is wrong, the position is unchanged.
     fn position(&mut self, words: &[&str]) -> Reply<G> {
         let (place, moves) = match words.iter().position(|word| *word == "moves") {
             Some(at) => (&words[..at], &words[at + 1..]),
@@ -108,14 +111,14 @@ impl<G: Game> Ugi<G> {
             ["startpos"] => {}
             ["fen", text @ ..] => match session.game().parse_state(&text.join(" ")) {
                 Ok(state) => session.restart(state),
-                Err(error) => return info(&format!("no position: {error}; the position stays as it was")),
+                Err(error) => return info(&format!("invalid position: {error}; the position is unchanged")),
             },
-            _ => return info("say: position startpos [moves ...] or position fen TEXT [moves ...]"),
+            _ => return info("usage: position startpos [moves ...] or position fen TEXT [moves ...]"),
         }
         for (ply, text) in moves.iter().enumerate() {
             if session.play_text(text).is_err() {
                 return info(&format!(
-                    "move {} ({}) is not legal; the position stays as it was",
+                    "move {} ({}) is not legal; the position is unchanged",
                     ply + 1,
                     quoted(text)
                 ));
@@ -169,7 +172,7 @@ impl<G: Game> Ugi<G> {
         if lines.len() > COMPLAINTS {
             let more = lines.len() - COMPLAINTS;
             lines.truncate(COMPLAINTS);
-            lines.push(message(&format!("go: and {more} words more")));
+            lines.push(message(&format!("go: {more} more words are ignored")));
         }
         Reply::new(lines, Order::Search(self.task(limits)))
     }

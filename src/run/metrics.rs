@@ -63,6 +63,7 @@ impl Metrics {
         let place = self.path.display();
         match (missing.is_empty(), damaged) {
             (true, 0) => None,
+            (true, 1) => Some(format!("{place}: 1 damaged line was dropped")),
             (true, _) => Some(format!("{place}: {damaged} damaged lines were dropped")),
             (false, _) => Some(format!(
                 "{place} lacks lines of generations {}: it was deleted, cut or damaged; games and weights do not \

@@ -28,12 +28,13 @@ use self::audit::{Audit, Depth};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, play_match};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
-use crate::config::{Bootstrap, Config, EvaluatorKind, GateKind, RootKind};
+use crate::config::{Bootstrap, Config, EvaluatorKind, GameConfig, GateKind, RootKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, Outcome, Rules};
+use crate::game::{Game, GameIdentity, Outcome, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
+use crate::options::Settings;
 use crate::random::{Purpose, stream};
 use crate::replay::place::{self, Origin, Place, shards_of};
 use crate::replay::sample::Sample;
@@ -64,18 +65,24 @@ struct Run<'a, G: Game> {
     given_up: BTreeSet<String>,
 }
 
-/// Trains in `folder`, which is made if it does not exist, resumed if it has the same settings, and
-/// refused otherwise.
+/// Trains in `folder`, which is created if it does not exist, resumed if it has the same settings, and rejected
+/// otherwise.
+///
+/// # Errors
+/// If settings are out of range or belong to another game than `rules`, if the folder cannot be used, and if playing,
+/// training, reading or writing fails.
 pub fn train<G: Game>(
     rules: &Rules<G>,
     config: &Config,
     folder: &Path,
     observer: &dyn Observer,
 ) -> Result<Summary> {
+    config.check()?;
+    check_game(&rules.identity, config)?;
     if !CpuNet::has(config.net.precision) {
         return Err(Error::Config(
             "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \
-             begin a run with \"f32\" (one that was begun in bf16 can only be resumed where they are)"
+             start a run with \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
                 .into(),
         ));
     }
@@ -123,7 +130,28 @@ pub fn train<G: Game>(
     })
 }
 
-/// Compares the run with what its checkpoints list, and returns the shards that the user does without.
+/// Rejects settings of another game.
+fn check_game(identity: &GameIdentity, config: &Config) -> Result<()> {
+    let GameConfig { id, options } = &config.game;
+    if (id, options) == (&identity.id, &identity.options) {
+        return Ok(());
+    }
+    let named = |id: &str, options: &Settings| match options.is_empty() {
+        true => format!("`{id}`"),
+        false => {
+            let options: Vec<String> =
+                options.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("`{id}` with {}", options.join(", "))
+        }
+    };
+    Err(Error::Config(format!(
+        "the settings are those of {}, and the rules those of {}: both must be of one game with the same options",
+        named(id, options),
+        named(&identity.id, &identity.options)
+    )))
+}
+
+/// Compares the run with what its checkpoints list, and returns the shards that the user chose to continue without.
 fn settle<G: Game>(
     rules: &Rules<G>,
     config: &Config,
@@ -149,7 +177,7 @@ fn settle<G: Game>(
 fn warn(audit: &Audit, observer: &dyn Observer) {
     let say = |what: String| observer.event(Event::Warning(what));
     for problem in &audit.problems {
-        say(format!("{problem}; the run goes on without it"));
+        say(format!("{problem}; the run continues without it"));
     }
     if !audit.problems.is_empty() {
         // the next audit reports the rest
@@ -159,7 +187,10 @@ fn warn(audit: &Audit, observer: &dyn Observer) {
         say(format!("{} was set aside before and is not trained on", path.display()));
     }
     for (path, _) in &audit.without_checksum {
-        say(format!("{} is whole, but the checksum beside it was not: it was written anew", path.display()));
+        say(format!(
+            "{} is intact, but its checksum file was not: the checksum file was rewritten",
+            path.display()
+        ));
     }
     audit.unchecked.iter().for_each(|what| say(what.clone()));
 }
@@ -512,11 +543,11 @@ fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
 fn diverged(batch: &Batch, step: usize) -> Error {
     Error::Data(match batch.is_finite() {
         true => format!(
-            "training diverged: after step {step} the losses are no longer numbers, though the records that \
-             were trained on are sound; begin another run with a lower train.learning_rate"
+            "training diverged: after step {step} the losses are no longer numbers, although its \
+             training records are intact; start a new run with a lower train.learning_rate"
         ),
         false => format!(
-            "at step {step} a record that was trained on held a number that is not one: check the records with \
+            "at step {step} a training record contained a number that is not finite: check the records with \
              `petteia records RUN verify`"
         ),
     })

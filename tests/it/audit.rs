@@ -58,7 +58,7 @@ fn named(base: &Finished, run: &Path, parts: &[&str]) {
 fn accepted(base: &Finished, run: &Path) {
     let trained = base.train(run, &["--accept-missing"]);
     assert!(trained.status.success(), "{}", err(&trained));
-    assert!(err(&trained).contains("the run goes on without it"), "{}", err(&trained));
+    assert!(err(&trained).contains("the run continues without it"), "{}", err(&trained));
     assert!(checkpoint(run, 3).exists());
     let again = base.train(run, &[]);
     assert!(again.status.success(), "{}", err(&again));

@@ -1,5 +1,6 @@
 //! The guides: links lead somewhere, commands and settings that they name exist, and the README stays short.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +88,34 @@ fn commands_in_the_guides_exist() {
         }
     }
     assert!(checked > 50, "only {checked} commands were found");
+}
+
+#[test]
+fn flags_in_the_guides_exist() {
+    let mut checked = 0;
+    let mut helps = BTreeMap::new();
+    for (path, text) in guides() {
+        for line in code(&text) {
+            for rest in line.split("petteia ").skip(1) {
+                // a flag after a pipe or a comment belongs to something else
+                let own = rest.split(['|', '#', '`', ';']).next().unwrap_or_default();
+                let Some(name) = own.split_whitespace().next() else { continue };
+                if !name.chars().all(|c| c.is_ascii_lowercase() || c == '-') || name.starts_with('-') {
+                    continue;
+                }
+                for flag in own.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2) {
+                    let flag = flag.split(['=', ',', ']', ')']).next().unwrap_or_default();
+                    let help = helps
+                        .entry(name.to_string())
+                        .or_insert_with(|| out(&succeeds(&[name, "--help"], "")));
+                    let known = help.split([' ', ',', '\n', '[', '.']).any(|word| word == flag);
+                    assert!(known, "{}: `petteia {name}` has no {flag}", path.display());
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 30, "only {checked} flags were found");
 }
 
 #[test]

@@ -10,11 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use petteia::arena::agent::{Agent, AgentSpec, Contestant, SearchAgent};
 use petteia::arena::{Match, play_match};
 use petteia::config::{Config, SearchConfig};
+use petteia::encode::Shape;
 use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, stream};
 use petteia::replay::store;
+use petteia::run::{Event, Observer, train};
 use petteia::search::Search;
 use petteia::search::cache::Cached;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
@@ -42,6 +44,12 @@ fn the_training_example_runs() {
     let result = own_training::train(3, 16).unwrap();
     assert_eq!(result.games, 60);
     assert!(result.wins > 0, "{result:?}");
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _: Event) {}
 }
 
 const PLAN: Match = Match { games: 8, seed: 3, opening_plies: 2, sprt: None };
@@ -75,6 +83,56 @@ fn a_contestant_of_ones_own_plays_as_the_same_one_of_ours() {
     assert_eq!(result, play(&spec("uniform:30")));
     assert_eq!(result, play(&seeded));
     assert_eq!((own.identity(), first.identity()), ("mine", "first"));
+}
+
+/// An action that is not legal once the first column is full.
+struct Stubborn;
+
+impl Agent<ConnectFour> for Stubborn {
+    fn choose(&mut self, _: &<ConnectFour as Game>::State) -> Result<Action> {
+        Ok(Action(0))
+    }
+}
+
+#[test]
+fn an_agent_that_chooses_an_illegal_action_is_an_error() {
+    let stubborn = Contestant::own("stubborn", |_| Box::new(Stubborn));
+    let played = play_match(&ConnectFour, &PLAN, [&stubborn, &stubborn], None, |_| true);
+    let error = played.unwrap_err().to_string();
+    assert!(error.contains("an agent chose action 0, which is not legal in the position"), "{error}");
+}
+
+#[test]
+fn a_run_needs_the_rules_and_the_ranges_of_its_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let refused = |config: &Config| train(&rules(), config, &run, &Silent).unwrap_err().to_string();
+    let cage = refused(&Config::new("cage"));
+    assert!(
+        cage.starts_with("the settings are those of `cage`, and the rules those of `connect-four`"),
+        "{cage}"
+    );
+    let mut config = Config::new("connect-four");
+    config.selfplay.batch = 0;
+    let range = refused(&config);
+    assert!(range.contains("selfplay.batch"), "{range}");
+    assert!(!run.exists());
+}
+
+#[test]
+fn a_shape_that_no_network_can_have_is_refused() {
+    let possible = Shape { planes: 2, height: 8, width: 16, actions: 128 };
+    assert!(possible.is_possible());
+    for shape in [
+        Shape { planes: 0, ..possible },
+        Shape { height: 12, width: 12, ..possible },
+        Shape { width: 0, ..possible },
+        Shape { actions: 0, ..possible },
+        Shape { actions: (1 << 16) + 1, ..possible },
+        Shape { height: usize::MAX, ..possible },
+    ] {
+        assert!(!shape.is_possible(), "{shape:?}");
+    }
 }
 
 #[test]

@@ -147,14 +147,14 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
     talk.say("position startpos moves a1");
     for (line, part) in [
         ("foo", "unknown command `foo`"),
-        ("position", "say: position"),
+        ("position", "usage: position"),
         ("position fen nonsense", "no position"),
         ("position startpos moves b1 b1", "move 2 (`b1`) is not legal"),
         ("query nothing", "unknown query `nothing`"),
         ("setoption name Nothing value 1", "unknown option `Nothing`"),
         ("setoption name Hash value x", "option Hash: `x` is not in 1 to"),
         ("setoption name Ponder value 1", "neither true nor false"),
-        ("setoption", "say: setoption"),
+        ("setoption", "usage: setoption"),
         ("\u{0}\u{1b}[31m", "unknown command `\\u{0}"),
         (&"x".repeat(100_000), "xxx...xxx"),
     ] {

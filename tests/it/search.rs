@@ -116,7 +116,7 @@ fn visits_add_up_and_follow_the_value() {
     let tree = search.tree();
     let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
     assert_eq!((tree.visits(), visits), (400, 399));
-    assert_eq!(tree.best_action(), Some(Action(4)), "random playouts like the centre");
+    assert_eq!(tree.best_action(), Some(Action(4)), "random playouts like the center");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::help::with_own_name;
 use super::text::{ACCENT, display_value, hanging, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
@@ -195,7 +196,7 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
         print(hanging(&line, width + 4, terminal_width()))?;
     }
     for problem in problems {
-        print(wrapped(&format!("  problem: {problem}"), terminal_width()))?;
+        print(wrapped(&with_own_name(format!("  problem: {problem}")), terminal_width()))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::print;
+use super::{print, shell_word};
 use crate::error::{Error, Result, quoted};
 use crate::storage;
 
@@ -18,7 +18,7 @@ source.
 
 Examples:
   petteia new hexapawn
-  petteia new hexapawn --path ~/games/hexapawn --from-checkout ~/petteia")]
+  petteia new hexapawn --path ~/games/hexapawn --from-checkout ~/src/petteia")]
 pub struct New {
     /// Name of the crate, the program and the game: lowercase words joined by hyphens
     #[arg(value_name = "NAME")]
@@ -45,8 +45,22 @@ const FILES: [(&str, &str); 10] = [
     ("tests/playthrough.txt", include_str!("template/tests/playthrough.txt.in")),
 ];
 
-/// Names that a crate cannot have, or that would shadow a crate that it needs.
-const TAKEN: [&str; 9] = ["petteia", "burn", "rayon", "std", "core", "alloc", "test", "main", "lib"];
+/// Names that Cargo forbids, or that would shadow a crate that the new one needs.
+const TAKEN: [&str; 13] = [
+    "petteia",
+    "burn",
+    "rayon",
+    "std",
+    "core",
+    "alloc",
+    "test",
+    "main",
+    "lib",
+    "build",
+    "deps",
+    "examples",
+    "incremental",
+];
 /// Rust's keywords, which cannot name a module.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
@@ -83,7 +97,7 @@ impl New {
         print(format_args!(
             "Created the crate {place} with the game `{name}`; its rules are in src/{module}.rs\n"
         ))?;
-        print(format_args!("cd {place}"))?;
+        print(format_args!("cd {}", shell_word(&place.to_string())))?;
         print("cargo test --release")?;
         print(format_args!("cargo run --release -- train configs/{name}.toml"))
     }
@@ -107,7 +121,7 @@ impl Names {
             ("{{name}}", name.to_string()),
             ("{{crate}}", module.clone()),
             ("{{module}}", module),
-            ("{{type}}", words.iter().map(capital).collect()),
+            ("{{type}}", type_name(words.iter().map(capital).collect())),
             ("{{title}}", title),
             ("{{dependency}}", dependency),
         ])
@@ -115,6 +129,15 @@ impl Names {
 
     fn filled(&self, text: &str) -> String {
         self.0.iter().fold(text.to_string(), |text, (placeholder, name)| text.replace(placeholder, name))
+    }
+}
+
+/// A name for the type of the rules that is not used otherwise in the new crate.
+fn type_name(name: String) -> String {
+    let is_word_of = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
+    match FILES.iter().any(|(_, text)| is_word_of(text)) {
+        true => name + "Game",
+        false => name,
     }
 }
 
@@ -145,7 +168,7 @@ fn refuse_filled(folder: &Path) -> Result<()> {
     match is_free {
         true => Ok(()),
         false => Err(Error::Config(format!(
-            "{} already exists and is not empty: choose another folder with --path",
+            "{} already exists and is not an empty folder: choose another with --path",
             folder.display()
         ))),
     }
@@ -186,7 +209,8 @@ mod tests {
             assert!(check_name(good).is_ok(), "{good}");
         }
         for bad in [
-            "", "-", "a-", "-a", "Hex", "1a", "a_b", "a--b", "é", "match", "petteia", "a b", "../x", "nine-9",
+            "", "-", "a-", "-a", "build", "deps", "Hex", "1a", "a_b", "a--b", "é", "match", "petteia", "a b",
+            "../x", "nine-9",
         ] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
@@ -201,6 +225,10 @@ mod tests {
             text,
             format!("nine-stones nine_stones::nine_stones::NineStones, Nine stones = \"{version}\"")
         );
+        assert_eq!(names.filled("{{type}}"), "NineStones");
+        for taken in ["state", "game", "outcome", "option", "board-view"] {
+            assert!(Names::new(taken, None).filled("{{type}}").ends_with("Game"), "{taken}");
+        }
         for (path, text) in FILES {
             assert!(!names.filled(path).contains("{{") && !names.filled(text).contains("{{"), "{path}");
         }
