@@ -15,6 +15,7 @@ use super::{Order, Protocol, Reply, Urgency};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
+use crate::program::Program;
 use crate::session::Session;
 
 const MEBIBYTE: usize = 1 << 20;
