@@ -25,6 +25,7 @@ use self::folder::Folder;
 pub use self::metrics::METRICS;
 use self::metrics::Metrics;
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
 use crate::config::{Config, GameConfig};
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ use crate::net::model::{self, Network};
 use crate::options::Settings;
 use crate::replay::store::ShardInfo;
 use crate::replay::window::Window;
+use crate::storage;
 use crate::train::Trainer;
 
 /// The file of resolved settings in the run folder.
@@ -44,6 +46,7 @@ struct Run<'a, G: Game> {
     config: &'a Config,
     folder: &'a Path,
     held: &'a Folder,
+    lineage: Lineage,
     observer: &'a dyn Observer,
     metrics: Metrics,
     /// The shards that the next checkpoint lists, oldest first.
@@ -92,7 +95,13 @@ pub fn train<G: Game>(
     let (metrics, lost) = Metrics::open(folder, done)?;
     lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let held = &held;
-    let mut run = Run { rules, config, folder, held, observer, metrics, shards: Vec::new(), given_up };
+    // if its file was lost, the newest checkpoint has it
+    let lineage = Lineage::of(folder)?;
+    if !storage::exists(&folder.join(LINEAGE))? {
+        lineage.write(folder)?;
+    }
+    let mut run =
+        Run { rules, config, folder, held, lineage, observer, metrics, shards: Vec::new(), given_up };
     let mut window = Window::new(config.replay.window, rules.identity.shape);
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;
@@ -178,6 +187,7 @@ impl<G: Game> Run<'_, G> {
             new_positions,
             new_steps,
             given_up: self.given_up.iter().filter(|path| !is_listed(path)).cloned().collect(),
+            lineage: self.lineage.chapters().to_vec(),
         }
     }
 }

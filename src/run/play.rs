@@ -109,7 +109,7 @@ impl<G: Game> Run<'_, G> {
         evaluator: MakeEvaluator<G>,
     ) -> Result<BTreeMap<usize, Shard<Vec<Sample>>>> {
         let number = generation.number;
-        let origin = Origin::of(self.config);
+        let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
         let mut finished = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
             let path = store::shard_path(self.folder, number, index);
@@ -117,7 +117,7 @@ impl<G: Game> Run<'_, G> {
                 continue;
             }
             let found = self.read(number, index).and_then(|shard| match store::origin(&path)? {
-                Some(other) if other != origin => {
+                Some(other) if !origins.contains(&other) => {
                     let place = path.display();
                     Err(Error::Foreign(format!(
                         "{place}: it was played by another run ({other}), not by this one ({origin})"

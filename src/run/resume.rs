@@ -11,38 +11,25 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::replay::place::{Place, shards_of};
 use crate::replay::sample::Sample;
-use crate::replay::store::{self, Shard};
+use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::Window;
 
 impl<G: Game> Run<'_, G> {
     /// Reads back the shards of a checkpoint's window: those that it lists or, if it lists none, the newest.
     pub(super) fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
-        let names: Vec<(usize, usize)> = match &checkpoint.manifest.data {
-            Some(data) => {
-                self.given_up.extend(data.given_up.iter().cloned());
-                let listed = data.window().iter().map(|shard| store::place_of(Path::new(&shard.name)));
-                listed.collect::<Option<_>>().ok_or_else(|| {
-                    let place = checkpoint.path.display();
-                    Error::Data(format!("{place}: its manifest lists a file that is not named as a shard is"))
-                })?
-            }
-            None => (1..=checkpoint.manifest.generation)
-                .flat_map(|of| (0..shards_of(self.config, of)).map(move |shard| (of, shard)))
-                .collect(),
-        };
+        let names = self.window_of(checkpoint);
+        self.given_up.extend(checkpoint.manifest.data.iter().flat_map(|data| data.given_up.iter().cloned()));
         let (mut newest, mut positions) = (Vec::new(), 0);
-        for (generation, shard) in names.into_iter().rev() {
-            let name = format!("{}/{}", store::FOLDER, store::shard_name(generation, shard));
-            if self.given_up.contains(&name) {
+        for name in names.into_iter().rev() {
+            if self.given_up.contains(&format!("{}/{name}", store::FOLDER)) {
                 continue;
             }
             if positions >= self.config.replay.window {
                 break;
             }
-            let read = self.read(generation, shard)?;
-            let info = read.info(generation, shard);
+            let (samples, info) = self.read_listed(&name, checkpoint)?;
             positions += info.positions;
-            newest.push((read.found, info));
+            newest.push((samples, info));
         }
         for (samples, info) in newest.into_iter().rev() {
             window.push_samples(&self.rules.game, samples.into_iter().flatten().collect());
@@ -51,10 +38,41 @@ impl<G: Game> Run<'_, G> {
         Ok(())
     }
 
+    /// The names of the shards in a checkpoint's window: those that it lists or, if it lists none, all.
+    fn window_of(&self, checkpoint: &Checkpoint) -> Vec<String> {
+        match &checkpoint.manifest.data {
+            Some(data) => data.window().iter().map(|shard| shard.name.clone()).collect(),
+            None => (1..=checkpoint.manifest.generation)
+                .flat_map(|of| {
+                    let shards = shards_of(self.lineage.config_of(of, self.config), of);
+                    (0..shards).map(move |shard| store::shard_name(of, shard))
+                })
+                .collect(),
+        }
+    }
+
+    /// Reads a shard that `checkpoint` lists: one of this run, or one that it took over.
+    fn read_listed(&self, name: &str, checkpoint: &Checkpoint) -> Result<(Vec<Vec<Sample>>, ShardInfo)> {
+        if let Some((generation, shard)) = store::place_of(Path::new(name)) {
+            let read = self.read(generation, shard)?;
+            let info = read.info(generation, shard);
+            return Ok((read.found, info));
+        }
+        if !store::is_inherited(name) {
+            let place = checkpoint.path.display();
+            return Err(Error::Data(format!(
+                "{place}: its manifest lists a file that is not named as a shard is"
+            )));
+        }
+        let read = store::read_samples(&self.folder.join(store::FOLDER).join(name), self.rules, None)?;
+        let info = ShardInfo { name: name.to_string(), ..read.info(0, 0) };
+        Ok((read.found, info))
+    }
+
     /// Reads a shard of this run.
     pub(super) fn read(&self, generation: usize, shard: usize) -> Result<Shard<Vec<Sample>>> {
         let path = store::shard_path(self.folder, generation, shard);
-        let place = Place::of(self.config, generation, shard);
+        let place = Place::of(self.lineage.config_of(generation, self.config), generation, shard);
         store::read_samples(&path, self.rules, place.as_ref())
     }
 }
@@ -68,7 +86,7 @@ pub(super) fn settle<G: Game>(
 ) -> Result<BTreeSet<String>> {
     let mut given_up = BTreeSet::new();
     loop {
-        let mut read = |path: &Path, place: &Place| store::read_shard(path, rules, Some(place)).map(|_| ());
+        let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
         let mut found = audit::audit(folder, config, &rules.identity, &given_up, Depth::Window, &mut read)?;
         let accepts = !found.problems.is_empty() && observer.accepts_missing();
         let gone = audit::settle(&mut found, folder, config, accepts)?;
