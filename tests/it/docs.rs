@@ -90,6 +90,19 @@ fn commands_in_the_guides_exist() {
     assert!(checked > 50, "only {checked} commands were found");
 }
 
+/// The help of a command and of its own commands.
+fn whole_help(name: &str) -> String {
+    let mut help = out(&succeeds(&[name, "--help"], ""));
+    let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let list = list.split("\n\n").next().unwrap_or_default().to_string();
+    for command in list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()) {
+        if !command.is_empty() && command != "help" {
+            help += &out(&succeeds(&["help", name, command], ""));
+        }
+    }
+    help
+}
+
 #[test]
 fn flags_in_the_guides_exist() {
     let mut checked = 0;
