@@ -63,7 +63,7 @@ fn every_setting_is_listed_and_documented_once() {
         assert_eq!(range.is_some(), is_number && *key != "seed", "{key}");
     }
     // in the order of the file
-    let file = Config::new("tic-tac-toe").to_toml();
+    let file = all_on.to_toml();
     let names = listed.iter().map(|setting| setting.key.rsplit('.').next().unwrap());
     let mut rest = file.as_str();
     for name in names {
