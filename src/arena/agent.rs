@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rand::RngExt;
 
 use super::external::{self, External, Program};
-use super::perfect::{Perfect, Solver};
+use super::perfect::{Perfect, solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
@@ -25,6 +25,7 @@ use crate::random::{Random, choose};
 use crate::search::Search;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::solve::Solver;
 
 /// The default number of simulations of a trained agent; see [`Search`] for the definition of a simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
@@ -232,7 +233,7 @@ impl<G: Game> Contestant<G> {
                 Ok(Contestant { identity: name, kind: Kind::Other(Box::new(agent)) })
             }
             AgentSpec::Perfect => {
-                Solver::new(game.clone()).solve(&game.initial())?;
+                solver(game)?;
                 Ok(Contestant { identity: name, kind: Kind::Perfect(game.clone()) })
             }
             AgentSpec::Rollout(simulations) => {
@@ -311,7 +312,7 @@ impl<G: Game> Contestant<G> {
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
-            Kind::Perfect(game) => Box::new(Perfect { solver: Solver::new(game.clone()), random }),
+            Kind::Perfect(game) => Box::new(Perfect::new(game.clone(), random)),
             Kind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
             Kind::Other(agent) => agent(random),
         }
@@ -320,7 +321,7 @@ impl<G: Game> Contestant<G> {
     /// The solver of a perfect agent; `None` for other agents.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
-            Kind::Perfect(game) => Some(Solver::new(game.clone())),
+            Kind::Perfect(game) => solver(game).ok(),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! The commands, one per file. The clap struct of a command that needs a game is a [`Job`]. Only this module prints,
 //! shows progress and handles signals.
 
+mod accuracy;
 mod allocator;
 mod analyze;
 mod arena;
@@ -11,6 +12,7 @@ mod calibration;
 mod check_game;
 mod completions;
 mod converse;
+mod counter;
 mod engine;
 mod export;
 mod flags;
@@ -28,6 +30,7 @@ mod records;
 mod replay;
 mod screen;
 mod signals;
+mod solve;
 mod table;
 mod text;
 mod train;
@@ -188,6 +191,8 @@ enum Command {
     Play(play::Play),
     Arena(arena::Arena),
     Analyze(analyze::Analyze),
+    Accuracy(accuracy::AccuracyCommand),
+    Solve(solve::Solve),
     Engine(engine::EngineCommand),
     Export(export::Export),
     Records(records::Records),
@@ -211,6 +216,8 @@ impl Cli {
             Command::Arena(command) => on_game::<R>(&command.game.clone(), command),
             Command::Play(command) => on_game::<R>(&command.game.clone(), command),
             Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Accuracy(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Solve(command) => on_game::<R>(&command.game.clone(), command),
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
             Command::Export(command) => command.run::<R>(),
             Command::Records(command) => command.run::<R>(),
