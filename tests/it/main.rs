@@ -8,6 +8,7 @@
 
 mod support;
 
+mod accuracy;
 mod arena;
 mod audit;
 mod bot;
@@ -47,6 +48,7 @@ mod search;
 mod selfplay;
 mod settings;
 mod signals;
+mod solve;
 mod surroundings;
 mod traces;
 mod trees;

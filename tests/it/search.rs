@@ -328,7 +328,7 @@ fn search_with_exact_values_never_loses() {
 }
 
 /// Random trees with random players.
-fn tree_text() -> impl Strategy<Value = String> {
+pub fn tree_text() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![Just("+".to_string()), Just("-".to_string()), Just("=".to_string())];
     leaf.prop_recursive(5, 60, 4, |inner| {
         (prop_oneof![Just('1'), Just('2')], prop::collection::vec(inner, 1..4))

@@ -8,6 +8,7 @@ mod network;
 mod records;
 mod run;
 mod plain;
+mod solved;
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -32,8 +33,8 @@ use crate::run::SETTINGS;
 #[derive(Args)]
 #[command(after_help = "\
 Recognizes run folders, their generations of records, shards of records (including \
-those set aside as damaged), checkpoints, exported networks, optimizer states, \
-configs and metrics. Hashes are verified, games are replayed, and networks are \
+those set aside as damaged), sets of solved positions, checkpoints, exported networks, \
+optimizer states, configs and metrics. Hashes are verified, games are replayed, and networks are \
 loaded. The exit code is 1 if there is a problem.
 
 Examples:
@@ -56,7 +57,7 @@ struct Kind {
 }
 
 /// The kinds, in the order in which they are tried.
-fn kinds<R: Registry>() -> [Kind; 12] {
+fn kinds<R: Registry>() -> [Kind; 13] {
     [
         Kind { name: "run folder", is: run::is, report: run::report::<R> },
         Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint::<R> },
@@ -66,6 +67,7 @@ fn kinds<R: Registry>() -> [Kind; 12] {
             is: store::is_set_aside,
             report: records::report::<R>,
         },
+        Kind { name: "set of solved positions", is: solved::is_set, report: solved::report::<R> },
         Kind { name: "shard of records", is: records::is_shard, report: records::report::<R> },
         Kind { name: "network", is: network::is_file, report: network::file::<R> },
         Kind {
