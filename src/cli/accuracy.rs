@@ -26,11 +26,10 @@ FILE is a set of solved positions: those of Petteia are in the folder sets, and 
 An error is an action that does not keep the value of the position: it turns a win into \
 a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
   errors  of all positions, also of those where no action errs (as AlphaZero.jl)
-  slow    actions that are not the fastest win or the slowest loss; only where \
-the set has scores
-  sign    values of the agent with the right sign; drawn positions do not count
-  Brier   mean square of the expected score's error, 0 to 1; a value of 0 \
-everywhere has 0.25 in won and lost positions
+  slow    not the fastest win or slowest loss; only where the set has scores
+  sign    values of the agent with the right sign, except in drawn positions
+  Brier   mean square of the expected score's error; a value of 0 everywhere
+          has 0.25 in won and lost positions
 A network is measured without a search (the action of the greatest prior) and with \
 each number of --simulations, or only as SIMS says if it is given.
 
@@ -177,9 +176,9 @@ fn print_accuracy(name: &str, accuracy: &Accuracy) -> Result<()> {
     Ok(())
 }
 
-/// `12.3 (10.9-13.8)`, in percent.
+/// `12.3 (10.9-13.8)`, in percent; what rounds to 100 has no decimals, so that every cell fits.
 fn rate_text(rate: Rate) -> String {
-    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let percent = |share: f64| if share < 0.9995 { format!("{:.1}", 100.0 * share) } else { "100".into() };
     format!("{} ({}-{})", percent(rate.rate), percent(rate.low), percent(rate.high))
 }
 

@@ -39,8 +39,8 @@ or more), lost.
 
 Examples:
   petteia solve tic-tac-toe
-  petteia solve phage --position '3xxxcx/2x1txxx/xxxxxxDx/1xxdxxxx/x1xxsxx1/x2C1xxx/xxxS1xxT/xxx1xx2 w 1212/1212'
-  petteia solve cage-6 --out cage-6.jsonl.zst --count 1000 --before-end 4..24")]
+  petteia solve tic-tac-toe --position 'X../.../... O'
+  petteia solve cage-6 --out cage-6.jsonl.zst --count 1000 --nodes 50000")]
 pub struct Solve {
     #[command(flatten)]
     pub game: GameArgs,

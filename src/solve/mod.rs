@@ -75,6 +75,11 @@ impl Bounds {
         }
     }
 
+    /// What two sources know together.
+    fn and(self, other: Bounds) -> Bounds {
+        Bounds { low: self.low.max(other.low), high: self.high.min(other.high) }
+    }
+
     /// Of a position whose actions lead to positions with these bounds.
     fn best(player: Player, children: impl Iterator<Item = Bounds>) -> Bounds {
         let best = |a: i8, b: i8| if player == Player::First { a.max(b) } else { a.min(b) };
@@ -197,7 +202,7 @@ impl<G: Game> Solver<G> {
         let mut bounds = self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds);
         for threshold in [1, 0] {
             if !is_answered(bounds, threshold) && !self.stopped {
-                bounds = self.search(state, key, [INFINITE; 2], threshold, more).bounds;
+                bounds = bounds.and(self.search(state, key, [INFINITE; 2], threshold, more).bounds);
             }
         }
         bounds
@@ -234,7 +239,8 @@ impl<G: Game> Solver<G> {
             let others = proof.numbers[1 - own].saturating_sub(child.proof.numbers[1 - own]);
             below[1 - own] = limits[1 - own].saturating_sub(others);
             let found = self.search(&child.state, child.key, below, threshold, more);
-            children[best].proof = found;
+            let known = children[best].proof.bounds.and(found.bounds);
+            children[best].proof = Proof { bounds: known, ..found };
         };
         self.path.pop();
         self.remember(key, proof, threshold, self.nodes - before);
@@ -252,6 +258,11 @@ impl<G: Game> Solver<G> {
     /// What a number of nodes found out. A result that depends on the path here is not kept.
     fn remember(&mut self, key: u64, proof: Proof, threshold: i8, work: u64) {
         let Proof { numbers, bounds } = proof;
+        // the other question may have been answered before
+        let (bounds, work) = match self.table.get(key) {
+            Some(entry) => (bounds.and(entry.bounds), work + u64::from(entry.work)),
+            None => (bounds, work),
+        };
         let stuck = numbers == [INFINITE; 2];
         if !stuck || bounds != Bounds::UNKNOWN {
             let numbers = if stuck { [1, 1] } else { numbers };
