@@ -288,6 +288,11 @@ impl Game for Breakthrough {
         };
         State { own: map(state.own), enemy: map(state.enemy), mover: state.mover }
     }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        // the men are stored as the player to move sees them
+        Some(State { mover: state.mover.other(), ..*state })
+    }
 }
 
 #[cfg(test)]
