@@ -105,10 +105,9 @@ impl<G: Game> Checker<'_, G> {
         let Ok(found) = caught(|| format!("parse_state of `{text}`"), || game.parse_state(text))? else {
             return Ok(());
         };
-        let what = || format!("parse_state accepts `{text}`, but");
         let mut used = || {
             let printed = game.state_text(&found);
-            require(printed == text, || format!("prints it as `{printed}`"))?;
+            require(printed == text, || format!("it is printed as `{printed}`"))?;
             let legal = self.legal_actions(&found)?;
             let planes = self.planes(&found)?;
             self.same_key(&found, text, &legal, &planes)?;
@@ -117,8 +116,7 @@ impl<G: Game> Checker<'_, G> {
             }
             Ok(())
         };
-        caught(|| "a function of the rules".into(), &mut used)
-            .flatten()
-            .map_err(|rule: String| format!("{} {rule}", what()))
+        let used = caught(|| "a function of the rules".into(), &mut used).flatten();
+        used.map_err(|rule: String| format!("parse_state accepts the text `{text}`: {rule}"))
     }
 }

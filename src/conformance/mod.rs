@@ -218,7 +218,7 @@ impl<G: Game> Checker<'_, G> {
     ) -> Result<Option<G::State>, String> {
         let position = self.look_at(state, ply)?;
         self.same_key(state, &position.text, &position.legal, &position.planes)?;
-        self.exchange(&position)?;
+        self.exchange(&position, ply)?;
         self.illegal_actions(&position, random)?;
         self.damaged_texts(&position, fuzz)?;
         self.report.positions += 1;
@@ -270,7 +270,10 @@ impl<G: Game> Checker<'_, G> {
         require(ascending.is_none(), || {
             let [one, other] =
                 [0, 1].map(|at| self.named(state, ascending.map_or(Action(0), |pair| pair[at])));
-            format!("the legal actions are not ascending: {one} comes before {other}")
+            match one == other {
+                true => format!("the legal actions are not ascending: {one} is listed twice"),
+                false => format!("the legal actions are not ascending: {one} comes before {other}"),
+            }
         })?;
         let actions = self.shape.actions;
         let in_range = legal.last().is_none_or(|action| action.index() < actions);

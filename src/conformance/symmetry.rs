@@ -54,7 +54,7 @@ impl<G: Game> Checker<'_, G> {
             (false, Some(plane)) => {
                 return Err(format!(
                     "neither the mapped position's legal actions ({}) nor its planes (plane {plane}) are the \
-                     mapped ones: look at map_state, or leave this symmetry out (see \"Turned boards\" in the guide)",
+                     mapped ones: look at map_state, at legal_actions if the rules have this symmetry, or leave it out",
                     difference()
                 ));
             }
@@ -102,7 +102,9 @@ impl<G: Game> Checker<'_, G> {
         match right {
             Some(right) => {
                 let right = self.named(mapped, *right);
-                format!("map_action maps {action} to {image}, but {right} has the same effect")
+                format!(
+                    "map_action maps {action} to {image}, but {right} leads to what map_state says: one of the two is wrong"
+                )
             }
             None => format!(
                 "playing {action} and mapping then is not the same as mapping and playing {image} then: look at \

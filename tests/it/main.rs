@@ -13,6 +13,7 @@ mod audit;
 mod bot;
 mod cache;
 mod cli;
+mod conformance_faults;
 mod contract;
 mod data_cage;
 mod data_caissa;

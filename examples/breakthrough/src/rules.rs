@@ -207,7 +207,7 @@ impl Game for Breakthrough {
     }
 
     fn key(&self, state: &State) -> u64 {
-        mix(mix(state.own) ^ state.enemy.rotate_left(1) ^ state.mover.index() as u64)
+        mix(mix(mix(state.own) ^ state.enemy) ^ state.mover.index() as u64)
     }
 
     fn action_text(&self, state: &State, action: Action) -> String {
