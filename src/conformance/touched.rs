@@ -13,6 +13,9 @@ pub(super) struct Touched {
     looked_at: usize,
     /// Those that change none of the squares they touch.
     missed: usize,
+    /// Touched squares that change, and how many would if the rows were counted from the other end.
+    hits: usize,
+    flipped_hits: usize,
     first: Option<Violation>,
 }
 
@@ -38,10 +41,15 @@ impl Touched {
             return;
         }
         self.looked_at += 1;
-        if touched.iter().any(|at| changed.contains(at)) {
+        let hits = touched.iter().filter(|at| changed.contains(at)).count();
+        let flipped = |&(row, column): &(usize, usize)| (view.rows.len() - 1 - row, column);
+        let flipped_hits = touched.iter().filter(|at| changed.contains(&flipped(at))).count();
+        self.hits += hits;
+        self.flipped_hits += flipped_hits;
+        self.missed += (hits == 0) as usize;
+        if hits > 0 && flipped_hits <= hits {
             return;
         }
-        self.missed += 1;
         self.first.get_or_insert_with(|| {
             let names = |squares: &[(usize, usize)]| {
                 let name =
@@ -49,21 +57,20 @@ impl Touched {
                 squares.iter().map(name).collect::<Vec<_>>().join(" ")
             };
             let text = game.action_text(&before.state, action);
-            let rule = format!(
-                "touched of `{text}` lists {}, where nothing changes; {} change",
-                names(&touched),
-                names(&changed)
-            );
+            let rule =
+                format!("touched of `{text}` lists {}, but {} change", names(&touched), names(&changed));
             Violation { seed, ply, position: before.text.clone(), rule }
         });
     }
 
-    /// A violation if most actions change none of the squares that they touch.
+    /// A violation if most actions change none of the squares that they touch, or more of those at the other end.
     pub(super) fn verdict(&self) -> Result<(), Violation> {
+        let upside_down = self.flipped_hits > self.hits;
         match &self.first {
-            Some(first) if 2 * self.missed > self.looked_at => {
+            Some(first) if upside_down || 2 * self.missed > self.looked_at => {
                 let (missed, all) = (self.missed, self.looked_at);
-                let rule = format!("{}; so in {missed} of {all} actions (is it upside down?)", first.rule);
+                let guess = if upside_down { "; it is upside down: row 0 is the top one" } else { "" };
+                let rule = format!("{}; nothing changes in {missed} of {all} actions{guess}", first.rule);
                 Err(Violation { rule, ..first.clone() })
             }
             _ => Ok(()),

@@ -439,7 +439,11 @@ fn mistakes_in_othello_are_named() {
                 },
                 "the planes differ (plane 0), and the legal actions do not: look at encode",
             ),
-            ("touched upside down", Wrong { touched: Some(upside_down), ..wrong() }, "(is it upside down?)"),
+            (
+                "touched upside down",
+                Wrong { touched: Some(upside_down), ..wrong() },
+                "it is upside down: row 0 is the top one",
+            ),
             (
                 "a text with a space",
                 Wrong {
@@ -627,7 +631,11 @@ fn breakthrough_faults() -> Vec<Fault<Breakthrough>> {
             },
             "the planes differ (plane 0), and the legal actions do not: look at encode",
         ),
-        ("touched upside down", Wrong { touched: Some(upside_down), ..wrong() }, "(is it upside down?)"),
+        (
+            "touched upside down",
+            Wrong { touched: Some(upside_down), ..wrong() },
+            "it is upside down: row 0 is the top one",
+        ),
     ]
 }
 
