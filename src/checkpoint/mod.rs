@@ -6,6 +6,7 @@
 //! weights contains the same except for the records. An exported safetensors file has that header, so it can be used
 //! wherever a checkpoint can, and so can a bot, which has such a file attached.
 
+pub mod lineage;
 mod manifest;
 
 use std::collections::BTreeMap;

@@ -90,7 +90,10 @@ impl Train {
         let is_named =
             |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
                 Some(("game.id", _)) => true,
-                Some((key, _)) => key.starts_with("game.") && text.contains(key),
+                // the error shortens a long one
+                Some((key, _)) => {
+                    key.starts_with("game.") && text.contains(&key.chars().take(20).collect::<String>())
+                }
                 None => false,
             };
         if let Some(set) = self.set.iter().rev().find(is_named) {

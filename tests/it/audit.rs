@@ -236,7 +236,7 @@ fn a_lost_checksum_of_a_whole_shard_is_written_anew() {
         assert!(out(&verified).contains("its checksum file is missing or wrong"), "{}", out(&verified));
         let trained = PLAIN.train(&run, &[]);
         assert!(trained.status.success(), "{}", err(&trained));
-        assert!(err(&trained).contains("is whole, but the checksum beside it was not"), "{}", err(&trained));
+        assert!(err(&trained).contains("is intact, but its checksum file was not"), "{}", err(&trained));
         assert!(files(&run) == files(&PLAIN.run()));
     }
 }
