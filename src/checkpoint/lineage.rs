@@ -156,6 +156,13 @@ impl Lineage {
         &self.chapters
     }
 
+    /// Each change with the settings that it changed: key, value before, value after. `now` are the run's settings.
+    pub fn changes(&self, now: &Config) -> Vec<(&Chapter, Vec<[String; 3]>)> {
+        let after = self.settings.iter().skip(1).chain([now]);
+        let changed = self.settings.iter().zip(after).map(|(before, after)| before.differences(after));
+        self.chapters.iter().zip(changed).collect()
+    }
+
     /// The past of a run to which `chapter` happened after this one; a change that is already the newest is not repeated.
     ///
     /// # Errors
@@ -177,6 +184,17 @@ impl Lineage {
     /// Whether the run began with the weights of another one, which are its generation 0.
     pub fn is_started(&self) -> bool {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
+    }
+
+    /// Whether the run came by something by this `change`, from a checkpoint at or in `source`, of this `generation` if it
+    /// is given.
+    pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
+        let is_meant = |from: &Ancestor| {
+            Path::new(&from.path).starts_with(source)
+                && generation.is_none_or(|number| number == from.generation)
+        };
+        let chapters = self.chapters.iter().filter(|chapter| chapter.change == change);
+        chapters.filter_map(|chapter| chapter.from.as_ref()).any(is_meant)
     }
 
     /// The settings that made `generation`; `now` are the run's settings.

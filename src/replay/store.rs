@@ -63,6 +63,11 @@ pub fn is_inherited(name: &str) -> bool {
     path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
 }
 
+/// Whether this is the path of the folder of such shards.
+pub fn is_inherited_folder(path: &Path) -> bool {
+    path.ends_with(Path::new(FOLDER).join(INHERITED))
+}
+
 /// Generation and number of the shard at `path`, from the names of the folder and the file.
 pub fn place_of(path: &Path) -> Option<(usize, usize)> {
     Some((generation_of(path.parent()?)?, number_of(path, "shard-", SUFFIX)?))

@@ -1,8 +1,10 @@
 //! What follows a checkpoint: the gate's decision about it, and the evaluation of the network that represents the run.
 
+use std::time::Instant;
+
 use serde_json::json;
 
-use super::{Event, Run, gate};
+use super::{Event, Run, gate, rounded};
 use crate::arena::agent::Contestant;
 use crate::arena::{Match, play_match};
 use crate::checkpoint::{self, Checkpoint};
@@ -49,6 +51,7 @@ impl<G: Game> Run<'_, G> {
     fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.gate_games;
+        let started = Instant::now();
         let decision = gate::decide(self.rules, self.config, self.folder, checkpoint, |standing| {
             self.observer.event(Event::Gating { standing: *standing, games });
             !self.observer.interrupted()
@@ -57,7 +60,7 @@ impl<G: Game> Run<'_, G> {
         if self.metrics.line_of("gate", number).is_none() {
             self.metrics.write(json!({
                 "kind": "gate", "generation": number, "promoted": promoted, "champion": decision.champion,
-                "result": decision.result,
+                "result": decision.result, "seconds": rounded(started.elapsed()),
             }))?;
             self.observer.event(Event::Gated { generation: number, decision: Box::new(decision) });
         }
@@ -76,6 +79,7 @@ impl<G: Game> Run<'_, G> {
         let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
         let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
+        let started = Instant::now();
         let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {
             self.observer.event(Event::Evaluating { done: standing.games, games });
             !self.observer.interrupted()
@@ -83,6 +87,7 @@ impl<G: Game> Run<'_, G> {
         self.metrics.write(json!({
             "kind": "evaluation", "generation": number, "player": player, "opponent": settings.opponent,
             "simulations": settings.simulations, "result": result,
+            "seconds": rounded(started.elapsed()),
         }))?;
         let opponent = settings.opponent.clone();
         self.observer.event(Event::Evaluated { generation: player, opponent, result: Box::new(result) });

@@ -51,7 +51,7 @@ impl<G: Game> Run<'_, G> {
                 self.metrics.write(json!({
                     "kind": "train", "generation": number, "step": trainer.step, "learning_rate": rate,
                     "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
-                    "seconds": rounded(started.elapsed().as_secs_f64()),
+                    "seconds": rounded(started.elapsed()),
                 }))?;
                 // at the end, the losses of the final weights: those above were computed before each step
                 let after = if step + 1 == steps { trainer.evaluate(&batch) } else { losses };

@@ -1,7 +1,7 @@
 //! A training run: generations of self-play, training, checkpoint, gate and evaluation, in one folder.
 //!
 //! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records),
-//! `checkpoints/`, `metrics.jsonl` and `lock`. If the program is killed at any point, [`train`] resumes the run: the
+//! `checkpoints/`, `metrics.jsonl`, `lock`, and `lineage.json` if it took something over ([`extend`], [`fork`], [`start`]). If the program is killed at any point, [`train`] resumes the run: the
 //! finished shards of the current generation are kept, the window is read back from the shards, and network and optimizer
 //! come from the newest checkpoint. A resumed run plays the same games and ends with the same weights, byte for byte, as
 //! an uninterrupted one. If files that this takes are missing (see [`audit`](mod@audit)), it trains nothing until the user
@@ -9,21 +9,30 @@
 
 pub mod audit;
 mod event;
+pub mod extend;
 mod folder;
+pub mod fork;
 pub mod gate;
+mod inherit;
 mod judge;
 mod learn;
 mod metrics;
 mod play;
 mod resume;
+pub mod start;
+mod tensorboard;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
-pub use self::event::{Event, Observer, Played, Summary};
+pub use self::event::{Event, Observer, Played, Summary, Times};
 use self::folder::Folder;
+pub use self::folder::{is_run, settings_of};
+pub use self::inherit::Progress;
 pub use self::metrics::METRICS;
 use self::metrics::Metrics;
+pub use self::tensorboard::EVENTS;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
@@ -92,7 +101,7 @@ pub fn train<G: Game>(
         }
     };
     // only now, so that nothing of a run refused above has been touched
-    let (metrics, lost) = Metrics::open(folder, done)?;
+    let (metrics, lost) = Metrics::open(folder, done, config.train.tensorboard)?;
     lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let held = &held;
     // if its file was lost, the newest checkpoint has it
@@ -111,6 +120,7 @@ pub fn train<G: Game>(
             positions: window.len(),
         });
         held.explain(run.judge(checkpoint, &trainer, &opponent))?;
+        held.explain(run.metrics.publish())?;
     }
     for number in done + 1..=config.train.generations {
         held.explain(run.turn(&mut trainer, &mut window, &opponent, number))?;
@@ -123,6 +133,7 @@ pub fn train<G: Game>(
         champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
         played: run.metrics.played().collect(),
+        times: run.metrics.times(),
     })
 }
 
@@ -165,7 +176,9 @@ impl<G: Game> Run<'_, G> {
         self.held.check()?;
         let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
         self.observer.event(Event::Saved(saved.path.clone()));
-        self.judge(&saved, trainer, opponent)
+        self.metrics.publish()?;
+        self.judge(&saved, trainer, opponent)?;
+        self.metrics.publish()
     }
 
     /// What the checkpoint of generation `number` records about its training data.
@@ -192,7 +205,7 @@ impl<G: Game> Run<'_, G> {
     }
 }
 
-/// Seconds as in the metrics.
-fn rounded(seconds: f64) -> f64 {
-    (seconds * 10.0).round() / 10.0
+/// Seconds as in the metrics, to hundredths.
+fn rounded(time: Duration) -> f64 {
+    (time.as_secs_f64() * 100.0).round() / 100.0
 }

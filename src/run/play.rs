@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -52,18 +52,19 @@ impl<G: Game> Run<'_, G> {
                 }
             }
         };
-        self.take_in(window, number, finished, started)
+        self.take_in(window, number, finished, started.elapsed())
     }
 
-    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went;
-    /// returns the number of their positions.
+    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and
+    /// how long playing them took; returns the number of their positions.
     fn take_in(
         &mut self,
         window: &mut Window,
         number: usize,
         mut finished: BTreeMap<usize, Shard<Vec<Sample>>>,
-        started: Instant,
+        playing: Duration,
     ) -> Result<usize> {
+        let started = Instant::now();
         let (mut positions, mut plies, mut cut_short) = (0, 0, 0);
         let mut outcomes = [0usize; 3];
         for index in 0..shards_of(self.config, number) {
@@ -91,7 +92,8 @@ impl<G: Game> Run<'_, G> {
         self.metrics.write(json!({
             "kind": "selfplay", "generation": number, "games": games, "positions": positions, "plies": plies,
             "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "window": window.len(),
-            "seconds": rounded(started.elapsed().as_secs_f64()),
+            "bootstrap": place::is_bootstrap(self.config, number), "seconds": rounded(playing),
+            "window_seconds": rounded(started.elapsed()),
         }))?;
         self.metrics
             .played()

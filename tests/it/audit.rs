@@ -19,10 +19,10 @@ fn sum_of(shard: &Path) -> PathBuf {
     shard.with_extension("zst.sha256")
 }
 
-/// Every file of a run but the lock and the metrics, which have seconds in them.
+/// Every file of a run but the lock, and the metrics and the log, which have times in them.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let found = runs::files(folder).into_iter().map(|(path, bytes)| (path.display().to_string(), bytes));
-    found.filter(|(name, _)| !["lock", "metrics.jsonl"].contains(&name.as_str())).collect()
+    found.filter(|(name, _)| !["lock", "metrics.jsonl", "train.log"].contains(&name.as_str())).collect()
 }
 
 /// Puts shard `b`, with its checksum made for its new name, in the place of `a`.
