@@ -25,6 +25,7 @@ mod faults;
 mod files;
 mod gumbel;
 mod layering;
+mod ladder;
 mod learning;
 mod limits;
 mod net;
