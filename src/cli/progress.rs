@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::text::counted;
+use crate::arena::rating::Difference;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
+use crate::run::Rating;
 use crate::run::gate::Decision;
 
 /// The time between lines without a terminal; short matches print none.
@@ -107,6 +109,15 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
         counted(faults.total(), "game", "games"),
         named.join(", ")
     )
+}
+
+/// How much stronger a generation is than an earlier one and than the opponent of the evaluation.
+pub fn rating_parts(rating: &Rating) -> Vec<String> {
+    let above = |name: &str, above: &Difference| {
+        format!("{:+.0} Elo above {name}, 95 % {}", above.elo, bounds(above.low, above.high))
+    };
+    let earlier = rating.above_earlier.iter().map(|(of, by)| above(&format!("generation {of}"), by));
+    earlier.chain(rating.above_opponent.iter().map(|(name, by)| above(name, by))).collect()
 }
 
 /// The gate's decision on a generation, and the match that it is based on.

@@ -8,7 +8,7 @@ use clap::Args;
 use super::allocator;
 use super::calibration::calibrate;
 use super::outline::Outline;
-use super::progress::{duration, verdict};
+use super::progress::{duration, rating_parts, verdict};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, print, refuse_other_devices, shell_word, use_threads};
@@ -18,7 +18,7 @@ use crate::game::{Game, Rules};
 use crate::memory;
 use crate::program::Program;
 use crate::registry::{Job, Registry};
-use crate::run::{self, METRICS, Played, Summary};
+use crate::run::{self, METRICS, Played, Rating, Summary};
 use crate::storage;
 
 /// Train an agent by self-play, or resume a run.
@@ -36,8 +36,9 @@ Printed for each generation:
   floor        the entropy of the search results, which no network can beat
   value loss   cross-entropy between the predicted and the actual result; may
                rise without harm: games between better players are closer
-  Elo          against arena.opponent, with 95 % bounds; these are wide for few
-               games, so compare generations with `petteia arena`
+  Elo          how much stronger the generation is than one of half its age, and
+               than arena.opponent, with 95 % bounds, by all games of the run so
+               far; `petteia ladder` rates all generations by more games
 
 Examples:
   petteia train configs/phage.toml
@@ -186,12 +187,30 @@ fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started
         }
         None => print("strength: not measured (arena.final_games = 0)")?,
     }
+    if let Some(rating) = &summary.rating {
+        print_rating(rating)?;
+    }
     let checkpoints = match summary.generations {
         1 => "generation-0001".into(),
         last => format!("generation-0001 to generation-{last:04}"),
     };
     print_paragraph(&format!("checkpoints: {run}/checkpoints, {checkpoints}; metrics: {run}/{METRICS}"))?;
     print_commands(config, &run.to_string())
+}
+
+/// Prints how the last generation is rated.
+fn print_rating(rating: &Rating) -> Result<()> {
+    let parts = rating_parts(rating);
+    if !parts.is_empty() {
+        print_paragraph(&format!(
+            "rating: generation {} is {}; {} of the run's own took {}",
+            rating.generation,
+            parts.join(" and "),
+            counted(rating.games, "game", "games"),
+            duration(rating.seconds)
+        ))?;
+    }
+    Ok(())
 }
 
 /// Prints commands for the finished run.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::gate::Decision;
+use super::ladder::Rating;
 use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
@@ -69,6 +70,15 @@ pub enum Event {
         /// How the match ended.
         result: Box<MatchResult>,
     },
+    /// Progress of the games between generations.
+    Rating {
+        /// Games done.
+        done: usize,
+        /// Games in all.
+        games: usize,
+    },
+    /// A generation was rated.
+    Rated(Box<Rating>),
     /// Progress of the gate.
     Gating {
         /// How far its match is.
@@ -132,6 +142,8 @@ pub struct Summary {
     pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
+    /// The rating of the last generation, if the run rates its generations.
+    pub rating: Option<Rating>,
     /// The self-play games of each generation, as far as the metrics have them.
     pub played: Vec<Played>,
 }

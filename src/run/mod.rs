@@ -11,6 +11,7 @@ pub mod audit;
 mod event;
 mod folder;
 pub mod gate;
+mod ladder;
 mod metrics;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use serde_json::json;
 
 pub use self::event::{Event, Observer, Played, Summary};
 use self::folder::Folder;
+pub use self::ladder::Rating;
 pub use self::metrics::METRICS;
 use self::metrics::Metrics;
 
@@ -126,6 +128,7 @@ pub fn train<G: Game>(
         steps: trainer.step,
         champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
+        rating: ladder::rating(&run.metrics, &config.arena.opponent, config.train.generations),
         played: run.metrics.played().collect(),
     })
 }
@@ -463,7 +466,7 @@ impl<G: Game> Run<'_, G> {
         }
     }
 
-    /// What follows a checkpoint: the gate, then the evaluation of the network that represents the run.
+    /// What follows a checkpoint: the gate, the evaluation of the network that represents the run, its rating.
     fn judge(&mut self, checkpoint: &Checkpoint, trainer: &Trainer, opponent: &Contestant<G>) -> Result<()> {
         let number = checkpoint.manifest.generation;
         let changed = match self.config.arena.gate {
@@ -474,7 +477,7 @@ impl<G: Game> Run<'_, G> {
         if changed || number == self.config.train.generations {
             self.evaluate(trainer, opponent, number)?;
         }
-        Ok(())
+        self.rate(checkpoint)
     }
 
     /// Returns whether the checkpoint is the champion now.

@@ -201,6 +201,64 @@ fn the_checkpoints_of_a_run_are_rated() {
     assert!(!text.contains("generation 1 ") && !text.contains("rollout"), "{text}");
 }
 
+/// The lines of a run's own ladder, without times.
+fn own_lines(run: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut own: Vec<Value> = lines.filter(|line| line["kind"] == "ladder").collect();
+    own.iter_mut().for_each(|line| line["seconds"] = Value::Null);
+    own
+}
+
+#[test]
+fn a_run_rates_its_generations() {
+    let run = Finished::new(&["arena.ladder_games=8"]);
+    let lines = own_lines(&run.run());
+    let games = |line: &Value| {
+        let count =
+            |of: &Value| ["wins", "draws", "losses"].map(|key| of[key].as_u64().unwrap()).iter().sum::<u64>();
+        line["matches"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|of| (of["generation"].as_u64().unwrap(), count(of)))
+            .collect()
+    };
+    let played: Vec<Vec<(u64, u64)>> = lines.iter().map(games).collect();
+    assert_eq!(played[..2], [vec![], vec![(1, 8)]]);
+    let mut last = played[2].clone();
+    last.sort_unstable();
+    assert_eq!(last, [(1, 4), (2, 4)]);
+    // a finished run says it again
+    let said = run.train(&run.run(), &[]);
+    let text = out(&said).to_string();
+    assert!(
+        text.contains("rating: generation 3 is ") && text.contains(" Elo above generation 1, 95 % "),
+        "{text}"
+    );
+    assert!(text.contains("above random") && text.contains("; 16 games of the run's own took "), "{text}");
+    // an interrupted one plays the same
+    let (_folder, cut) = run.copy(2);
+    let said = run.train(&cut, &[]);
+    assert!(said.status.success(), "{}", err(&said));
+    assert!(err(&said).contains(" Elo above generation 1, 95 % "), "{}", err(&said));
+    // the games of the evaluation are part of it, but for the last
+    assert_eq!(err(&said).matches("against random").count(), 1, "{}", err(&said));
+    assert_eq!(own_lines(&cut), lines);
+    // and nothing that is trained depends on it
+    let without = Finished::new(&["arena.ladder_games=0"]);
+    assert!(own_lines(&without.run()).is_empty());
+    let weights = |run: &Path| fs::read(runs::checkpoint(run, 3).join("weights.safetensors")).unwrap();
+    let tensors = |run: &Path| {
+        let bytes = weights(run);
+        let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        bytes[8 + header..].to_vec()
+    };
+    assert!(tensors(&run.run()) == tensors(&without.run()));
+    let text = out(&without.train(&without.run(), &[])).to_string();
+    assert!(!text.contains("rating: "), "{text}");
+}
+
 #[test]
 fn wrong_commands_are_explained() {
     fails(&["ladder"], 2, &["give a run folder, or agents with --agents"]);
