@@ -20,6 +20,8 @@ mod forecast;
 mod games;
 mod help;
 mod inspect;
+mod ladder;
+mod log;
 mod man;
 mod new;
 mod outline;
@@ -190,6 +192,7 @@ enum Command {
     Train(train::Train),
     Play(play::Play),
     Arena(arena::Arena),
+    Ladder(ladder::LadderCommand),
     Analyze(analyze::Analyze),
     Accuracy(accuracy::AccuracyCommand),
     Solve(solve::Solve),
@@ -214,6 +217,7 @@ impl Cli {
         match self.command {
             Command::Train(command) => command.run::<R>(),
             Command::Arena(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Ladder(command) => command.run::<R>(),
             Command::Play(command) => on_game::<R>(&command.game.clone(), command),
             Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
             Command::Accuracy(command) => on_game::<R>(&command.game.clone(), command),
@@ -281,6 +285,12 @@ fn refuse_other_devices() -> Result<()> {
 fn own_command() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// The program as it was called, quoted for a shell: lines with it can be pasted even if it is not on the PATH.
+fn own_name() -> String {
+    let name = std::env::args().next().unwrap_or_else(|| Program::current().name.into());
+    shell_word(&name).into_owned()
 }
 
 /// A word as a shell reads it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::gate::Decision;
+use super::ladder::Rating;
 use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
@@ -69,6 +70,15 @@ pub enum Event {
         /// How the match ended.
         result: Box<MatchResult>,
     },
+    /// Progress of the games between generations.
+    Rating {
+        /// Games done.
+        done: usize,
+        /// Games in all.
+        games: usize,
+    },
+    /// A generation was rated.
+    Rated(Box<Rating>),
     /// Progress of the gate.
     Gating {
         /// How far its match is.
@@ -104,6 +114,26 @@ pub struct Played {
     pub draw: usize,
 }
 
+/// How long each part of a run took, over all sessions, in seconds. What was interrupted and repeated counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Times {
+    /// Games before there was a network.
+    pub bootstrap: f64,
+    /// Games of the network.
+    pub selfplay: f64,
+    /// Reading the games back, for training.
+    pub window: f64,
+    /// Gradient steps.
+    pub training: f64,
+    /// Matches of the gate.
+    pub gate: f64,
+    /// Evaluation.
+    pub evaluation: f64,
+    /// Games between generations.
+    pub rating: f64,
+}
+
 /// Receives events, from any thread, and says when to stop.
 pub trait Observer: Sync {
     /// Called for every event.
@@ -132,6 +162,10 @@ pub struct Summary {
     pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
+    /// The rating of the last generation, if the run rates its generations.
+    pub rating: Option<Rating>,
     /// The self-play games of each generation, as far as the metrics have them.
     pub played: Vec<Played>,
+    /// How long each part took.
+    pub times: Times,
 }
