@@ -37,7 +37,7 @@ impl SharedNet {
     pub fn new(snapshot: &Network, shape: Shape, config: &NetConfig) -> SharedNet {
         let forward = match config.evaluator {
             EvaluatorKind::Fused => {
-                let weights = snapshot.weights(shape);
+                let weights = snapshot.weights();
                 let net = CpuNet::new(&weights, config.precision);
                 let net = net.or_else(|| CpuNet::new(&weights, Precision::F32));
                 Forward::Fused(Arc::new(net.expect("every CPU has f32")))

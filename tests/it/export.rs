@@ -80,7 +80,7 @@ impl Job for MakeCase {
             game.encode(state, &mut encoded);
             encoded.expand(row);
         }
-        let net = CpuNet::new(&trainer.snapshot().weights(shape), Precision::F32).expect("every CPU has f32");
+        let net = CpuNet::new(&trainer.snapshot().weights(), Precision::F32).expect("every CPU has f32");
         let actions: Vec<u16> = states.iter().flat_map(|_| 0..shape.actions as u16).collect();
         let ends: Vec<usize> = (1..=states.len()).map(|row| row * shape.actions).collect();
         let wanted = Wanted { actions: &actions, ends: &ends };
@@ -119,8 +119,8 @@ fn an_export_is_a_checkpoint() {
     let again = Checkpoint::find(&file).unwrap();
     assert!(fs::read(&file).unwrap() == safetensors::file(&again).unwrap());
     assert!(onnx::file(&case.checkpoint).unwrap() == onnx::file(&again).unwrap());
-    let weights = |checkpoint: &Checkpoint| checkpoint.network(&device()).unwrap().weights(case.shape());
-    assert_eq!(weights(&case.checkpoint).stem.weight, weights(&again).stem.weight);
+    let weights = |checkpoint: &Checkpoint| checkpoint.network(&device()).unwrap().weights();
+    assert_eq!(weights(&case.checkpoint).of("stem").weight, weights(&again).of("stem").weight);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn the_fused_forward_agrees_with_burn_on_every_game() {
 fn the_fused_forward_agrees_with_burn_on_logits() {
     let snapshot = trained(3).snapshot();
     let input = batch(SHAPE, 5, &mut random(95)).planes.into_raw_vec_and_offset().0;
-    let net = CpuNet::new(&snapshot.weights(SHAPE), Precision::F32).expect("every CPU has f32");
+    let net = CpuNet::new(&snapshot.weights(), Precision::F32).expect("every CPU has f32");
     let actions: Vec<u16> = (0..5).flat_map(|_| 0..SHAPE.actions as u16).collect();
     let ends = [1, 2, 3, 4, 5].map(|row| row * SHAPE.actions);
     let wanted = Wanted { actions: &actions, ends: &ends };
