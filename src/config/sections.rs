@@ -46,6 +46,14 @@ choice! {
     }
 }
 
+impl EvaluatorKind {
+    /// Whether it needs large batches and leaves the cores free in the meantime: then games are advanced on all cores
+    /// while half of their leaves are evaluated, instead of one shard on each core.
+    pub fn in_bulk(self) -> bool {
+        self == EvaluatorKind::Burn
+    }
+}
+
 section! {
     /// `[search]`: PUCT (Silver et al. 2017, Rosin 2011), optionally Gumbel at the root (Danihelka et al. 2022).
     pub struct SearchConfig, "search" {

@@ -7,10 +7,11 @@
 //! - `training`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use.
 //!
-//! [`evaluator`] connects a network to the search; the kernels of both passes are written with `vector`.
+//! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search; the kernels of both passes are written with `vector`.
 
 pub mod cpu;
 pub mod evaluator;
+pub mod forward;
 pub mod layers;
 pub mod model;
 mod parts;

@@ -56,8 +56,8 @@ pub fn decide<G: Game>(
         None => Decision { promoted: true, champion: None, result: None, weights },
         Some(champion) => {
             let load = |checkpoint: &Checkpoint| -> Result<Contestant<G>> {
-                let network = checkpoint.network(&model::device())?;
-                let net = SharedNet::new(&network, rules.identity.shape, &config.net);
+                let device = model::device();
+                let net = SharedNet::new(&checkpoint.network(&device)?, &config.net, &device);
                 Ok(Contestant::trained(&rules.game, &config.search, net, config.arena.simulations))
             };
             let plan = plan(config, number)?;

@@ -308,7 +308,7 @@ impl<G: Game> Run<'_, G> {
             Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
             Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
             None => {
-                let net = SharedNet::new(&network, identity.shape, &self.config.net);
+                let net = SharedNet::new(&network, &self.config.net, &model::device());
                 match self.config.selfplay.cache {
                     0 => self.fill(&generation, &|| Box::new(net.evaluator(game)))?,
                     size => self.fill(&generation, &|| {
@@ -505,7 +505,7 @@ impl<G: Game> Run<'_, G> {
             return Ok(());
         }
         let (player, network) = self.player(trainer, number)?;
-        let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
+        let net = SharedNet::new(&network, &self.config.net, &model::device());
         let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {

@@ -1,12 +1,17 @@
 //! The traps of the network library, each with a test, and the fused forward against burn's.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::support::training::{self, batch, random};
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
 use petteia::game::{Game, GameIdentity, Rules, Shape};
 use petteia::games::Games;
+use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
+use petteia::net::forward::{self, Forward, Pass};
 use petteia::net::model::{Network, device, training_device};
 use petteia::registry::{Job, Registry};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
@@ -140,7 +145,8 @@ impl Job for FusedAgainstBurn {
             let mut out = Evaluations::new();
             let mut config = config.clone();
             config.evaluator = kind;
-            SharedNet::new(&snapshot, shape, &config).evaluator(game).evaluate(&requests, &mut out).unwrap();
+            let net = SharedNet::new(&snapshot, &config, &device());
+            net.evaluator(game).evaluate(&requests, &mut out).unwrap();
             out
         };
         let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
@@ -177,6 +183,58 @@ fn the_fused_forward_agrees_with_burn_on_logits() {
     for (a, b) in policy.iter().zip(outputs(&snapshot, &input, SHAPE)) {
         assert!((a - b).abs() < 1e-4, "{a} and {b}");
     }
+}
+
+/// A forward pass that knows nothing but the sizes, and counts.
+struct Fake {
+    batches: AtomicUsize,
+}
+
+impl Forward for Fake {
+    fn shape(&self) -> Shape {
+        Shape { planes: 2, height: 3, width: 3, actions: 9 }
+    }
+
+    fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+        Box::new(FakePass(self))
+    }
+}
+
+struct FakePass(Arc<Fake>);
+
+impl Pass for FakePass {
+    fn run(&mut self, batch: forward::Batch) -> petteia::error::Result<()> {
+        if self.0.batches.fetch_add(1, Ordering::SeqCst) == 2 {
+            return Err(petteia::error::Error::Data("the device is gone".into()));
+        }
+        assert_eq!((batch.planes.len(), batch.wanted.ends.len()), (2 * 18, 2));
+        batch.logits.fill(0.0);
+        batch.wdl.copy_from_slice(&[1000.0, 0.0, 0.0, 0.0, 0.0, 1000.0]);
+        Ok(())
+    }
+}
+
+#[test]
+fn any_forward_pass_can_evaluate_and_can_fail() {
+    let game = TicTacToe;
+    let states = &training::positions(&game, 2)[..2];
+    let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
+    let requests: Vec<_> =
+        states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+    let fake = Arc::new(Fake { batches: AtomicUsize::new(0) });
+    let net = SharedNet::from_forward(fake.clone());
+    // each thread has a pass of its own, of the same network
+    let (mut one, mut other) = (net.evaluator(&game), net.clone().evaluator(&game));
+    let mut out = Evaluations::new();
+    for evaluator in [&mut one, &mut other] {
+        evaluator.evaluate(&requests, &mut out).unwrap();
+        let values: Vec<_> = out.rows().map(|row| row.wdl.value()).collect();
+        assert_eq!(values, [1.0, -1.0]);
+        assert!(out.rows().next().unwrap().priors.iter().all(|prior| (prior - 1.0 / 9.0).abs() < 1e-6));
+    }
+    let error = one.evaluate(&requests, &mut out).unwrap_err().to_string();
+    assert!(error.contains("the device is gone"), "{error}");
+    assert_eq!(fake.batches.load(Ordering::SeqCst), 3);
 }
 
 /// In training the convolutions are an operation of our own, except with checkpointing, where they are burn's.

@@ -64,7 +64,7 @@ impl Benchmark for Forward {
                 let mut evaluator = net.evaluator(&bench.game);
                 evaluator.encode(&requests[..batch]);
                 while !counters.stopped() {
-                    evaluator.forward();
+                    evaluator.forward()?;
                     counters.add(0, batch);
                 }
                 Ok(())
@@ -102,7 +102,7 @@ fn save<G: Game>(bench: &Bench<G>, evaluator: &mut NetEvaluator<G>, folder: &Pat
     let requests: Vec<Request<G>> =
         states.iter().map(|state| Request { state, legal: &all, seed: 0 }).collect();
     evaluator.encode(&requests);
-    evaluator.forward();
+    evaluator.forward()?;
     let (planes, policy, wdl) = evaluator.numbers();
     let network = bench.network(&model::device())?;
     let outputs = json!({

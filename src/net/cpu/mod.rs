@@ -114,6 +114,11 @@ impl CpuNet {
         }
     }
 
+    /// The sizes of input and policy.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// Buffers for one thread.
     pub fn scratch(&self) -> Scratch {
         let boards = self.group * self.board.padded();
