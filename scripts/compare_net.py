@@ -65,6 +65,10 @@ class Net(nn.Module):
                 x = self.conv(layer, x)
             elif kind == "block":
                 x = F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
+            elif kind == "ones":
+                x = F.pad(x, (0, 0, 0, 0, 0, 1), value=1.0)
+            elif kind == "pool":
+                x = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
             elif kind == "flatten":
                 x = x.flatten(1)
             elif kind == "linear":
@@ -81,7 +85,8 @@ class Net(nn.Module):
 
 def ours(args, game, net, batch, precision, seconds, save=None):
     """Evaluations per CPU second of Petteia's forward pass; 0.0 if the CPU lacks the precision."""
-    command = [args.petteia, "bench", "net", "--game", game, "--net", net, "--batch", str(batch), "--json"]
+    command = [args.petteia, "bench", "net", "--game", game, "--checkpoint" if Path(net).is_dir() else "--net", net]
+    command += ["--batch", str(batch), "--json"]
     command += ["--precision", precision, "--seconds", str(seconds / 5)] + (["--save", save] if save else [])
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -170,7 +175,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds per measurement")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
-    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS")
+    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS|GAME:RUN")
     args = parser.parse_args()
     torch.set_num_threads(1)
     for case in args.case:

@@ -124,8 +124,10 @@ impl<'a> Builder<'a> {
                 let sum = self.node("Add", &format!("{block}.add"), &[&y, &x], vec![]);
                 self.relu(block, &sum)
             }
+            Layer::Ones => self.ones(&format!("{name}.ones"), &x),
             // `[batch, channels, height, width]` to `[batch, channels * height * width]`
             Layer::Flatten => self.node("Flatten", &format!("{name}.flatten"), &[&x], vec![int("axis", 1)]),
+            Layer::Pool => self.pool(name, &x),
             Layer::Linear(linear) => {
                 name = &linear.name;
                 self.linear(linear, &x)
@@ -146,6 +148,24 @@ impl<'a> Builder<'a> {
         let [weight, bias] = self.tensors(Weighted::Linear(linear));
         let y = self.node("Gemm", &format!("{name}.gemm"), &[input, &weight, &bias], vec![]);
         if *relu { self.relu(name, &y) } else { y }
+    }
+
+    /// One more channel, of ones: padding after the last.
+    fn ones(&mut self, name: &str, input: &str) -> String {
+        let sides = [0, 0, 0, 0, 0, 1, 0, 0].map(i64::to_le_bytes).concat();
+        let sides = self.tensor_of(proto::INT64, format!("{name}.sides"), &[8], sides);
+        let one = self.tensor(format!("{name}.one"), &[], &[1.0]);
+        self.node("Pad", name, &[input, &sides, &one], vec![])
+    }
+
+    /// `[batch, channels, height, width]` to `[batch, 2 * channels]`.
+    fn pool(&mut self, name: &str, input: &str) -> String {
+        let mut over_squares = |op: &str, part: &str| {
+            let attributes = vec![ints("axes", &[2, 3]), int("keepdims", 0)];
+            self.node(op, &format!("{name}.{part}"), &[input], attributes)
+        };
+        let (mean, maximum) = (over_squares("ReduceMean", "mean"), over_squares("ReduceMax", "maximum"));
+        self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)])
     }
 
     /// The weights and biases of a layer.
@@ -173,12 +193,13 @@ impl<'a> Builder<'a> {
     }
 
     fn tensor(&mut self, name: String, dims: &[usize], values: &[f32]) -> String {
-        self.initializers.push(TensorProto {
-            dims: dims.iter().map(|&dim| dim as i64).collect(),
-            data_type: proto::FLOAT,
-            name: name.clone(),
-            raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        });
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.tensor_of(proto::FLOAT, name, dims, bytes)
+    }
+
+    fn tensor_of(&mut self, data_type: i32, name: String, dims: &[usize], raw_data: Vec<u8>) -> String {
+        let dims = dims.iter().map(|&dim| dim as i64).collect();
+        self.initializers.push(TensorProto { dims, data_type, name: name.clone(), raw_data });
         name
     }
 }

@@ -32,6 +32,8 @@ pub struct Layers {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "layer", rename_all = "snake_case")]
 pub enum Layer {
+    /// Planes, and after them one more with a 1 on every square.
+    Ones,
     /// `conv(x)`, planes to planes.
     Conv(Conv),
     /// `relu(second(first(x)) + x)`, planes to planes.
@@ -45,6 +47,8 @@ pub enum Layer {
     },
     /// Planes to a row, in the order `[plane, row, column]`.
     Flatten,
+    /// Planes to a row: the mean of each plane, then the maximum of each.
+    Pool,
     /// `linear(x)`, row to row.
     Linear(Linear),
 }
@@ -100,9 +104,10 @@ pub enum Flow {
 impl Layers {
     /// The network of these settings for a game of this shape.
     pub fn new(config: &NetConfig, shape: Shape) -> Layers {
-        let NetConfig { filters, value_planes, value_hidden, .. } = *config;
+        let NetConfig { filters, value_planes, value_hidden, value_pooling, .. } = *config;
         let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
-        let mut tower = vec![Layer::Conv(normed("stem", shape.planes, filters, 3))];
+        let mut tower = if value_pooling { vec![Layer::Ones] } else { Vec::new() };
+        tower.push(Layer::Conv(normed("stem", shape.planes + tower.len(), filters, 3)));
         tower.extend((0..config.blocks).map(|block| block_of(format!("blocks.{block}"), filters)));
         let mut logits = Vec::new();
         if planes > 0 {
@@ -115,10 +120,14 @@ impl Layers {
                 linear("policy_extras.linear", EXTRA_PLANES * shape.cells(), extras, false),
             ]);
         }
+        let (row, numbers) = match value_pooling {
+            true => (Layer::Pool, 2 * value_planes),
+            false => (Layer::Flatten, value_planes * shape.cells()),
+        };
         let value = vec![
             Layer::Conv(normed("value_conv", filters, value_planes, 1)),
-            Layer::Flatten,
-            linear("value_hidden", value_planes * shape.cells(), value_hidden, true),
+            row,
+            linear("value_hidden", numbers, value_hidden, true),
             linear("value_out", value_hidden, 3, false),
         ];
         let policy = vec![Layer::Conv(normed("policy_hidden", filters, filters, 1))];
@@ -162,7 +171,7 @@ impl Layer {
             Layer::Conv(conv) => vec![Weighted::Conv(conv)],
             Layer::Block { first, second, .. } => vec![Weighted::Conv(first), Weighted::Conv(second)],
             Layer::Linear(linear) => vec![Weighted::Linear(linear)],
-            Layer::Flatten => Vec::new(),
+            Layer::Ones | Layer::Flatten | Layer::Pool => Vec::new(),
         }
     }
 
@@ -182,12 +191,14 @@ impl Layer {
                 assert_eq!(sum, flow, "a residual block");
                 sum
             }
+            (Layer::Ones, Flow::Planes(planes)) => Flow::Planes(planes + 1),
             (Layer::Flatten, Flow::Planes(planes)) => Flow::Row(planes * cells),
+            (Layer::Pool, Flow::Planes(planes)) => Flow::Row(2 * planes),
             (Layer::Linear(linear), _) => {
                 assert_eq!(flow, Flow::Row(linear.inputs), "a linear layer: {linear:?}");
                 Flow::Row(linear.outputs)
             }
-            (Layer::Flatten, Flow::Row(_)) => panic!("{self:?} needs planes"),
+            (Layer::Ones | Layer::Flatten | Layer::Pool, Flow::Row(_)) => panic!("{self:?} needs planes"),
         }
     }
 }
@@ -257,10 +268,12 @@ mod tests {
     /// Sizes with logits on squares, with others, and with both.
     const ACTIONS: [usize; 3] = [12, 5, 17];
 
+    fn config() -> NetConfig {
+        NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 6, ..NetConfig::default() }
+    }
+
     fn layers(actions: usize) -> Layers {
-        let config =
-            NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 6, ..NetConfig::default() };
-        Layers::new(&config, Shape { planes: 3, height: 3, width: 4, actions })
+        Layers::new(&config(), Shape { planes: 3, height: 3, width: 4, actions })
     }
 
     #[test]
@@ -268,6 +281,18 @@ mod tests {
         for actions in ACTIONS {
             layers(actions).check();
         }
+    }
+
+    #[test]
+    fn with_pooling_no_tensor_depends_on_the_boards_size() {
+        let tensors = |value_pooling: bool, side: usize| {
+            let shape = Shape { planes: 3, height: side, width: side, actions: 2 * side * side };
+            let layers = Layers::new(&NetConfig { value_pooling, ..config() }, shape);
+            layers.check();
+            layers.weighted().flat_map(|layer| layer.tensors()).collect::<Vec<_>>()
+        };
+        assert_eq!(tensors(true, 4), tensors(true, 10));
+        assert_ne!(tensors(false, 4), tensors(false, 10));
     }
 
     /// Old files and old states of optimizers depend on the names, first weights on the order.

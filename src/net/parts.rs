@@ -57,7 +57,18 @@ pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow) -> Flow {
             let y = part(&first.name).conv(x.clone(), None, first.relu);
             part(&second.name).conv(y, Some(x), true)
         }
+        Layer::Ones => {
+            let planes = x.planes();
+            let [n, _, h, w] = planes.dims();
+            let ones = Tensor::ones([n, 1, h, w], &planes.device());
+            Flow::Planes(Tensor::cat(vec![planes, ones], 1))
+        }
         Layer::Flatten => Flow::Row(x.planes().flatten(1, 3)),
+        Layer::Pool => {
+            let squares: Tensor<3> = x.planes().flatten(2, 3); // [n, channels, h * w]
+            let pooled = vec![squares.clone().mean_dim(2), squares.max_dim(2)];
+            Flow::Row(Tensor::cat(pooled, 1).flatten(1, 2))
+        }
         Layer::Linear(linear) => Flow::Row(part(&linear.name).linear(x.row(), linear.relu)),
     })
 }
@@ -205,4 +216,34 @@ fn plain<const D: usize>(weight: &Param<Tensor<D>>, bias: Option<&Param<Tensor<1
 
 fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.inner().into_data().try_into_vec::<f32>().expect("our weights are f32")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::model::training_device;
+    use burn::tensor::TensorData;
+
+    /// Of two positions with two planes of four squares each; no number is the maximum twice.
+    #[test]
+    fn pooling_has_means_and_maxima_and_their_gradients() {
+        let numbers: Vec<f32> =
+            [3, 1, -2, 6, 0, 5, 4, -1, 7, 8, 2, -3, -4, -5, -6, -8].map(|n: i8| n.into()).to_vec();
+        let data = TensorData::new(numbers, [2, 2, 2, 2]);
+        let planes = Tensor::<4>::from_data(data, &training_device()).require_grad();
+        let row = run(&[Layer::Pool], &[], Flow::Planes(planes.clone())).row();
+        let got = row.clone().into_data().try_into_vec::<f32>().unwrap();
+        assert_eq!(got, [2.0, 2.0, 6.0, 5.0, 3.5, -5.75, 8.0, -4.0]);
+        // each output has a weight of its own
+        let weights = [1.0, 2.0, 10.0, 20.0, 3.0, 4.0, 30.0, 40.0];
+        let weights = Tensor::from_data(TensorData::new(weights.to_vec(), [2, 4]), &training_device());
+        let gradients = (row * weights).sum().backward();
+        let gradient = planes.grad(&gradients).unwrap().into_data().try_into_vec::<f32>().unwrap();
+        let mut expected = [[0.25; 4], [0.5; 4], [0.75; 4], [1.0; 4]];
+        expected[0][3] += 10.0;
+        expected[1][1] += 20.0;
+        expected[2][1] += 30.0;
+        expected[3][0] += 40.0;
+        assert_eq!(gradient, expected.concat());
+    }
 }

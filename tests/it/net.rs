@@ -23,6 +23,13 @@ fn small() -> NetConfig {
     NetConfig::with(|net| (net.filters, net.blocks, net.value_planes, net.value_hidden) = (8, 2, 2, 8))
 }
 
+/// The same with global pooling in the value head.
+fn pooling() -> NetConfig {
+    let mut net = small();
+    net.value_pooling = true;
+    net
+}
+
 fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
     let n = planes.len() / shape.input_len();
     let data = burn::tensor::TensorData::new(planes.to_vec(), [n, shape.planes, shape.height, shape.width]);
@@ -127,7 +134,9 @@ fn a_changed_weight_is_refused() {
     assert!(error.contains("SHA-256") && error.contains("weights.safetensors"), "{error}");
 }
 
-struct FusedAgainstBurn;
+struct FusedAgainstBurn {
+    value_pooling: bool,
+}
 
 impl Job for FusedAgainstBurn {
     type Output = f32;
@@ -135,7 +144,8 @@ impl Job for FusedAgainstBurn {
     fn run<G: Game>(self, rules: Rules<G>) -> f32 {
         let game = &rules.game;
         let shape = game.shape();
-        let config = NetConfig::with(|net| (net.filters, net.blocks) = (24, 2));
+        let mut config = NetConfig::with(|net| (net.filters, net.blocks) = (24, 2));
+        config.value_pooling = self.value_pooling;
         let snapshot = training::trained(&config, shape, 3).snapshot();
         let states = training::positions(game, 40);
         let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
@@ -162,10 +172,10 @@ impl Job for FusedAgainstBurn {
 
 #[test]
 fn the_fused_forward_agrees_with_burn_on_every_game() {
-    for id in Games::ids() {
-        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn).unwrap();
-        println!("{id}: largest difference {most:e}");
-        assert!(most < 1e-4, "{id}: {most}");
+    for (id, value_pooling) in Games::ids().into_iter().flat_map(|id| [(id.clone(), false), (id, true)]) {
+        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn { value_pooling }).unwrap();
+        println!("{id}, value_pooling = {value_pooling}: largest difference {most:e}");
+        assert!(most < 1e-4, "{id}, value_pooling = {value_pooling}: {most}");
     }
 }
 
@@ -242,9 +252,10 @@ fn any_forward_pass_can_evaluate_and_can_fail() {
 fn training_agrees_with_burns_operations() {
     let config = Config::new("tic-tac-toe");
     // one with logits of planes and of extra actions, one with extra actions only
-    for shape in [SHAPE, Shape { planes: 3, height: 6, width: 7, actions: 7 }] {
+    let other = Shape { planes: 3, height: 6, width: 7, actions: 7 };
+    for (net, shape) in [(small(), SHAPE), (small(), other), (pooling(), SHAPE)] {
         let trained = |device: &burn::tensor::Device| {
-            let mut trainer = Trainer::new(&config.train, Network::new(&small(), shape, 1, device));
+            let mut trainer = Trainer::new(&config.train, Network::new(&net, shape, 1, device));
             let losses: Vec<_> = (0..4)
                 .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001))
                 .flat_map(|losses| [losses.policy, losses.value])
@@ -257,6 +268,22 @@ fn training_agrees_with_burns_operations() {
         assert_ne!(ours, burns, "two ways");
         for (a, b) in ours.0.iter().chain(&ours.1).zip(burns.0.iter().chain(&burns.1)) {
             assert!((a - b).abs() < 1e-3, "{ours:?} and {burns:?}");
+        }
+    }
+}
+
+/// As for a larger board of the same game: with pooling every tensor fits, without it none of the value head does.
+#[test]
+fn with_pooling_weights_fit_boards_of_other_sizes() {
+    let larger = Shape { height: 6, width: 9, actions: 2 * 54, ..SHAPE };
+    let shape = Shape { actions: 2 * SHAPE.cells(), ..SHAPE };
+    for (net, fits) in [(pooling(), true), (small(), false)] {
+        let bytes = training::trained(&net, shape, 2).snapshot().to_safetensors("{}").unwrap();
+        let loaded = Network::from_safetensors(bytes, "a", &net, larger, &device());
+        assert_eq!(loaded.is_ok(), fits, "{loaded:?}");
+        if let Ok(network) = loaded {
+            let input = batch(larger, 2, &mut random(93)).planes.into_raw_vec_and_offset().0;
+            assert!(outputs(&network, &input, larger).iter().all(|number| number.is_finite()));
         }
     }
 }

@@ -17,6 +17,8 @@ pub mod config {
         pub value_planes: usize,
         /// Hidden units of the value head.
         pub value_hidden: usize,
+        /// Global pooling in the value head.
+        pub value_pooling: bool,
         /// As in `petteia::config`, there is more.
         pub more: (),
     }

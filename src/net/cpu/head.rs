@@ -39,6 +39,8 @@ enum Work {
     Boards { layer: Dense, finish: Finish, stride: usize },
     /// A layer on rows of so many floats, one for each row that it writes.
     Rows { layer: Dense, finish: Finish, width: usize },
+    /// Means and maxima of so many channels over so many rows of so many floats.
+    Pool { channels: usize, squares: usize, width: usize },
 }
 
 /// A layer over all channels of some squares: a 1x1 convolution takes one square, a linear layer all.
@@ -54,10 +56,11 @@ impl Head {
     /// Packs `layers`, of which the first reads `from`.
     pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: Source) -> Head {
         let cells = weights.layers.shape.cells();
-        let (mut end, mut steps) = (from, Vec::new());
+        let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
                 (Layer::Conv(conv), from) => {
+                    channels = conv.outputs;
                     let layer = Dense::conv(conv, weights.of(&conv.name), packing);
                     let (finish, written) = (Finish::of(conv.relu), layer.stride());
                     let work = match from {
@@ -68,6 +71,10 @@ impl Head {
                 }
                 // what follows reads all rows of a position
                 (Layer::Flatten, _) => continue,
+                (Layer::Pool, Source::Rows { count: squares, stride: width }) => {
+                    let work = Work::Pool { channels, squares, width };
+                    Step { work, count: 1, stride: (2 * channels).next_multiple_of(BLOCK) }
+                }
                 (Layer::Linear(linear), Source::Rows { count, stride }) => {
                     let layer = Dense::linear(linear, weights.of(&linear.name), [count, stride], packing);
                     let (finish, written) = (Finish::of(linear.relu), layer.stride());
@@ -121,8 +128,30 @@ impl Step {
             Work::Rows { layer, finish, width } => {
                 layer.on_rows(positions * self.count, from, *width, to, *finish);
             }
+            &Work::Pool { channels, squares, width } => {
+                let (read, written) = (positions * squares * width, positions * self.stride);
+                let (from, to) = (from.as_ref().get(..read), to.as_mut().get_mut(..written));
+                let (from, to) = from.zip(to).expect("a scratch of another network");
+                let rows = to.chunks_exact_mut(self.stride);
+                rows.zip(from.chunks_exact(squares * width))
+                    .for_each(|(row, from)| pool(channels, width, from, row));
+            }
         }
     }
+}
+
+/// Writes the mean of each channel of rows of `width` floats, then the maximum of each.
+fn pool(channels: usize, width: usize, from: &[f32], row: &mut [f32]) {
+    let (means, maxima) = row[..2 * channels].split_at_mut(channels);
+    means.fill(0.0);
+    maxima.fill(f32::NEG_INFINITY);
+    for square in from.chunks_exact(width) {
+        for ((mean, maximum), &number) in means.iter_mut().zip(&mut *maxima).zip(square) {
+            *mean += number;
+            *maximum = maximum.max(number);
+        }
+    }
+    means.iter_mut().for_each(|mean| *mean /= (from.len() / width) as f32);
 }
 
 impl Dense {

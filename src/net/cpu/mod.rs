@@ -38,6 +38,8 @@ pub struct CpuNet {
     board: Board,
     /// Positions that pass through the layers together.
     group: usize,
+    /// Whether a plane of ones follows the planes of the input.
+    ones: bool,
     /// The convolutions of the tower. Each reads what the one before wrote into one of two buffers and writes into the
     /// other, where the second of a block finds what the first read.
     tower: Vec<(Conv3, Finish)>,
@@ -106,6 +108,7 @@ impl CpuNet {
         CpuNet {
             shape,
             board,
+            ones: weights.layers.tower.first() == Some(&Layer::Ones),
             group: (GROUP_BYTES / bytes.unwrap_or(1)).clamp(1, MAX_GROUP),
             logits: weights.layers.logits.iter().map(logits).collect(),
             value: Head::new(&weights.layers.value, weights, plain, features),
@@ -123,8 +126,14 @@ impl CpuNet {
     pub fn scratch(&self) -> Scratch {
         let boards = self.group * self.board.padded();
         let (first, convs) = (&self.tower[0].0, self.tower.iter().map(|(conv, _)| conv));
+        let mut input = Aligned::new(boards * first.input_stride());
+        if self.ones {
+            // nothing else is ever written there
+            let ones = vec![1.0; self.group * self.shape.cells()];
+            write_planes(self, &ones, [1, self.shape.planes], input.as_mut());
+        }
         Scratch {
-            input: Aligned::new(boards * first.input_stride()),
+            input,
             tower: [(); 2].map(|()| Aligned::new(boards * first.stride())),
             between: Conv3::transformed(convs, self.board, self.group),
             policy: self.policy.buffers(self.group),
@@ -175,8 +184,9 @@ impl CpuNet {
 fn tower(weights: &Weights, board: Board, packings: [Packing; 2]) -> Vec<(Conv3, Finish)> {
     let packed = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, packings);
     let mut convs = Vec::new();
-    for layer in &weights.layers.tower {
+    for (index, layer) in weights.layers.tower.iter().enumerate() {
         match layer {
+            Layer::Ones if index == 0 => {}
             Layer::Conv(conv) => convs.push((packed(conv), Finish::of(conv.relu))),
             Layer::Block { first, second, .. } => {
                 convs.push((packed(first), Finish::of(first.relu)));
@@ -223,7 +233,7 @@ struct Group<'a> {
 fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
     let Scratch { input, tower: [x, y], between, policy, logits, value } = scratch;
     let (positions, board) = (group.ends.len(), net.board);
-    write_planes(net, group.planes, input.as_mut());
+    write_planes(net, group.planes, [net.shape.planes, 0], input.as_mut());
     let (mut x, mut y) = (x, y);
     for (index, (conv, finish)) in net.tower.iter().enumerate() {
         let from = if index == 0 { &*input } else { &*x };
@@ -237,13 +247,13 @@ fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
     write_logits(net, features, logits, group);
 }
 
-/// `[n, planes, height, width]` to padded boards, channels last.
-fn write_planes(net: &CpuNet, planes: &[f32], input: &mut [f32]) {
+/// `[n, count, height, width]` to the channels from `first` on of padded boards, channels last.
+fn write_planes(net: &CpuNet, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
     let Shape { height, width, .. } = net.shape;
     let (board, stride) = (net.board, net.tower[0].0.input_stride());
     let boards = input.chunks_exact_mut(board.padded() * stride);
-    for (planes, input) in planes.chunks_exact(net.shape.input_len()).zip(boards) {
-        for (channel, plane) in planes.chunks_exact(height * width).enumerate() {
+    for (planes, input) in planes.chunks_exact(count * net.shape.cells()).zip(boards) {
+        for (channel, plane) in (first..).zip(planes.chunks_exact(height * width)) {
             for (row, line) in plane.chunks_exact(width).enumerate() {
                 let slots =
                     input[board.padded_square(row, 0) * stride + channel..].iter_mut().step_by(stride);

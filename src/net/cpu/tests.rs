@@ -26,8 +26,17 @@ impl Random {
         Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
     }
 
+    /// Every second network that is asked for pools.
     fn weights(&mut self, [planes, height, width, actions, filters, blocks]: [usize; 6]) -> Weights {
-        let net = NetConfig { filters, blocks, value_planes: 4, value_hidden: 70, ..NetConfig::default() };
+        let (value_planes, value_pooling) = ([4, 21][blocks % 2], (height + actions) % 2 == 1);
+        let net = NetConfig {
+            filters,
+            blocks,
+            value_planes,
+            value_hidden: 70,
+            value_pooling,
+            ..NetConfig::default()
+        };
         self.weights_of(&net, Shape { planes, height, width, actions })
     }
 
@@ -93,7 +102,13 @@ fn naive_layers(layers: &[Layer], weights: &Weights, x: &[f64]) -> Vec<f64> {
             let y = naive_conv(second, weights, &naive_conv(first, weights, &x));
             relu(x.iter().zip(&y).map(|(x, y)| x + y).collect(), true)
         }
+        Layer::Ones => [x, vec![1.0; weights.layers.shape.cells()]].concat(),
         Layer::Flatten => x,
+        Layer::Pool => {
+            let planes = x.chunks(weights.layers.shape.cells());
+            let means = planes.clone().map(|plane| plane.iter().sum::<f64>() / plane.len() as f64);
+            means.chain(planes.map(|plane| plane.iter().copied().fold(f64::MIN, f64::max))).collect()
+        }
         Layer::Linear(linear) => naive_linear(linear, weights, &x),
     })
 }
