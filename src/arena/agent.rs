@@ -249,7 +249,8 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 let search = checkpoint.reading()?.config.search;
-                let network = checkpoint.network(&model::device())?;
+                let device = model::device();
+                let network = checkpoint.network(&device)?;
                 let mut config = checkpoint.manifest.net.clone();
                 if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
                     return Err(Error::Config(format!(
@@ -258,7 +259,7 @@ impl<G: Game> Contestant<G> {
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);
-                let net = SharedNet::new(&network, identity.shape, &config);
+                let net = SharedNet::new(&network, &config, &device);
                 let mut contestant = Contestant::trained(game, &search, net, *simulations);
                 // after further training, a run is a different agent
                 contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());

@@ -73,7 +73,7 @@ pub(super) fn contestant<G: Game>(
     checkpoint: &Checkpoint,
 ) -> Result<Contestant<G>> {
     let network = checkpoint.network(&model::device())?;
-    let net = SharedNet::new(&network, rules.identity.shape, &config.net);
+    let net = SharedNet::new(&network, &config.net, &model::device());
     Ok(Contestant::trained(&rules.game, &config.search, net, config.arena.simulations))
 }
 

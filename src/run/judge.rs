@@ -76,7 +76,7 @@ impl<G: Game> Run<'_, G> {
             return Ok(());
         }
         let (player, network) = self.player(trainer, number)?;
-        let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
+        let net = SharedNet::new(&network, &self.config.net, &model::device());
         let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let started = Instant::now();

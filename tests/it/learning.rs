@@ -9,7 +9,7 @@ use petteia::game::{Game, GameOptions, Outcome, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::CpuNet;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, training_device};
+use petteia::net::model::{Network, device, training_device};
 use petteia::random::{Purpose, stream};
 use petteia::replay::record::{FORMAT, Record};
 use petteia::replay::window::Window;
@@ -124,8 +124,8 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let kind = (evaluator, precision);
         let net = SharedNet::new(
             &trainer.snapshot(),
-            rules.identity.shape,
             &NetConfig::with(|net| (net.evaluator, net.precision) = kind),
+            &device(),
         );
         let mut evaluator = net.evaluator(&rules.game);
         let legal: Vec<_> = positions.iter().map(|state| rules.game.legal(state)).collect();
