@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::audit::Depth;
 use super::folder::settings_of;
 use super::inherit::{Progress, check_new, check_whole, other_net};
 use super::{METRICS, SETTINGS};
@@ -59,7 +58,7 @@ impl Fork<'_> {
             storage::write_whole(&copy.join(SETTINGS), config.to_toml().as_bytes())?;
             match accepts_missing {
                 true => Ok(()),
-                false => check_whole(copy, source, config, rules, Depth::Window),
+                false => check_whole(copy, source, config, rules),
             }
         })
     }

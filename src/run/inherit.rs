@@ -14,16 +14,15 @@ use crate::storage;
 /// Hears how many of all files are copied, and says whether to go on.
 pub type Progress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
-/// Fails if the run just made in `copy` lacks something that its newest checkpoint lists, which then lacks in `source` too.
+/// Fails if the run just made in `copy` lacks something that its newest checkpoint lists: `source` lacks it, too.
 pub(super) fn check_whole<G: Game>(
     copy: &Path,
     source: &Path,
     config: &Config,
     rules: &Rules<G>,
-    depth: Depth,
 ) -> Result<()> {
     let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
-    let found = audit(copy, config, &rules.identity, &BTreeSet::new(), depth, &mut read)?;
+    let found = audit(copy, config, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
     if found.problems.is_empty() {
         return Ok(());
     }

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
-use super::audit::Depth;
 use super::folder::settings_of;
 use super::inherit::{Progress, check_new, check_whole, other_net};
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
@@ -70,7 +69,7 @@ impl Start<'_> {
             checkpoint::save(run, config, &rules.identity, 0, &trainer, data)?;
             lineage.write(run)?;
             storage::write_whole(&run.join(SETTINGS), config.to_toml().as_bytes())?;
-            check_whole(run, &source.path, config, rules, Depth::Window)
+            check_whole(run, &source.path, config, rules)
         })
     }
 

@@ -141,6 +141,6 @@ fn line<G: Game>(game: &G, state: &G::State, plies: usize, solved: &Solved) -> O
         class: CLASSES[class].into(),
         plies,
         values,
-        scores: Default::default(),
+        scores: BTreeMap::default(),
     })
 }

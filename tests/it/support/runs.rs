@@ -21,6 +21,9 @@ train = { generations = 3, batch = 32, warmup_steps = 10 }
 arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8, gate_games = 20 }
 ";
 
+/// What lines of metrics say of the clock.
+pub const CLOCK: [&str; 3] = ["seconds", "window_seconds", "time"];
+
 /// A run of [`CONFIG`] that nobody changes.
 pub static PLAIN: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[]));
 
