@@ -216,10 +216,13 @@ impl Config {
         };
         let (ours, theirs) = (flat(self), flat(other));
         let keys: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
-        let shown = |value: Option<&String>| value.cloned().unwrap_or_else(|| "not set".into());
+        let default = |key: &str| settings().find(|setting| setting.key == key)?.default;
+        let shown = |key: &str, value: Option<&String>| {
+            value.cloned().or_else(|| default(key)).unwrap_or_else(|| "not set".into())
+        };
         keys.into_iter()
             .filter(|key| ours.get(*key) != theirs.get(*key))
-            .map(|key| [key.clone(), shown(ours.get(key)), shown(theirs.get(key))])
+            .map(|key| [key.clone(), shown(key, ours.get(key)), shown(key, theirs.get(key))])
             .collect()
     }
 

@@ -71,6 +71,8 @@ pub enum Input {
     GameOptions,
     /// The folder of a run.
     RunFolder,
+    /// The settings of a run that exists: other ones need another folder.
+    RunSettings,
     /// Consent to resume a run without its missing files.
     AcceptMissing,
     /// The number of threads.

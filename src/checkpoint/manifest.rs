@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::lineage::Chapter;
 use super::{FORMAT, MANIFEST, PLAIN_FORMAT};
 use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Result};
@@ -60,6 +61,9 @@ pub struct TrainingData {
     /// Names of lost shards that the user decided to train without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<String>,
+    /// What the run took over; see [`lineage`](super::lineage).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lineage: Vec<Chapter>,
 }
 
 impl TrainingData {

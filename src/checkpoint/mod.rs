@@ -6,6 +6,7 @@
 //! weights contains the same except for the records. An exported safetensors file has that header, so it can be used
 //! wherever a checkpoint can, and so can a bot, which has such a file attached.
 
+pub mod lineage;
 mod manifest;
 
 use std::collections::BTreeMap;
@@ -35,7 +36,8 @@ use crate::train::Trainer;
 pub const FORMAT: u32 = 2;
 /// The version for other networks.
 const PLAIN_FORMAT: u32 = 1;
-const FOLDER: &str = "checkpoints";
+/// The folder of a run that holds its checkpoints.
+pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
 pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
@@ -381,7 +383,7 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`.
-fn runs_beside(path: &Path) -> String {
+pub(crate) fn runs_beside(path: &Path) -> String {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("runs"));
     let mut found: Vec<String> = fs::read_dir(parent)
         .into_iter()

@@ -12,6 +12,9 @@ pub fn named(error: Error) -> Error {
         Input::EngineLimit => prefixed("--go"),
         Input::EngineTimeout => prefixed("--engine-timeout"),
         Input::RunFolder => followed(" with --run DIR"),
+        Input::RunSettings => followed(
+            " with --run DIR; --run without a CONFIG resumes it as it is, and --fork continues a copy with other settings",
+        ),
         Input::MatchFile => followed(" with --save FILE"),
         Input::GameOptions => followed("; set options with --set game.NAME=VALUE"),
         Input::AcceptMissing => followed("; use --accept-missing to accept that"),

@@ -18,6 +18,7 @@ mod forecast;
 mod games;
 mod help;
 mod inspect;
+mod log;
 mod man;
 mod new;
 mod outline;
@@ -274,6 +275,12 @@ fn refuse_other_devices() -> Result<()> {
 fn own_command() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// The program as it was called, quoted for a shell: lines with it can be pasted even if it is not on the PATH.
+fn own_name() -> String {
+    let name = std::env::args().next().unwrap_or_else(|| Program::current().name.into());
+    shell_word(&name).into_owned()
 }
 
 /// A word as a shell reads it.

@@ -54,6 +54,11 @@ impl Outline<'_> {
     /// The lines for a run that resumes after `done` generations with this many positions in its window.
     pub fn resuming(&self, done: usize, positions: usize) -> Vec<String> {
         let (all, folder) = (self.config.train.generations, self.folder.display());
+        if done == 0 {
+            // it began with the weights of another run
+            let window = format!("  in the window: {}", counted(positions, "position", "positions"));
+            return self.beginning().into_iter().chain((positions > 0).then_some(window)).collect();
+        }
         if done >= all {
             return vec![format!("{folder} is already complete: there is nothing left to train")];
         }

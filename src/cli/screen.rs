@@ -12,6 +12,7 @@ use terminal_size::{Width, terminal_size_of};
 
 use super::forecast::Forecast;
 use super::help::with_own_name;
+use super::log::Log;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
@@ -44,6 +45,7 @@ const LOSSES: [&str; 2] = [
 pub struct Screen<'a> {
     bar: Option<ProgressBar>,
     state: Mutex<State<'a>>,
+    log: Mutex<Log>,
 }
 
 struct State<'a> {
@@ -88,6 +90,7 @@ impl Screen<'_> {
             bar
         });
         let now = Instant::now();
+        let log = Mutex::new(Log::new(outline.folder));
         let state = State {
             outline,
             forecast: None,
@@ -104,7 +107,7 @@ impl Screen<'_> {
             losses: Losses::default(),
             table: None,
         };
-        Screen { bar, state: Mutex::new(state) }
+        Screen { bar, state: Mutex::new(state), log }
     }
 
     /// Clears the bar.
@@ -114,8 +117,18 @@ impl Screen<'_> {
         }
     }
 
+    /// Notes in the run's log what is said elsewhere.
+    pub fn note(&self, text: &str) {
+        self.log.lock().expect("no panic while logging").line(text);
+    }
+
     /// Prints a permanent line, wrapped between words; continuation lines are indented by `indent`.
     fn line(&self, text: &str, indent: usize) {
+        self.note(text);
+        self.show_line(text, indent);
+    }
+
+    fn show_line(&self, text: &str, indent: usize) {
         let text = hanging(text, indent, Some(self.width()));
         match &self.bar {
             Some(bar) => bar.println(text),
@@ -123,10 +136,22 @@ impl Screen<'_> {
         }
     }
 
+    /// Prints a sentence about what is done before the run begins.
+    pub fn say(&self, text: &str) {
+        self.sentence(&with_own_name(text.to_string()));
+    }
+
+    /// Shows how many files are copied before the run begins.
+    pub fn copying(&self, done: usize, all: usize) {
+        let mut state = self.state.lock().expect("no panic while drawing");
+        self.show(&mut state, Phase { name: "copying", done, all, unit: "files", details: Vec::new() });
+    }
+
     /// Prints a permanent sentence; without a terminal it is not wrapped, so that it can be searched for.
     fn sentence(&self, text: &str) {
+        self.note(text);
         match &self.bar {
-            Some(_) => self.line(text, 2),
+            Some(_) => self.show_line(text, 2),
             None => print_line(text),
         }
     }
@@ -166,7 +191,10 @@ impl Screen<'_> {
             return;
         }
         *shown = Instant::now();
-        let place = format!("{}/{} {}", state.generation, state.generations, phase.name);
+        let place = match state.generations {
+            0 => phase.name.to_string(),
+            all => format!("{}/{all} {}", state.generation, phase.name),
+        };
         let mut parts = vec![format!("{}/{} {}", phase.done, phase.all, phase.unit)];
         parts.extend(state.time_left());
         parts.extend(phase.details);
@@ -180,8 +208,10 @@ impl Screen<'_> {
                 bar.set_position((part * BAR_STEPS as f64) as u64);
             }
             None => {
-                let place = format!("generation {place}: ");
-                print_line(&format!("{place}{}", fitting(&parts, USUAL_WIDTH - place.len())));
+                let place = format!("{}{place}: ", if state.generations > 0 { "generation " } else { "" });
+                let line = format!("{place}{}", fitting(&parts, USUAL_WIDTH - place.len()));
+                self.note(&line);
+                print_line(&line);
             }
         }
     }
@@ -288,6 +318,11 @@ impl State<'_> {
 
 impl Observer for Screen<'_> {
     fn event(&self, event: Event) {
+        // a run that is refused or finished is only read
+        let is_finished = matches!(event, Event::Resumed { done, generations, .. } if done == generations);
+        if !is_finished && !matches!(event, Event::Warning(_)) {
+            self.log.lock().expect("no panic while logging").begin();
+        }
         let mut guard = self.state.lock().expect("no panic while drawing");
         let state = &mut *guard;
         let now = state.started.elapsed().as_secs_f64();

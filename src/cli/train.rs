@@ -1,25 +1,28 @@
 //! `petteia train`: trains an agent.
+//!
+//! [`Plan`] says with which settings, where, and what has to be made before.
+
+mod plan;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 
+use self::plan::Plan;
 use super::allocator;
 use super::calibration::calibrate;
 use super::outline::Outline;
 use super::progress::{duration, verdict};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
-use super::{catch_interrupts, own_command, print, refuse_other_devices, shell_word, use_threads};
+use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::memory;
-use crate::program::Program;
 use crate::registry::{Job, Registry};
-use crate::run::{self, METRICS, Played, Summary};
-use crate::storage;
+use crate::run::{self, METRICS, Played, Summary, Times};
 
 /// Train an agent by self-play, or resume a run.
 #[derive(Args)]
@@ -27,8 +30,13 @@ use crate::storage;
 Settings that are not in the config have defaults; all settings are saved in the \
 run's config.toml. To estimate the duration, a new run first measures about a second \
 of work, which is then discarded. Ctrl-C, SIGTERM and SIGHUP save and exit with code \
-0; the same command resumes the run, which ends with the same games and weights as \
-an uninterrupted run.
+0; the same command resumes the run, and so does --run DIR alone. It ends with the \
+same games and weights as an uninterrupted run.
+
+An extended run keeps what it has. Its learning rate goes on as in a run of the new \
+length, so it rises again if it had come further down; with learning_rate_final = \
+learning_rate, the run ends with the same games and weights as one that was this long \
+from the start.
 
 Printed for each generation:
   policy loss  cross-entropy between the network's policy and the search
@@ -41,17 +49,36 @@ Printed for each generation:
 
 Examples:
   petteia train configs/phage.toml
-  petteia train configs/phage.toml --run runs/long --set train.generations=40")]
+  petteia train configs/phage.toml --run runs/long --set train.generations=40
+  petteia train --run runs/phage
+  petteia train --run runs/phage --generations 20
+  petteia train configs/phage.toml --run runs/next --from runs/phage
+  petteia train --fork runs/phage --at 5 --run runs/fork --set seed=2")]
 pub struct Train {
-    /// Settings file, e.g. configs/phage.toml
-    #[arg(value_name = "CONFIG")]
-    config: PathBuf,
+    /// Settings file, e.g. configs/phage.toml; without it, the settings of the run in DIR
+    #[arg(value_name = "CONFIG", required_unless_present_any = ["run", "from", "fork"], conflicts_with = "fork")]
+    config: Option<PathBuf>,
     /// Run folder [default: runs/NAME-OF-THE-CONFIG]
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     /// Setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Number of generations (train.generations), also of a run that exists: extends it
+    #[arg(long, value_name = "N")]
+    generations: Option<usize>,
+    /// Begin a new run with the weights of this one; without CONFIG, with its settings too
+    #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "fork")]
+    from: Option<PathBuf>,
+    /// Begin with the window of that run, too
+    #[arg(long, requires = "from")]
+    with_window: bool,
+    /// Copy this run into DIR and continue there, with settings changed by --set
+    #[arg(long, value_name = "RUN", requires = "run")]
+    fork: Option<PathBuf>,
+    /// The last generation to copy [default: the newest]
+    #[arg(long, value_name = "GENERATION", requires = "fork")]
+    at: Option<usize>,
     /// Resume without records and checkpoints that are missing or wrong; the run then ends with different games and
     /// weights than an undisturbed run
     #[arg(long)]
@@ -61,146 +88,175 @@ pub struct Train {
     threads: Option<usize>,
 }
 
-struct TrainGame<'a> {
-    config: &'a Config,
-    folder: &'a Path,
-    accept_missing: bool,
-}
-
 impl Train {
     /// Reads the config, trains, and prints a summary.
     pub fn run<R: Registry>(self) -> Result<()> {
-        let (config, source) = self.read_config()?;
-        let name = self.config.file_stem().unwrap_or_default();
-        let folder = self.run.clone().unwrap_or_else(|| Path::new("runs").join(name));
+        let plan = Plan::of(&self)?;
         refuse_other_devices()?;
         use_threads(self.threads)?;
         catch_interrupts();
-        let job = TrainGame { config: &config, folder: &folder, accept_missing: self.accept_missing };
-        match R::with_game(&config.game.id, &config.game.options, job) {
+        let Plan { config, text, place, .. } = &plan;
+        match R::with_game(&config.game.id, &config.game.options, TrainGame { plan: &plan, flags: &self }) {
             Ok(result) => result,
-            Err(error) => Err(self.locate(&config, &source, error)),
+            Err(error) => Err(self.locate(config, place, text, error)),
         }
     }
 
     /// The error for an id or option that the registry rejected, with its place in the config.
-    fn locate(&self, config: &Config, source: &str, error: Error) -> Error {
-        let text = error.to_string();
+    fn locate(&self, config: &Config, place: &str, text: &str, error: Error) -> Error {
+        let message = error.to_string();
         // the one that the error names, if the file is not the culprit
         let is_named =
             |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
                 Some(("game.id", _)) => true,
-                Some((key, _)) => key.starts_with("game.") && text.contains(key),
+                // the error shortens a long one
+                Some((key, _)) => {
+                    key.starts_with("game.") && message.contains(&key.chars().take(20).collect::<String>())
+                }
                 None => false,
             };
         if let Some(set) = self.set.iter().rev().find(is_named) {
-            return Error::Config(format!("--set {set}: {text}"));
+            return Error::Config(format!("--set {set}: {message}"));
         }
         let option =
-            config.game.options.keys().map(|name| format!("game.{name}")).find(|key| text.contains(key));
+            config.game.options.keys().map(|name| format!("game.{name}")).find(|key| message.contains(key));
         let key = option.unwrap_or_else(|| "game.id".into());
-        Error::Config(format!("{}: {}", self.config.display(), config::show(source, &key, &text)))
+        Error::Config(format!("{place}: {}", config::show(text, &key, &message)))
     }
 
-    /// A user who gives a game's id instead of a config means the config of that name.
-    fn hint(&self) -> String {
-        let meant = Path::new("configs").join(&self.config).with_extension("toml");
-        if meant.is_file() { format!("; did you mean {}?", meant.display()) } else { String::new() }
+    /// The command that resumes the run in `folder` as it is.
+    fn resuming(&self, folder: &Path) -> String {
+        let threads = self.threads.map_or(String::new(), |threads| format!(" --threads {threads}"));
+        let folder = folder.display().to_string();
+        format!("{} train --run {}{threads}", own_name(), shell_word(&folder))
     }
+}
 
-    fn read_config(&self) -> Result<(Config, String)> {
-        let place = self.config.display().to_string();
-        let bytes = storage::read(&self.config)
-            .map_err(|e| Error::Config(format!("cannot read the config: {e}{}", self.hint())))?;
-        let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
-        Ok((Config::parse(&place, &text, &self.set)?, text))
-    }
+struct TrainGame<'a> {
+    plan: &'a Plan,
+    flags: &'a Train,
 }
 
 impl Job for TrainGame<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let game = &rules.game;
+        let (Plan { config, folder, .. }, game) = (self.plan, &rules.game);
         let started = Instant::now();
-        memory::check_run(self.config, game.shape(), rayon::current_num_threads())?;
+        memory::check_run(config, game.shape(), rayon::current_num_threads())?;
         allocator::keep_freed();
         let screen = Screen::new(Outline {
-            config: self.config,
-            folder: self.folder,
-            accept_missing: self.accept_missing,
+            config,
+            folder,
+            accept_missing: self.flags.accept_missing,
             threads: rayon::current_num_threads(),
-            measure: Box::new(|bootstrap| calibrate(&rules, self.config, bootstrap)),
+            measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
         });
-        let result = run::train(&rules, self.config, self.folder, &screen);
+        let prepared = self.plan.prepare(&rules, &screen);
+        let result = prepared.and_then(|()| run::train(&rules, config, folder, &screen));
         screen.finish();
         match result {
-            Ok(summary) => print_summary(self.config, &summary, game.players(), started),
+            Ok(summary) => {
+                let lines = summary_lines(config, &summary, game.players(), started);
+                screen.note(&lines.join("\n"));
+                lines.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
+                print_commands(config, &summary.run.display().to_string())
+            }
             Err(Error::Interrupted) => {
+                let place = folder.display();
+                let line = match run::is_run(folder) {
+                    true => format!(
+                        "interrupted; {place} is saved; this command resumes it: {}",
+                        self.flags.resuming(folder)
+                    ),
+                    false => {
+                        format!("interrupted; {place} was not made; this command does: {}", own_command())
+                    }
+                };
+                screen.note(&line);
                 // the run is saved even if this cannot be printed
-                let _ = print(format_args!(
-                    "interrupted; {} is saved; this command resumes it: {}",
-                    self.folder.display(),
-                    own_command()
-                ));
+                let _ = print(line);
                 Ok(())
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                screen.note(&format!("error: {error}"));
+                Err(error)
+            }
         }
     }
 }
 
-fn print_summary(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Result<()> {
+/// What a finished run made, in paragraphs.
+fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Vec<String> {
     let (id, run) = (&config.game.id, summary.run.display());
     let took = duration(started.elapsed().as_secs_f64());
-    print(format_args!(
-        "\n{id}: {}, {}, {took} in this session",
-        counted(summary.generations, "generation", "generations"),
-        counted(summary.steps, "step", "steps")
-    ))?;
+    let mut lines = vec![
+        String::new(),
+        format!(
+            "{id}: {}, {}, {took} in this session",
+            counted(summary.generations, "generation", "generations"),
+            counted(summary.steps, "step", "steps")
+        ),
+    ];
     if let Some(last) = summary.played.last() {
         let sum = |count: fn(&Played) -> usize| summary.played.iter().map(count).sum::<usize>();
         let [first, second] = players;
-        print_paragraph(&format!(
+        lines.push(format!(
             "self-play: {}, {}; in the last generation {first} won {}, {second} {}, {}",
             counted(sum(|played| played.games), "game", "games"),
             counted(sum(|played| played.positions), "position", "positions"),
             last.first,
             last.second,
             counted(last.draw, "draw", "draws")
-        ))?;
+        ));
     }
+    lines.extend(times_line(&summary.times));
     if config.arena.gate != GateKind::None {
-        print_paragraph(&format!(
+        lines.push(format!(
             "the gate's champion, generation {}, represents the run; {run}/checkpoints has the others",
             summary.champion
-        ))?;
+        ));
     }
-    match &summary.evaluation {
-        Some((opponent, result)) => {
-            let simulations = config.arena.simulations;
-            print_paragraph(&format!(
-                "strength at {simulations} simulations against {opponent}: {}",
-                verdict(result)
-            ))?;
-        }
-        None => print("strength: not measured (arena.final_games = 0)")?,
-    }
+    lines.push(match &summary.evaluation {
+        Some((opponent, result)) => format!(
+            "strength at {} simulations against {opponent}: {}",
+            config.arena.simulations,
+            verdict(result)
+        ),
+        None => "strength: not measured (arena.final_games = 0)".into(),
+    });
     let checkpoints = match summary.generations {
         1 => "generation-0001".into(),
         last => format!("generation-0001 to generation-{last:04}"),
     };
-    print_paragraph(&format!("checkpoints: {run}/checkpoints, {checkpoints}; metrics: {run}/{METRICS}"))?;
-    print_commands(config, &run.to_string())
+    lines.push(format!("checkpoints: {run}/checkpoints, {checkpoints}; metrics: {run}/{METRICS}"));
+    lines
+}
+
+/// How the time of all sessions was spent; `None` if it was none.
+fn times_line(times: &Times) -> Option<String> {
+    let parts = [
+        ("bootstrap", times.bootstrap),
+        ("self-play", times.selfplay),
+        ("window", times.window),
+        ("training", times.training),
+        ("gate", times.gate),
+        ("evaluation", times.evaluation),
+    ];
+    let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let shares: Vec<String> = parts
+        .iter()
+        .filter(|(_, seconds)| *seconds >= 0.005 * all && *seconds > 0.0)
+        .map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / all))
+        .collect();
+    (!shares.is_empty()).then(|| format!("time of all sessions: {}: {}", duration(all), shares.join(", ")))
 }
 
 /// Prints commands for the finished run.
 fn print_commands(config: &Config, run: &str) -> Result<()> {
     let id = &config.game.id;
     let run = &shell_word(run);
-    // the program as it was called, so that the lines can be pasted even if it is not on the PATH
-    let me = std::env::args().next().unwrap_or_else(|| Program::current().name.into());
-    let me = &shell_word(&me);
+    let me = own_name();
     print(format_args!("\nplay against it:  {me} play {id} --opponent {run}"))?;
     let (simulations, opponent, plies) =
         (config.arena.simulations, &config.arena.opponent, config.arena.opening_plies);
@@ -208,9 +264,4 @@ fn print_commands(config: &Config, run: &str) -> Result<()> {
         "measure it:       {me} arena {id} {run}:{simulations} {opponent} --games 200 --opening-plies {plies} --seed 2"
     ))?;
     print(format_args!("export it:        {me} export {run} --format bot --out {id}-bot"))
-}
-
-/// Prints a text, wrapped on a terminal and on one line elsewhere.
-fn print_paragraph(text: &str) -> Result<()> {
-    print(wrapped(text, terminal_width()))
 }

@@ -3,7 +3,7 @@
 use super::limits::{
     MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_OPENING_PLIES, MAX_SIMULATIONS,
 };
-use super::table::{choice, section};
+use super::table::{choice, is_off, section};
 
 section! {
     /// `[net]`: a residual tower (AlphaZero: 256 filters, 19 blocks).
@@ -190,6 +190,9 @@ section! {
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0;
+        /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
+        #[serde(skip_serializing_if = "is_off")]
+        tensorboard: bool = false;
     }
 }
 

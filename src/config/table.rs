@@ -196,6 +196,11 @@ impl<T: Value> Rule<T> {
     }
 }
 
+/// For settings of later versions: while it is off, a switch is not written, so that runs without it keep their bytes.
+pub(super) fn is_off(switch: &bool) -> bool {
+    !switch
+}
+
 /// Defines a section of the config. Each line has documentation, name, type, default and, where they apply, the range
 /// and `even`.
 macro_rules! section {
@@ -204,6 +209,7 @@ macro_rules! section {
         pub struct $Section:ident, $section:literal {
             $(
                 $(#[doc = $doc:literal])+
+                $(#[serde($($how:tt)+)])?
                 $name:ident: $kind:ident = $default:expr $(, $low:literal ..= $high:tt)? $(, $even:ident)?;
             )+
         }
@@ -221,6 +227,7 @@ macro_rules! section {
                     $(", ", stringify!($even),)?
                     "."
                 )]
+                $(#[serde($($how)+)])?
                 pub $name: $kind,
             )+
         }

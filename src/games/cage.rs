@@ -576,4 +576,9 @@ impl Game for Cage {
         };
         State { checkers, jumping, ..*state }
     }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        let [red, blue] = state.checkers;
+        Some(State { checkers: [blue, red], to_move: state.to_move.other(), ..*state })
+    }
 }

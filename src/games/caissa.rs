@@ -532,4 +532,9 @@ impl Game for Caissa {
             (0..CELLS as u8).filter(|square| state.tiles & bit(*square) != 0).fold(0, |s, q| s | bit(map(q)));
         State { tiles, pieces: state.pieces.map(|pieces| pieces.map(map)), ban: state.ban.map(map), ..*state }
     }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        let [white, black] = state.pieces;
+        Some(State { pieces: [black, white], to_move: state.to_move.other(), ..*state })
+    }
 }

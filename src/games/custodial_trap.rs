@@ -552,4 +552,9 @@ impl Game for CustodialTrap {
     fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
         state.mapped(symmetry)
     }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        // A and B do different things in the setup
+        (state.phase == Phase::Play).then(|| state.exchanged())
+    }
 }

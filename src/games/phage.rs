@@ -377,6 +377,18 @@ impl Game for Phage {
         let pieces = state.pieces.map(|pieces| pieces.map(|square| map(square as usize) as u8));
         State { open, pieces, ..*state }
     }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        // P5: if neither side can move, it matters who White is
+        let both_stuck = !state.can_move(0) && !state.can_move(1);
+        let turned = |player: usize| state.pieces[player].map(|square| seen_square(square as usize, 1) as u8);
+        (!both_stuck).then(|| State {
+            open: seen(state.open, 1),
+            pieces: [turned(1), turned(0)],
+            left: [state.left[1], state.left[0]],
+            to_move: state.to_move.other(),
+        })
+    }
 }
 
 fn parse(text: &str) -> Result<State, String> {

@@ -23,6 +23,8 @@ use crate::storage;
 /// The folder of a run that holds its shards.
 pub const FOLDER: &str = "selfplay";
 const SUFFIX: &str = ".jsonl.zst";
+/// The folder for shards that a run took over from another one, inside the folder of records.
+const INHERITED: &str = "inherited";
 const BAD: &str = "bad";
 /// The prefix of the run's name in a checksum file: a comment for `sha256sum`.
 const ORIGIN: &str = "# petteia: ";
@@ -48,6 +50,22 @@ pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
 /// The path of a shard inside the folder of records.
 pub fn shard_name(generation: usize, shard: usize) -> String {
     format!("generation-{generation:04}/shard-{shard:04}{SUFFIX}")
+}
+
+/// The name of a shard that a run took over from another one, inside the folder of records.
+pub fn inherited_name(number: usize) -> String {
+    format!("{INHERITED}/shard-{number:04}{SUFFIX}")
+}
+
+/// Whether this is the name of a shard that a run took over from another one.
+pub fn is_inherited(name: &str) -> bool {
+    let path = Path::new(name);
+    path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
+}
+
+/// Whether this is the path of the folder of such shards.
+pub fn is_inherited_folder(path: &Path) -> bool {
+    path.ends_with(Path::new(FOLDER).join(INHERITED))
 }
 
 /// Generation and number of the shard at `path`, from the names of the folder and the file.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
+use crate::checkpoint::lineage::Lineage;
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};
 use crate::error::{Error, Input, Result};
@@ -33,8 +34,8 @@ pub enum Depth {
     All,
 }
 
-/// Reads the shard at a path, which must hold what belongs there, and replays its games by the rules.
-pub type Read<'a> = dyn FnMut(&Path, &Place) -> Result<()> + 'a;
+/// Reads the shard at a path, which must hold what belongs there if that is known, and replays its games by the rules.
+pub type Read<'a> = dyn FnMut(&Path, Option<&Place>) -> Result<()> + 'a;
 
 /// What is wrong with a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +78,12 @@ pub struct Audit {
     pub without_checksum: Vec<(PathBuf, String)>,
     /// The newest checkpoint that belongs to the run.
     newest: Option<Checkpoint>,
+    /// What the run took over.
+    lineage: Lineage,
 }
 
-/// Checks the run in `run`, except for the paths in `without`. Only operating system errors are returned as errors.
+/// Checks the run in `run`, except for the paths in `without`. Only errors of the operating system and a damaged lineage
+/// are returned as errors.
 pub fn audit(
     run: &Path,
     config: &Config,
@@ -88,11 +92,11 @@ pub fn audit(
     depth: Depth,
     read: &mut Read,
 ) -> Result<Audit> {
-    let mut audit = Audit::default();
+    let mut audit = Audit { lineage: Lineage::of(run)?, ..Audit::default() };
     let mut lists = audit.checkpoints(run, config, game)?;
     lists.given_up.extend(without.iter().cloned());
     if config.arena.gate == GateKind::Sprt {
-        audit.gates(run, &lists)?;
+        audit.gates(run, config, &lists)?;
     }
     audit.records(run, config, &lists, depth, read)?;
     audit.set_aside = store::find(run)?.set_aside;
@@ -130,12 +134,18 @@ impl Audit {
                 }
                 Err(error) => return Err(error),
             };
-            match foreign(&checkpoint, config, game).or_else(|| lists.contradicts(&checkpoint)) {
+            match foreign(&checkpoint, &self.lineage, config, game).or_else(|| lists.contradicts(&checkpoint))
+            {
                 Some(what) => self.add(path, Fault::Foreign, what),
                 None => lists.add(checkpoint),
             }
         }
         self.newest = lists.checkpoints.first().cloned();
+        let listed = self.newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
+        let listed = listed.map_or(&[][..], |data| &data.lineage);
+        if let Some((path, what)) = self.lineage.contradicts(run, listed) {
+            self.add(path, Fault::Foreign, what);
+        }
         if let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.data.is_none()) {
             self.unchecked = Some(format!(
                 "{} was written by version 0.1 and lists no records: whether they are the ones that it was trained on \
@@ -147,10 +157,11 @@ impl Audit {
     }
 
     /// Every checkpoint but the newest was judged before the next generation began.
-    fn gates(&mut self, run: &Path, lists: &Lists) -> Result<()> {
+    fn gates(&mut self, run: &Path, config: &Config, lists: &Lists) -> Result<()> {
         for (age, checkpoint) in lists.checkpoints.iter().enumerate() {
             let path = checkpoint.path.join(GATE);
-            if lists.given_up.contains(&below(run, &path)) {
+            let made_by = self.lineage.config_of(checkpoint.manifest.generation, config);
+            if lists.given_up.contains(&below(run, &path)) || made_by.arena.gate != GateKind::Sprt {
                 continue;
             }
             match checkpoint.gate::<IgnoredAny>() {
@@ -180,14 +191,19 @@ impl Audit {
         read: &mut Read,
     ) -> Result<()> {
         let done = self.newest.as_ref().map_or(0, |newest| newest.manifest.generation);
+        let lineage = self.lineage.clone();
+        let own = (1..=done).flat_map(|generation| {
+            let config = lineage.config_of(generation, config);
+            let place =
+                move |shard| (store::shard_name(generation, shard), Place::of(config, generation, shard));
+            (0..shards_of(config, generation)).map(place)
+        });
+        let inherited = lists.shards.keys().filter(|name| store::is_inherited(name));
         let mut known = BTreeSet::new();
-        for (generation, shard) in (1..=done).flat_map(|of| (0..shards_of(config, of)).map(move |n| (of, n)))
-        {
-            let path = store::shard_path(run, generation, shard);
-            let place = Place::of(config, generation, shard).expect("the shard belongs to the run");
+        for (name, place) in inherited.map(|name| (name.clone(), None)).chain(own) {
+            let path = run.join(store::FOLDER).join(&name);
             if !lists.given_up.contains(&below(run, &path)) {
-                let name = store::shard_name(generation, shard);
-                self.shard(&path, &name, lists, depth, &mut |path| read(path, &place))?;
+                self.shard(&path, &name, lists, depth, &mut |path| read(path, place.as_ref()))?;
             }
             known.insert(path);
         }
@@ -287,8 +303,15 @@ impl Lists {
 }
 
 /// Why a checkpoint does not belong to this run.
-fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Option<String> {
+fn foreign(
+    checkpoint: &Checkpoint,
+    lineage: &Lineage,
+    config: &Config,
+    game: &GameIdentity,
+) -> Option<String> {
     let manifest = &checkpoint.manifest;
+    let planned = config.train.generations;
+    let config = lineage.config_of(manifest.generation, config);
     let another = |what: String| Some(format!("it is a checkpoint of another run: {what}"));
     if manifest.seed != config.seed {
         return another(format!("its seed is {}, but this run has seed {}", manifest.seed, config.seed));
@@ -313,8 +336,8 @@ fn foreign(checkpoint: &Checkpoint, config: &Config, game: &GameIdentity) -> Opt
             }
         }
     }
-    let (generation, planned) = (manifest.generation, config.train.generations);
-    (!(1..=planned).contains(&generation))
+    let (generation, first) = (manifest.generation, if lineage.is_started() { 0 } else { 1 });
+    (!(first..=planned).contains(&generation))
         .then(|| format!("it is of generation {generation}, but this run has {planned}"))
 }
 
@@ -371,7 +394,9 @@ pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> 
         newest.config()?;
     }
     for (path, sha256) in &audit.without_checksum {
-        store::write_checksum(path, sha256, Some(&Origin::of(config)))?;
+        let generation = path.parent().and_then(store::generation_of);
+        let origin = generation.map(|generation| Origin::of(audit.lineage.config_of(generation, config)));
+        store::write_checksum(path, sha256, origin.as_ref())?;
     }
     for problem in &mut audit.problems {
         if problem.fault == Fault::Damaged && store::is_shard(&problem.path) {

@@ -104,6 +104,24 @@ pub struct Played {
     pub draw: usize,
 }
 
+/// How long each part of a run took, over all sessions, in seconds. What was interrupted and repeated counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Times {
+    /// Games before there was a network.
+    pub bootstrap: f64,
+    /// Games of the network.
+    pub selfplay: f64,
+    /// Reading the games back, for training.
+    pub window: f64,
+    /// Gradient steps.
+    pub training: f64,
+    /// Matches of the gate.
+    pub gate: f64,
+    /// Evaluation.
+    pub evaluation: f64,
+}
+
 /// Receives events, from any thread, and says when to stop.
 pub trait Observer: Sync {
     /// Called for every event.
@@ -134,4 +152,6 @@ pub struct Summary {
     pub evaluation: Option<(String, MatchResult)>,
     /// The self-play games of each generation, as far as the metrics have them.
     pub played: Vec<Played>,
+    /// How long each part took.
+    pub times: Times,
 }

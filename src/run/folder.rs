@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::SETTINGS;
+use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Input, Result};
@@ -28,8 +28,7 @@ impl Folder {
         let settings = folder.join(SETTINGS);
         check_settings(config, folder, &settings)?;
         storage::create_folder(folder)?;
-        let path = folder.join(LOCK);
-        let lock = storage::lock(storage::open_lock(&path)?, folder, "petteia train")?;
+        let held = Folder::lock(folder)?;
         // another process may have created the run while we waited for the lock
         check_settings(config, folder, &settings)?;
         storage::remove_temporaries(folder)?;
@@ -37,7 +36,13 @@ impl Folder {
         if !storage::exists(&settings)? {
             storage::write_whole(&settings, config.to_toml().as_bytes())?;
         }
-        Ok(Folder { path: folder.to_path_buf(), lock })
+        Ok(held)
+    }
+
+    /// Takes the lock of a folder.
+    pub(super) fn lock(folder: &Path) -> Result<Folder> {
+        let lock = storage::open_lock(&folder.join(LOCK))?;
+        Ok(Folder { path: folder.to_path_buf(), lock: storage::lock(lock, folder, "petteia train")? })
     }
 
     /// Fails if the folder was deleted or renamed since it was opened: nothing must be written at its old path.
@@ -69,26 +74,51 @@ impl Folder {
     }
 }
 
+/// Whether there is a run in `folder`: settings, and what only a run has beside them.
+pub fn is_run(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).exists();
+    has(SETTINGS) && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
+}
+
+/// The settings of the run in `folder`.
+///
+/// # Errors
+/// There is no run in `folder`, or this program does not know all of its settings.
+pub fn settings_of(folder: &Path) -> Result<Config> {
+    let (path, place) = (folder.join(SETTINGS), folder.display());
+    if !storage::exists(folder)? {
+        return Err(Error::Missing(format!("{place} does not exist{}", checkpoint::runs_beside(folder))));
+    }
+    if !storage::exists(&path)? {
+        return Err(Error::Missing(format!(
+            "{place} is not a run folder (it has no {SETTINGS}){}",
+            checkpoint::runs_beside(folder)
+        )));
+    }
+    Config::parse(&path.display().to_string(), &storage::read_text(&path, "a config")?, &[])
+}
+
+/// The error for a run that exists with other settings than those asked for.
+pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Error {
+    let lines: Vec<String> =
+        differences.iter().map(|[key, there, asked]| format!("\n  {key}: {there} / {asked}")).collect();
+    Error::Config(format!(
+        "{} exists with other settings (there / asked for):{}\n\
+         give the same settings to resume it, or another folder",
+        folder.display(),
+        lines.concat()
+    ))
+    .about(Input::RunSettings)
+}
+
 /// Rejects a folder of a run with other settings, and one that holds anything else.
 fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
     if storage::exists(settings)? {
-        let text = storage::read_text(settings, "a config")?;
-        let theirs = Config::parse(&settings.display().to_string(), &text, &[])?;
-        let differences: Vec<String> = theirs
-            .differences(config)
-            .into_iter()
-            .map(|[key, there, asked]| format!("{key}: {there} / {asked}"))
-            .collect();
-        if differences.is_empty() {
-            return Ok(());
-        }
-        return Err(Error::Config(format!(
-            "{} exists with other settings (there / asked for):\n  {}\n\
-             give the same settings to resume it, or another folder",
-            folder.display(),
-            differences.join("\n  ")
-        ))
-        .about(Input::RunFolder));
+        let differences = settings_of(folder)?.differences(config);
+        return match differences.is_empty() {
+            true => Ok(()),
+            false => Err(other_settings(folder, &differences)),
+        };
     }
     if !storage::exists(folder)? {
         return match folder.is_symlink() {

@@ -1,17 +1,19 @@
 //! `metrics.jsonl`: one JSON object per line, appended as a whole.
 //!
-//! Lines of the current run are written; those of an earlier session that still count can be read back. The lines of
-//! a generation are on disk before its checkpoint is: see [`Metrics::sync`].
+//! Each line says when it was written. Lines of the current run are written; those of an earlier session that still count
+//! can be read back. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If the run
+//! asks for it, TensorBoard gets them too, from the checkpoint on.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Played;
-
+use super::tensorboard::Events;
+use super::{Played, Times};
 use crate::arena::MatchResult;
 use crate::error::{Error, Result};
 use crate::storage;
@@ -20,18 +22,22 @@ use crate::storage;
 pub const METRICS: &str = "metrics.jsonl";
 /// The kind of a line that every generation has.
 const SELFPLAY: &str = "selfplay";
+/// The kind of lines about training steps.
+const TRAIN: &str = "train";
 
 /// The metrics of a run.
 pub(super) struct Metrics {
     path: PathBuf,
-    /// The lines that are needed later: all but those of single training steps.
+    /// The lines that are needed later: all but those of single training steps, of which a generation has the last.
     lines: Vec<Value>,
+    /// The event file, if the run wants one.
+    events: Option<Events>,
 }
 
 impl Metrics {
     /// Opens the file and drops the lines of generations after `done`, which will be repeated. The second value
     /// describes lost lines, if any.
-    pub(super) fn open(folder: &Path, done: usize) -> Result<(Metrics, Option<String>)> {
+    pub(super) fn open(folder: &Path, done: usize, tensorboard: bool) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
         let (mut kept, mut damaged) = (Vec::new(), 0);
         if storage::exists(&path)? {
@@ -48,8 +54,9 @@ impl Metrics {
         }
         let text: String = kept.iter().map(|line| format!("{line}\n")).collect();
         storage::write_whole(&path, text.as_bytes())?;
-        kept.retain(is_needed);
-        let metrics = Metrics { path, lines: kept };
+        let events = tensorboard.then(|| Events::open(folder)).transpose()?;
+        let mut metrics = Metrics { path, lines: Vec::new(), events };
+        kept.into_iter().for_each(|line| metrics.keep(line));
         let lost = metrics.lost(done, damaged);
         Ok((metrics, lost))
     }
@@ -73,13 +80,25 @@ impl Metrics {
         }
     }
 
-    pub(super) fn write(&mut self, line: Value) -> Result<()> {
+    /// Writes a line, with the time.
+    pub(super) fn write(&mut self, mut line: Value) -> Result<()> {
+        line["time"] = humantime::format_rfc3339_millis(SystemTime::now()).to_string().into();
         let mut file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
         file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io(&self.path))?;
-        if is_needed(&line) {
-            self.lines.push(line);
-        }
+        self.keep(line);
         Ok(())
+    }
+
+    fn keep(&mut self, line: Value) {
+        match self.lines.last_mut() {
+            Some(last) if line["kind"] == TRAIN && last["kind"] == TRAIN => *last = line,
+            _ => self.lines.push(line),
+        }
+    }
+
+    /// Shows TensorBoard what was written since the last time.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        self.events.as_mut().map_or(Ok(()), Events::update)
     }
 
     /// Waits until everything written is on disk.
@@ -98,13 +117,27 @@ impl Metrics {
         lines.filter_map(|line| Played::deserialize(line).ok())
     }
 
+    /// How long each part of the run took, as far as its lines say.
+    pub(super) fn times(&self) -> Times {
+        let mut times = Times::default();
+        for line in &self.lines {
+            let seconds = |key: &str| line[key].as_f64().unwrap_or(0.0);
+            match line["kind"].as_str() {
+                Some(SELFPLAY) if line["bootstrap"] == true => times.bootstrap += seconds("seconds"),
+                Some(SELFPLAY) => times.selfplay += seconds("seconds"),
+                Some(TRAIN) => times.training += seconds("seconds"),
+                Some("gate") => times.gate += seconds("seconds"),
+                Some("evaluation") => times.evaluation += seconds("seconds"),
+                _ => {}
+            }
+            times.window += seconds("window_seconds");
+        }
+        times
+    }
+
     pub(super) fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {
         let line = self.line_of("evaluation", generation)?;
         let result = serde_json::from_value(line["result"].clone()).ok()?;
         Some((line["opponent"].as_str()?.to_string(), result))
     }
-}
-
-fn is_needed(line: &Value) -> bool {
-    line["kind"] != "train"
 }

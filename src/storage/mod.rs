@@ -53,16 +53,26 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>
     sync_folder(parent(path))
 }
 
-/// Creates the folder `path` atomically, with everything that `fill` writes into it.
+/// Copies a file, whole; the folders of `to` are created.
+pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
+    create_folder(parent(to))?;
+    let mut source = File::open(from).map_err(Error::io(from))?;
+    stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
+}
+
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. On an error nothing is left behind.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let temporary = temporary_beside(path)?;
     if exists(&temporary)? {
         fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
     }
-    create_folder(&temporary)?;
-    fill(&temporary)?;
-    sync_folder(&temporary)?;
-    fs::rename(&temporary, path).map_err(Error::io(path))?;
+    let filled = create_folder(&temporary).and_then(|()| fill(&temporary));
+    let finish =
+        || sync_folder(&temporary).and_then(|()| fs::rename(&temporary, path).map_err(Error::io(path)));
+    if let Err(error) = filled.and_then(|()| finish()) {
+        let _ = fs::remove_dir_all(&temporary);
+        return Err(error);
+    }
     sync_folder(parent(path))
 }
 

@@ -90,6 +90,19 @@ fn commands_in_the_guides_exist() {
     assert!(checked > 50, "only {checked} commands were found");
 }
 
+/// The help of a command and of its own commands.
+fn whole_help(name: &str) -> String {
+    let mut help = out(&succeeds(&[name, "--help"], ""));
+    let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let list = list.split("\n\n").next().unwrap_or_default().to_string();
+    for command in list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()) {
+        if !command.is_empty() && command != "help" {
+            help += &out(&succeeds(&["help", name, command], ""));
+        }
+    }
+    help
+}
+
 #[test]
 fn flags_in_the_guides_exist() {
     let mut checked = 0;
@@ -105,9 +118,7 @@ fn flags_in_the_guides_exist() {
                 }
                 for flag in own.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2) {
                     let flag = flag.split(['=', ',', ']', ')']).next().unwrap_or_default();
-                    let help = helps
-                        .entry(name.to_string())
-                        .or_insert_with(|| out(&succeeds(&[name, "--help"], "")));
+                    let help = helps.entry(name.to_string()).or_insert_with(|| whole_help(name));
                     let known = help.split([' ', ',', '\n', '[', '.']).any(|word| word == flag);
                     assert!(known, "{}: `petteia {name}` has no {flag}", path.display());
                     checked += 1;

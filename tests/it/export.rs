@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::support::command::python;
 use crate::support::training;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, Precision};
@@ -168,18 +169,6 @@ fn a_damaged_checkpoint_is_refused() {
             assert!(!out.exists());
         }
     }
-}
-
-/// The Python of `PETTEIA_PYTHON`; without it a test says that it checks nothing.
-fn python(test: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("PETTEIA_PYTHON").filter(|python| !python.is_empty());
-    if python.is_none() {
-        // not eprintln!, which nobody sees when a test passes
-        let what =
-            "PETTEIA_PYTHON names no Python with scripts/requirements.txt (scripts/check.sh makes one)";
-        std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();
-    }
-    python.map(PathBuf::from)
 }
 
 fn script(python: &Path, name: &str, arguments: &[&Path], input: &str) -> Output {

@@ -105,6 +105,23 @@ fn it_is_exported() {
 }
 
 #[test]
+fn it_lives_on() {
+    let (folder, run) = copy();
+    let said = succeeds(&["train", "--run", &run, "--generations", "3"], "");
+    assert!(out(&said).contains("3 generations"), "{}", out(&said));
+    let (fork, next) = (folder.path().join("fork"), folder.path().join("next"));
+    let [fork, next] = [&fork, &next].map(|path| path.display().to_string());
+    succeeds(&["train", "--fork", RUN, "--at", "1", "--run", &fork], "");
+    succeeds(&["train", "--from", RUN, "--with-window", "--run", &next, "--generations", "1"], "");
+    for run in [&run, &fork, &next] {
+        succeeds(&["inspect", run], "");
+        succeeds(&["records", run, "verify"], "");
+    }
+    let report = &json_lines(&succeeds(&["inspect", &next, "--json"], ""))[0];
+    assert!(report["lineage"][0].as_str().unwrap().contains("generation 1"), "the champion: {report}");
+}
+
+#[test]
 fn the_finished_run_is_recognized() {
     let (_folder, run) = copy();
     let before = files(Path::new(&run));

@@ -148,7 +148,7 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
     for (line, part) in [
         ("foo", "unknown command `foo`"),
         ("position", "usage: position"),
-        ("position fen nonsense", "no position"),
+        ("position fen nonsense", "invalid position"),
         ("position startpos moves b1 b1", "move 2 (`b1`) is not legal"),
         ("query nothing", "unknown query `nothing`"),
         ("setoption name Nothing value 1", "unknown option `Nothing`"),

@@ -8,7 +8,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Findings;
+use crate::checkpoint::lineage::{Change, Chapter, Lineage};
 use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::export::onnx;
 use crate::net::model;
@@ -111,6 +113,27 @@ pub fn optimizer<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> 
     checkpoint::<R>(folder, report)
 }
 
+/// What a run with the settings `now` took over, if anything.
+pub fn past(lineage: &Lineage, now: &Config, report: &mut Findings) {
+    let line = |(chapter, changes): (&Chapter, Vec<[String; 3]>)| {
+        let from = chapter.from.as_ref().map_or(String::new(), |from| {
+            format!("{} (generation {}, {} steps)", from.path, from.generation, from.step)
+        });
+        let what = match chapter.change {
+            Change::Extended => format!("extended after generation {}", chapter.generation),
+            Change::Forked => format!("forked at generation {} from {from}", chapter.generation),
+            Change::Started => format!("started with the weights of {from}"),
+        };
+        let changes: Vec<String> =
+            changes.into_iter().map(|[key, before, after]| format!("{key} {before} -> {after}")).collect();
+        if changes.is_empty() { what } else { format!("{what}: {}", changes.join(", ")) }
+    };
+    let lines: Vec<String> = lineage.changes(now).into_iter().map(line).collect();
+    if !lines.is_empty() {
+        report.fact("lineage", lines);
+    }
+}
+
 fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Findings) {
     let manifest = &checkpoint.manifest;
     report.game::<R>(&manifest.game, path);
@@ -130,6 +153,11 @@ fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Finding
         report.fact("since the checkpoint before", json!({"positions": new_positions, "steps": new_steps}));
         if !data.given_up.is_empty() {
             report.fact("trained without", json!(data.given_up));
+        }
+        if let Some(lineage) = report.checked(Lineage::new(data.lineage.clone(), path))
+            && let Ok(settings) = checkpoint.reading()
+        {
+            past(&lineage, &settings.config, report);
         }
     }
 }

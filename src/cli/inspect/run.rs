@@ -8,11 +8,13 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Findings, identity_here, network, plain, records};
+use crate::checkpoint::lineage::Lineage;
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::records::Source;
 use crate::cli::records::verify::verify;
 use crate::error::Result;
 use crate::registry::Registry;
+use crate::replay::store::generation_of;
 use crate::run::{METRICS, SETTINGS};
 
 pub fn is(path: &Path) -> bool {
@@ -29,8 +31,12 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     report.fact("seed", config.seed);
     report.ignored(&settings);
     let checkpoints = checkpoint::list(path)?;
-    report.fact("generations", checkpoints.len());
+    // generation 0 is what the run began with
+    report.fact("generations", checkpoints.iter().filter(|path| generation_of(path) > Some(0)).count());
     report.fact("generations planned", config.train.generations);
+    if let Some(lineage) = report.checked(Lineage::of(path)) {
+        network::past(&lineage, config, report);
+    }
     let mut loaded = 0;
     for folder in &checkpoints {
         // problems of a manifest are reported with the records

@@ -65,11 +65,11 @@ impl Job for Check<'_> {
         let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
         if let Some((run, config)) = self.0.run()? {
             let wanted: BTreeSet<PathBuf> = self.0.shards.paths.iter().map(|path| whole(path)).collect();
-            let mut read = |path: &Path, place: &Place| {
+            let mut read = |path: &Path, place: Option<&Place>| {
                 if !wanted.contains(&whole(path)) {
                     return Ok(());
                 }
-                let records = store::read_shard(path, &rules, Some(place))?.records;
+                let records = store::read_shard(path, &rules, place)?.records;
                 found.add(&records);
                 known.insert(whole(path), None);
                 Ok(())

@@ -126,7 +126,7 @@ fn of_many_trainers_on_one_folder_one_runs() {
     assert!(of(0) >= 1 && of(0) + of(2) == outputs.len(), "{outputs:?}");
     for refused in outputs.iter().filter(|output| output.status.code() == Some(2)) {
         let err = String::from_utf8_lossy(&refused.stderr);
-        assert!(err.contains("in use by another petteia train"), "{err}");
+        assert!(err.contains("in use by another `petteia train`"), "{err}");
     }
     expect_same("many trainers", &contents(&path), &contents(&run.path));
 }

@@ -117,6 +117,32 @@ fn a_run_survives_them_while_it_resumes() {
     Scene { base: Some(&place.path), command: &command, target: None }.survives(3, EVERYTHING);
 }
 
+/// What is copied appears whole, and the same command makes the rest.
+#[test]
+fn forks_and_runs_begun_with_weights_survive_them() {
+    let source = RUN.path.display().to_string();
+    let fork = ["--fork", &source, "--at", "2", "--set", "search.cpuct=2"];
+    let start = ["--from", &source, "--with-window", "--generations", "1"];
+    for (number, arguments) in [&fork[..], &start].into_iter().enumerate() {
+        let command = |folder: &Path| {
+            let run = folder.join("run").display().to_string();
+            Petteia::new(&[&["train", "--run", &run, "--threads", "1"], arguments].concat())
+        };
+        Scene { base: None, command: &command, target: None }.survives(40 + number as u64, EVERYTHING);
+    }
+}
+
+/// An extension is made once, however often it is begun.
+#[test]
+fn an_extension_survives_them() {
+    let command = |folder: &Path| {
+        let run = folder.join("run").display().to_string();
+        Petteia::new(&["train", "--run", &run, "--threads", "1", "--generations", "4"])
+    };
+    let base = base_with_run();
+    Scene { base: Some(&base.path), command: &command, target: None }.survives(42, EVERYTHING);
+}
+
 /// Nothing that a match does depends on how often it was begun.
 #[test]
 fn a_match_that_is_saved_survives_them() {

@@ -296,9 +296,10 @@ pub fn reset(base: Option<&Path>, to: &Path) {
     }
 }
 
-/// Every file below `folder` with its bytes; metrics without their clock times.
+/// Every file below `folder` with its bytes; metrics without their clock times, and no log of what was said when.
 pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = files(folder);
+    found.retain(|path, _| !path.ends_with("train.log"));
     let metrics = found.iter_mut().filter(|(path, _)| path.ends_with("metrics.jsonl"));
     metrics.for_each(|(_, bytes)| *bytes = without_times(bytes));
     found
@@ -308,7 +309,7 @@ fn without_times(metrics: &[u8]) -> Vec<u8> {
     let text = String::from_utf8(metrics.to_vec()).unwrap();
     let lines = text.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
-        line.as_object_mut().unwrap().remove("seconds");
+        ["seconds", "window_seconds", "time"].map(|key| line.as_object_mut().unwrap().remove(key));
         format!("{line}\n")
     });
     lines.collect::<String>().into_bytes()

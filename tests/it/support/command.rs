@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Once};
 
@@ -53,6 +54,18 @@ pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8
 /// Runs petteia.
 pub fn petteia(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     run(PETTEIA, arguments, input)
+}
+
+/// The Python of `PETTEIA_PYTHON`; without it a test says that it checks nothing.
+pub fn python(test: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("PETTEIA_PYTHON").filter(|python| !python.is_empty());
+    if python.is_none() {
+        // not eprintln!, which nobody sees when a test passes
+        let what =
+            "PETTEIA_PYTHON names no Python with scripts/requirements.txt (scripts/check.sh makes one)";
+        std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();
+    }
+    python.map(PathBuf::from)
 }
 
 /// Its standard output.

@@ -1,0 +1,101 @@
+//! `train.log` in a run's folder: what `petteia train` said, over all sessions, each line with its time.
+//!
+//! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay as they are. The file is bounded: when it is
+//! full, its older half is dropped. A run does not depend on whether it can be written.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::own_command;
+use crate::error::Result;
+use crate::program::Program;
+use crate::storage;
+
+/// The file in the run's folder.
+const LOG: &str = "train.log";
+/// The length at which the older half is dropped, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// The log of a session.
+pub struct Log {
+    path: PathBuf,
+    /// The lines before the run began; `None` once it has.
+    waiting: Option<String>,
+}
+
+impl Log {
+    /// The log of the run in `folder`. Its first line is the command.
+    pub fn new(folder: &Path) -> Log {
+        let mut log = Log { path: folder.join(LOG), waiting: Some(String::new()) };
+        log.line(&format!("{}: {}", Program::current(), own_command()));
+        log
+    }
+
+    /// From now on the folder is that of a run, which is ours.
+    pub fn begin(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            let _ = append(&self.path, &waiting);
+        }
+    }
+
+    /// Adds a text of one or more lines.
+    pub fn line(&mut self, text: &str) {
+        let now = humantime::format_rfc3339_seconds(SystemTime::now());
+        let lines: String = text.lines().map(|line| format!("{now} {}\n", line.trim_end())).collect();
+        match &mut self.waiting {
+            Some(waiting) => waiting.push_str(&lines),
+            None => drop(append(&self.path, &lines)),
+        }
+    }
+}
+
+fn append(path: &Path, lines: &str) -> Result<()> {
+    let length = fs::metadata(path).map_or(0, |about| about.len());
+    if length + lines.len() as u64 > LARGEST {
+        let text = storage::read_at_most(path, LARGEST, "a log").unwrap_or_default();
+        storage::write_whole(path, newer_half(&text))?;
+    }
+    let file = File::options().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(lines.as_bytes())).map_err(crate::error::Error::io(path))
+}
+
+/// The lines that begin in the newer half of `text`.
+fn newer_half(text: &[u8]) -> &[u8] {
+    let half = &text[text.len() / 2..];
+    half.iter().position(|byte| *byte == b'\n').map_or(&[], |end| &half[end + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_before_the_run_has_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::new(folder.path());
+        log.line("one\n  two");
+        let path = folder.path().join(LOG);
+        assert!(!path.exists());
+        log.begin();
+        log.line("three");
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().skip(1).map(|line| line.split_once("Z ").unwrap().1).collect();
+        assert_eq!(lines, ["one", "  two", "three"]);
+    }
+
+    #[test]
+    fn the_newer_half_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOG);
+        let line = format!("{}\n", "x".repeat(999));
+        for number in 0..3000 {
+            append(&path, &format!("{number:04} {line}")).unwrap();
+            assert!(fs::metadata(&path).unwrap().len() <= LARGEST);
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.len() as u64 >= LARGEST / 2 - 2000 && text.lines().all(|line| line.len() == 1004));
+        assert!(text.ends_with(&format!("2999 {line}")));
+    }
+}

@@ -1,0 +1,245 @@
+//! Which run `petteia train` is asked for: its settings, its folder, and what has to be made before it is trained.
+//!
+//! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins with.
+
+use std::path::{Path, PathBuf};
+
+use super::Train;
+use crate::checkpoint::lineage::{Change, Lineage};
+use crate::checkpoint::{self, Checkpoint};
+use crate::cli::screen::Screen;
+use crate::cli::text::counted;
+use crate::config::Config;
+use crate::error::{Error, Input, Result};
+use crate::game::{Game, Rules};
+use crate::run::extend::{Extension, extend};
+use crate::run::fork::Fork;
+use crate::run::start::Start;
+use crate::run::{self, Observer, SETTINGS};
+use crate::storage;
+
+/// What to train, and where.
+pub struct Plan {
+    /// The settings.
+    pub config: Config,
+    /// Their text, for messages.
+    pub text: String,
+    /// Where the text is from.
+    pub place: String,
+    /// The run's folder.
+    pub folder: PathBuf,
+    before: Before,
+}
+
+/// What has to be made before the run is trained.
+enum Before {
+    Nothing,
+    /// The run in the folder may be extended. The note says why it is that run, if that is not obvious.
+    Extend {
+        note: Option<String>,
+    },
+    Start {
+        source: PathBuf,
+        with_window: bool,
+    },
+    Fork {
+        source: PathBuf,
+        generation: Option<usize>,
+        accepts_missing: bool,
+    },
+}
+
+impl Plan {
+    /// What the flags ask for.
+    pub fn of(flags: &Train) -> Result<Plan> {
+        let sets = flags.generations.map(|number| format!("train.generations={number}"));
+        let sets: Vec<String> = flags.set.iter().cloned().chain(sets).collect();
+        if let Some(source) = &flags.fork {
+            return Plan::fork(flags, source, &sets);
+        }
+        if let Some(source) = &flags.from {
+            return Plan::start(flags, source, &sets);
+        }
+        let Some(path) = &flags.config else {
+            let folder = flags.run.clone().expect("clap asks for a config or a folder");
+            return Plan::resume(folder, &sets, None);
+        };
+        if let Some(folder) = run_of(path).filter(|folder| flags.run.as_ref().is_none_or(|run| run == folder))
+        {
+            let (path, place) = (path.display(), folder.display());
+            let note = format!("{path} belongs to the run in {place}, which is resumed");
+            return Plan::resume(folder, &sets, Some(note));
+        }
+        let (place, text) = read_config(path)?;
+        let before = match flags.generations {
+            Some(_) => Before::Extend { note: None },
+            None => Before::Nothing,
+        };
+        let folder = flags.run.clone().unwrap_or_else(|| default_folder(path));
+        Ok(Plan { config: Config::parse(&place, &text, &sets)?, text, place, folder, before })
+    }
+
+    /// The run in `folder`, with its own settings.
+    fn resume(folder: PathBuf, sets: &[String], note: Option<String>) -> Result<Plan> {
+        let (place, text) = own_settings(&folder)?;
+        let config = Config::parse(&place, &text, sets)?;
+        Ok(Plan { config, text, place, folder, before: Before::Extend { note } })
+    }
+
+    fn fork(flags: &Train, source: &Path, sets: &[String]) -> Result<Plan> {
+        let (place, text) = own_settings(source)?;
+        let before = Before::Fork {
+            source: source.to_path_buf(),
+            generation: flags.at,
+            accepts_missing: flags.accept_missing,
+        };
+        let folder = flags.run.clone().expect("clap asks for a folder");
+        Ok(Plan { config: Config::parse(&place, &text, sets)?, text, place, folder, before })
+    }
+
+    fn start(flags: &Train, source: &Path, sets: &[String]) -> Result<Plan> {
+        let (place, text) = match &flags.config {
+            Some(path) => read_config(path)?,
+            None => {
+                let checkpoint = Checkpoint::find(source)?;
+                (checkpoint.path.display().to_string(), checkpoint.manifest.config)
+            }
+        };
+        let folder = match (&flags.run, &flags.config) {
+            (Some(run), _) => run.clone(),
+            (None, Some(path)) => default_folder(path),
+            (None, None) => {
+                let what = "--from without a CONFIG: name the folder of the new run with --run DIR";
+                return Err(Error::Config(what.into()));
+            }
+        };
+        let mut config = Config::parse(&place, &text, sets)?;
+        // the network plays from the first generation on
+        config.selfplay.bootstrap_games = 0;
+        let before = Before::Start { source: source.to_path_buf(), with_window: flags.with_window };
+        Ok(Plan { config, text, place, folder, before })
+    }
+
+    /// Makes what has to be made, unless an earlier session did, and says what.
+    pub fn prepare<G: Game>(&self, rules: &Rules<G>, screen: &Screen) -> Result<()> {
+        let Plan { config, folder, .. } = self;
+        let exists = run::is_run(folder);
+        let tick = &mut |done, all| {
+            screen.copying(done, all);
+            !screen.interrupted()
+        };
+        match &self.before {
+            Before::Nothing => Ok(()),
+            Before::Extend { note } => {
+                note.iter().for_each(|note| screen.say(note));
+                let extension = if exists { extend(folder, config)? } else { None };
+                extension.iter().for_each(|extension| screen.say(&self.extended(extension)));
+                Ok(())
+            }
+            Before::Start { source, .. } if exists => self.expect(Change::Started, source, None),
+            Before::Fork { source, generation, .. } if exists => {
+                self.expect(Change::Forked, source, *generation)
+            }
+            Before::Start { source, with_window } => {
+                let source = &Checkpoint::find(source)?;
+                Start { source, with_window: *with_window, config, folder }.make(rules, tick)?;
+                screen.say(&format!(
+                    "{} begins with the weights of {}{}; they are its generation 0",
+                    folder.display(),
+                    source.path.display(),
+                    if *with_window { " and the window of its run" } else { "" }
+                ));
+                Ok(())
+            }
+            Before::Fork { source, generation, accepts_missing } => {
+                let newest =
+                    || Ok(checkpoint::latest(source)?.map_or(0, |newest| newest.manifest.generation));
+                let generation = generation.map_or_else(newest, Ok)?;
+                let fork = Fork { source, generation, config, folder, accepts_missing: *accepts_missing };
+                fork.make(rules, tick)?;
+                screen.say(&self.forked(source, generation)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Fails if the run that exists did not come by its beginning in this way.
+    fn expect(&self, change: Change, source: &Path, generation: Option<usize>) -> Result<()> {
+        if Lineage::of(&self.folder)?.has(change, source, generation) {
+            return Ok(());
+        }
+        let what = match (change, generation) {
+            (Change::Forked, Some(generation)) => {
+                format!("is not a fork of {} at generation {generation}", source.display())
+            }
+            (Change::Forked, None) => format!("is not a fork of {}", source.display()),
+            _ => format!("did not begin with the weights of {}", source.display()),
+        };
+        let error = format!("{} exists and {what}: give another folder", self.folder.display());
+        Err(Error::Config(error).about(Input::RunFolder))
+    }
+
+    /// What an extension changes.
+    fn extended(&self, extension: &Extension) -> String {
+        let Extension { done, generations: [before, now], learning_rates: [last, next, end], .. } = extension;
+        let folder = self.folder.display();
+        if before == now {
+            return format!("{folder} has other settings from now on");
+        }
+        let rate = match (last == next, next == end) {
+            (true, true) => String::new(),
+            (true, false) => format!("; learning rate: from {next:.2e} to {end:.2e}"),
+            _ => format!("; learning rate: from {next:.2e} (the last was {last:.2e}) to {end:.2e}"),
+        };
+        let generations = counted(*now, "generation", "generations");
+        format!("{folder} has {generations} from now on instead of {before}, {done} of them done{rate}")
+    }
+
+    fn forked(&self, source: &Path, generation: usize) -> Result<String> {
+        let changes = run::settings_of(source)?.differences(&self.config);
+        let changes: Vec<String> =
+            changes.into_iter().map(|[key, there, here]| format!("{key} {there} -> {here}")).collect();
+        let changes = if changes.is_empty() { "the same settings".into() } else { changes.join(", ") };
+        Ok(format!(
+            "{} is a copy of {} up to generation {generation}, with {changes}",
+            self.folder.display(),
+            source.display()
+        ))
+    }
+}
+
+/// The run that a path means instead of a config: its folder, or its settings.
+fn run_of(path: &Path) -> Option<PathBuf> {
+    if run::is_run(path) {
+        return Some(path.to_path_buf());
+    }
+    let parent = path.parent().filter(|_| path.ends_with(SETTINGS))?;
+    let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    run::is_run(folder).then(|| folder.to_path_buf())
+}
+
+fn default_folder(config: &Path) -> PathBuf {
+    Path::new("runs").join(config.file_stem().unwrap_or_default())
+}
+
+/// The place and the text of a run's settings.
+fn own_settings(folder: &Path) -> Result<(String, String)> {
+    run::settings_of(folder)?;
+    let path = folder.join(SETTINGS);
+    Ok((path.display().to_string(), storage::read_text(&path, "a config")?))
+}
+
+/// The place and the text of a config.
+fn read_config(path: &Path) -> Result<(String, String)> {
+    let place = path.display().to_string();
+    let bytes = storage::read(path)
+        .map_err(|e| Error::Config(format!("cannot read the config: {e}{}", hint(path))))?;
+    let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
+    Ok((place, text))
+}
+
+/// A user who gives a game's id instead of a config means the config of that name.
+fn hint(path: &Path) -> String {
+    let meant = Path::new("configs").join(path).with_extension("toml");
+    if meant.is_file() { format!("; did you mean {}?", meant.display()) } else { String::new() }
+}

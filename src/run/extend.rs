@@ -1,0 +1,70 @@
+//! Changes a run's settings where no game and no weight that it has so far depends on them.
+//!
+//! What was made before keeps its bytes, and its settings are written down as a chapter of the [lineage](crate::checkpoint::lineage).
+//! From then on the run goes on as one that had the new settings from its beginning would: its learning rate is what
+//! the schedule of the new length gives at that point, so it rises if the run had come further down the old one.
+
+use std::path::Path;
+
+use super::SETTINGS;
+use super::folder::{Folder, other_settings, settings_of};
+use crate::checkpoint;
+use crate::checkpoint::lineage::{Change, Chapter, Lineage};
+use crate::config::{Config, TrainConfig};
+use crate::error::{Error, Result};
+use crate::storage;
+use crate::train::schedule::learning_rate;
+
+/// The settings that may change.
+const FREE: [&str; 2] = ["train.generations", "train.tensorboard"];
+
+/// What [`extend`] changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extension {
+    /// Generations that are done.
+    pub done: usize,
+    /// Generations in all, before and now.
+    pub generations: [usize; 2],
+    /// The learning rate after warm-up: the last one of what is done, the next one, and the last one of all.
+    pub learning_rates: [f64; 3],
+}
+
+/// Gives the run in `folder` the settings `config`, which may differ in the number of generations (and in whether event
+/// files are written). `None` if it has them already.
+///
+/// # Errors
+/// There is no run in `folder`, it differs in other settings, more generations are done, or it is in use.
+pub fn extend(folder: &Path, config: &Config) -> Result<Option<Extension>> {
+    config.check()?;
+    if settings_of(folder)?.differences(config).is_empty() {
+        return Ok(None);
+    }
+    let _held = Folder::lock(folder)?;
+    let before = settings_of(folder)?;
+    let differences = before.differences(config);
+    if differences.iter().any(|[key, ..]| !FREE.contains(&&**key)) {
+        return Err(other_settings(folder, &differences));
+    }
+    let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
+    let generations = [before.train.generations, config.train.generations];
+    if generations[1] < done {
+        return Err(Error::Config(format!(
+            "{} has {done} generations already, so it cannot end after {}: a fork at generation {} does",
+            folder.display(),
+            generations[1],
+            generations[1]
+        )));
+    }
+    let chapter =
+        Chapter { change: Change::Extended, generation: done, settings: before.to_toml(), from: None };
+    Lineage::of(folder)?.followed_by(chapter)?.write(folder)?;
+    storage::write_whole(&folder.join(SETTINGS), config.to_toml().as_bytes())?;
+    let learning_rates =
+        [rate(&before.train, done), rate(&config.train, done), rate(&config.train, generations[1])];
+    Ok(Some(Extension { done, generations, learning_rates }))
+}
+
+/// The learning rate after `done` generations, without the warm-up.
+fn rate(settings: &TrainConfig, done: usize) -> f64 {
+    learning_rate(settings, settings.warmup_steps, done as f64 / settings.generations as f64)
+}

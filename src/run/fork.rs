@@ -1,0 +1,145 @@
+//! Copies a run up to one of its generations, to go on from there with other settings.
+//!
+//! Everything that the generations up to there made is copied: checkpoints with the gate's decisions, records, metrics.
+//! The copy appears whole, and only if it holds what its newest checkpoint was trained on. From then on it is a run of
+//! its own; without changed settings it makes the same bytes as the original.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::audit::Depth;
+use super::folder::settings_of;
+use super::inherit::{Progress, check_new, check_whole, other_net};
+use super::{METRICS, SETTINGS};
+use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
+use crate::checkpoint::{self, Checkpoint, GATE};
+use crate::config::{Config, GateKind};
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::replay::store;
+use crate::storage;
+
+/// What to copy, and what to make of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Fork<'a> {
+    /// The folder of the run.
+    pub source: &'a Path,
+    /// The last generation to copy.
+    pub generation: usize,
+    /// The settings from there on.
+    pub config: &'a Config,
+    /// The folder of the copy, which must not exist.
+    pub folder: &'a Path,
+    /// Whether records that are missing or wrong are accepted; [`train`](super::train) then asks about them.
+    pub accepts_missing: bool,
+}
+
+impl Fork<'_> {
+    /// Makes the copy; `tick` hears how many files are copied and says whether to go on.
+    ///
+    /// # Errors
+    /// There is no such run or generation, the settings do not fit it, records are missing, or the copy exists.
+    pub fn make<G: Game>(&self, rules: &Rules<G>, tick: &mut Progress) -> Result<()> {
+        let Fork { source, generation, config, folder, accepts_missing } = *self;
+        config.check()?;
+        check_new(folder)?;
+        let chapter = self.chapter(rules)?;
+        let lineage = Lineage::of(source)?.until(generation).followed_by(chapter)?;
+        let files = self.files()?;
+        storage::write_folder_whole(folder, |copy| {
+            for (done, name) in files.iter().enumerate() {
+                if !tick(done, files.len()) {
+                    return Err(Error::Interrupted);
+                }
+                storage::copy_whole(&source.join(name), &copy.join(name))?;
+            }
+            storage::write_whole(&copy.join(METRICS), &self.metrics()?)?;
+            lineage.write(copy)?;
+            storage::write_whole(&copy.join(SETTINGS), config.to_toml().as_bytes())?;
+            match accepts_missing {
+                true => Ok(()),
+                false => check_whole(copy, source, config, rules, Depth::Window),
+            }
+        })
+    }
+
+    /// The change as a chapter of the copy's past. Fails if the settings do not fit the run.
+    fn chapter<G: Game>(&self, rules: &Rules<G>) -> Result<Chapter> {
+        let Fork { source, generation, config, .. } = *self;
+        let place = source.display();
+        let theirs = settings_of(source)?;
+        let numbers: Vec<usize> =
+            checkpoint::list(source)?.iter().filter_map(|path| store::generation_of(path)).collect();
+        if generation == 0 || !numbers.contains(&generation) {
+            let has = match (numbers.iter().find(|number| **number > 0), numbers.last()) {
+                (Some(first), Some(last)) if first < last => format!("it has {first} to {last}"),
+                (Some(only), _) => format!("it has {only}"),
+                _ => "it has none yet".into(),
+            };
+            return Err(Error::Config(format!(
+                "{place} has no checkpoint of generation {generation}: {has}"
+            )));
+        }
+        let ancestor = Checkpoint::open_folder(&checkpoint::path_of(source, generation))?;
+        ancestor.manifest.game.expect(&rules.identity, &place.to_string())?;
+        let lineage = Lineage::of(source)?;
+        let before = lineage.config_of(generation, &theirs);
+        let advice = "a fork keeps the network: begin a new run";
+        if let Some(difference) = other_net(&before.net, &config.net) {
+            return Err(Error::Config(format!("{place} has another network ({difference}): {advice}")));
+        }
+        if before.train.optimizer != config.train.optimizer {
+            return Err(Error::Config(format!(
+                "train.optimizer: {place} has {}, not {}, and a fork keeps the optimizer's state: begin a new run \
+                 with its weights",
+                before.train.optimizer, config.train.optimizer
+            )));
+        }
+        if config.train.generations < generation {
+            return Err(Error::Config(format!(
+                "train.generations = {}: a fork at generation {generation} has that many already",
+                config.train.generations
+            )));
+        }
+        let settings = before.to_toml();
+        let from = Some(Ancestor::of(&ancestor));
+        Ok(Chapter { change: Change::Forked, generation, settings, from })
+    }
+
+    /// The files to copy as they are, relative to the run.
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        let is_kept = |number: Option<usize>| number.is_some_and(|number| number <= self.generation);
+        let mut folders = checkpoint::list(self.source)?;
+        folders.extend(storage::list(&self.source.join(store::FOLDER))?);
+        folders.retain(|folder| is_kept(store::generation_of(folder)) || store::is_inherited_folder(folder));
+        let mut files = Vec::new();
+        for folder in folders {
+            let inside = storage::list(&folder)?.into_iter();
+            files.extend(inside.filter(|path| path.is_file() && !self.is_left_out(path)));
+        }
+        let relative = |path: PathBuf| path.strip_prefix(self.source).map(Path::to_path_buf).unwrap_or(path);
+        Ok(files.into_iter().map(relative).collect())
+    }
+
+    /// Old decisions of a gate that the copy does not have would still name its champion.
+    fn is_left_out(&self, path: &Path) -> bool {
+        let is_temporary = path.file_name().is_some_and(storage::is_temporary);
+        is_temporary || (path.ends_with(GATE) && self.config.arena.gate == GateKind::None)
+    }
+
+    /// The lines of metrics about what is copied.
+    fn metrics(&self) -> Result<Vec<u8>> {
+        let path = self.source.join(METRICS);
+        if !storage::exists(&path)? {
+            return Ok(Vec::new());
+        }
+        let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
+        let is_kept = |line: &&str| {
+            let line: Option<Value> = serde_json::from_str(line).ok();
+            line.and_then(|line| line["generation"].as_u64())
+                .is_some_and(|number| number <= self.generation as u64)
+        };
+        Ok(text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>().into_bytes())
+    }
+}

@@ -1,0 +1,96 @@
+//! What follows a checkpoint: the gate's decision about it, and the evaluation of the network that represents the run.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::{Event, Run, gate, rounded};
+use crate::arena::agent::Contestant;
+use crate::arena::{Match, play_match};
+use crate::checkpoint::{self, Checkpoint};
+use crate::config::GateKind;
+use crate::error::Result;
+use crate::game::Game;
+use crate::net::evaluator::SharedNet;
+use crate::net::model::{self, Network};
+use crate::train::Trainer;
+
+impl<G: Game> Run<'_, G> {
+    /// The network that plays, and its generation: the champion if there is a gate, otherwise the `newest`.
+    pub(super) fn player(&self, trainer: &Trainer, newest: usize) -> Result<(usize, Network)> {
+        let champion = match self.config.arena.gate {
+            GateKind::None => None,
+            GateKind::Sprt => checkpoint::champion(self.folder)?,
+        };
+        match champion {
+            Some(champion) => Ok((champion.manifest.generation, champion.network(&model::device())?)),
+            None => Ok((newest, trainer.snapshot())),
+        }
+    }
+
+    /// What follows a checkpoint: the gate, then the evaluation of the network that represents the run.
+    pub(super) fn judge(
+        &mut self,
+        checkpoint: &Checkpoint,
+        trainer: &Trainer,
+        opponent: &Contestant<G>,
+    ) -> Result<()> {
+        let number = checkpoint.manifest.generation;
+        let changed = match self.config.arena.gate {
+            GateKind::None => true,
+            GateKind::Sprt => self.gate(checkpoint)?,
+        };
+        // the same agent would play the same games again
+        if changed || number == self.config.train.generations {
+            self.evaluate(trainer, opponent, number)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether the checkpoint is the champion now.
+    fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
+        let number = checkpoint.manifest.generation;
+        let games = self.config.arena.gate_games;
+        let started = Instant::now();
+        let decision = gate::decide(self.rules, self.config, self.folder, checkpoint, |standing| {
+            self.observer.event(Event::Gating { standing: *standing, games });
+            !self.observer.interrupted()
+        })?;
+        let promoted = decision.promoted;
+        if self.metrics.line_of("gate", number).is_none() {
+            self.metrics.write(json!({
+                "kind": "gate", "generation": number, "promoted": promoted, "champion": decision.champion,
+                "result": decision.result, "seconds": rounded(started.elapsed()),
+            }))?;
+            self.observer.event(Event::Gated { generation: number, decision: Box::new(decision) });
+        }
+        Ok(promoted)
+    }
+
+    /// Plays the evaluation games of a generation, unless they were played before.
+    fn evaluate(&mut self, trainer: &Trainer, opponent: &Contestant<G>, number: usize) -> Result<()> {
+        let settings = &self.config.arena;
+        let last = number == self.config.train.generations;
+        let games = if last { settings.final_games } else { settings.games };
+        if games == 0 || self.metrics.evaluation_of(number).is_some() {
+            return Ok(());
+        }
+        let (player, network) = self.player(trainer, number)?;
+        let net = SharedNet::new(&network, &self.config.net, &model::device());
+        let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
+        let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
+        let started = Instant::now();
+        let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {
+            self.observer.event(Event::Evaluating { done: standing.games, games });
+            !self.observer.interrupted()
+        })?;
+        self.metrics.write(json!({
+            "kind": "evaluation", "generation": number, "player": player, "opponent": settings.opponent,
+            "simulations": settings.simulations, "result": result,
+            "seconds": rounded(started.elapsed()),
+        }))?;
+        let opponent = settings.opponent.clone();
+        self.observer.event(Event::Evaluated { generation: player, opponent, result: Box::new(result) });
+        Ok(())
+    }
+}

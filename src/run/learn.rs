@@ -1,0 +1,101 @@
+//! The gradient steps of a generation.
+//!
+//! Input: the window. Output: a trainer some steps further, lines of metrics. Fails if the losses are no longer numbers.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::{Event, Run, rounded};
+use crate::error::{Error, Result};
+use crate::game::Game;
+use crate::random::{Purpose, stream};
+use crate::replay::window::{Batch, Window};
+use crate::train::Trainer;
+use crate::train::loss::Losses;
+use crate::train::schedule::learning_rate;
+
+/// Approximate number of training lines per generation in `metrics.jsonl`.
+const LOSS_LINES: usize = 20;
+
+impl<G: Game> Run<'_, G> {
+    pub(super) fn train(
+        &mut self,
+        trainer: &mut Trainer,
+        window: &Window,
+        number: usize,
+        new_positions: usize,
+    ) -> Result<()> {
+        let settings = &self.config.train;
+        if window.is_empty() {
+            return Err(Error::Data("self-play wrote no position to train on".into()));
+        }
+        let samples = new_positions as f64 * settings.samples_per_position as f64;
+        let steps = ((samples / settings.batch as f64).round() as usize).max(1);
+        let every = steps.div_ceil(LOSS_LINES);
+        let started = Instant::now();
+        let mut mean = Mean::default();
+        for step in 0..steps {
+            if self.observer.interrupted() {
+                return Err(Error::Interrupted);
+            }
+            self.observer.event(Event::Step { done: step, steps });
+            let progress = (number as f64 - 1.0 + step as f64 / steps as f64) / settings.generations as f64;
+            let rate = learning_rate(settings, trainer.step, progress);
+            let mut random = stream(self.config.seed, Purpose::Sampling, &[trainer.step as u64]);
+            let batch = window.draw(settings.batch, settings.search_value_share, &mut random);
+            mean.add(trainer.train(&batch, rate));
+            if (step + 1) % every == 0 || step + 1 == steps {
+                let losses = mean.take();
+                self.observer.event(Event::Training { done: step + 1, steps, losses });
+                self.metrics.write(json!({
+                    "kind": "train", "generation": number, "step": trainer.step, "learning_rate": rate,
+                    "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
+                    "seconds": rounded(started.elapsed()),
+                }))?;
+                // at the end, the losses of the final weights: those above were computed before each step
+                let after = if step + 1 == steps { trainer.evaluate(&batch) } else { losses };
+                if !(losses.policy + losses.value + after.policy + after.value).is_finite() {
+                    return Err(diverged(&batch, trainer.step));
+                }
+            }
+        }
+        self.observer.event(Event::Step { done: steps, steps });
+        Ok(())
+    }
+}
+
+/// Why the losses are no longer numbers.
+fn diverged(batch: &Batch, step: usize) -> Error {
+    Error::Data(match batch.is_finite() {
+        true => format!(
+            "training diverged: after step {step} the losses are no longer numbers, although its \
+             training records are intact; start a new run with a lower train.learning_rate"
+        ),
+        false => format!(
+            "at step {step} a training record contained a number that is not finite: check the records with \
+             `petteia records RUN verify`"
+        ),
+    })
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: Losses,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, losses: Losses) {
+        self.sum.policy += losses.policy;
+        self.sum.policy_floor += losses.policy_floor;
+        self.sum.value += losses.value;
+        self.count += 1;
+    }
+
+    fn take(&mut self) -> Losses {
+        let Mean { sum, count } = std::mem::take(self);
+        let n = count.max(1) as f32;
+        Losses { policy: sum.policy / n, policy_floor: sum.policy_floor / n, value: sum.value / n }
+    }
+}

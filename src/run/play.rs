@@ -1,0 +1,170 @@
+//! The self-play of a generation: its games are played, or read back where an interrupted run had finished them.
+//!
+//! Input: the network that plays. Output: shards in the run's folder, samples in the window, a line of metrics.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Event, Run, rounded};
+use crate::config::{Bootstrap, Config, EvaluatorKind, RootKind};
+use crate::error::{Error, Result};
+use crate::game::{Game, Outcome};
+use crate::net::evaluator::SharedNet;
+use crate::net::model;
+use crate::replay::place::{self, Origin, shards_of};
+use crate::replay::sample::Sample;
+use crate::replay::store::{self, Shard};
+use crate::replay::window::Window;
+use crate::search::cache::Cached;
+use crate::search::evaluator::{Rollout, Uniform};
+use crate::selfplay::{Generation, MakeEvaluator, play_generation};
+use crate::train::Trainer;
+
+impl<G: Game> Run<'_, G> {
+    /// Plays a generation and adds it to the window; returns the number of its positions.
+    pub(super) fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
+        let (games, simulations) = place::games_of(self.config, number);
+        let (newest, network) = self.player(trainer, number - 1)?;
+        let bootstrap = place::is_bootstrap(self.config, number).then_some(self.config.selfplay.bootstrap);
+        let evaluator = match bootstrap {
+            None => format!("generation {newest}"),
+            Some(Bootstrap::Rollout) => format!("rollout:{simulations}"),
+            Some(Bootstrap::Uniform) => format!("uniform:{simulations}"),
+        };
+        let config = &bootstrap.map_or(self.config.clone(), |kind| bootstrap_config(self.config, kind));
+        let identity = &self.rules.identity;
+        let generation = Generation { config, identity, number, games, simulations, evaluator };
+        self.observer.event(Event::Generation { number, generations: self.config.train.generations, games });
+        let started = Instant::now();
+        let game = &self.rules.game;
+        let finished = match bootstrap {
+            Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
+            Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
+            None => {
+                let net = SharedNet::new(&network, &self.config.net, &model::device());
+                match self.config.selfplay.cache {
+                    0 => self.fill(&generation, &|| Box::new(net.evaluator(game)))?,
+                    size => self.fill(&generation, &|| {
+                        Box::new(Cached::new(game.clone(), net.evaluator(game), size))
+                    })?,
+                }
+            }
+        };
+        self.take_in(window, number, finished, started.elapsed())
+    }
+
+    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and
+    /// how long playing them took; returns the number of their positions.
+    fn take_in(
+        &mut self,
+        window: &mut Window,
+        number: usize,
+        mut finished: BTreeMap<usize, Shard<Vec<Sample>>>,
+        playing: Duration,
+    ) -> Result<usize> {
+        let started = Instant::now();
+        let (mut positions, mut plies, mut cut_short) = (0, 0, 0);
+        let mut outcomes = [0usize; 3];
+        for index in 0..shards_of(self.config, number) {
+            let shard = match finished.remove(&index) {
+                Some(shard) => shard,
+                None => self.read(number, index)?,
+            };
+            for record in &shard.records {
+                plies += record.actions.len();
+                cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
+                let ids = ["first", "second", "draw"];
+                outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
+            }
+            self.shards.push(shard.info(number, index));
+            positions += window.push_samples(&self.rules.game, shard.found.into_iter().flatten().collect());
+        }
+        let games = place::games_of(self.config, number).0;
+        if cut_short > 0 {
+            self.observer.event(Event::Warning(format!(
+                "{cut_short} of {games} games of generation {number} were cut short after {} actions and count \
+                 as draws: this should not happen, look at their records",
+                self.rules.game.max_plies()
+            )));
+        }
+        self.metrics.write(json!({
+            "kind": "selfplay", "generation": number, "games": games, "positions": positions, "plies": plies,
+            "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "window": window.len(),
+            "bootstrap": place::is_bootstrap(self.config, number), "seconds": rounded(playing),
+            "window_seconds": rounded(started.elapsed()),
+        }))?;
+        self.metrics
+            .played()
+            .last()
+            .into_iter()
+            .for_each(|played| self.observer.event(Event::Played(played)));
+        Ok(positions)
+    }
+
+    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it. A shard of that run
+    /// that is damaged, or that another run played, is played again, with the games that belong there.
+    fn fill(
+        &self,
+        generation: &Generation,
+        evaluator: MakeEvaluator<G>,
+    ) -> Result<BTreeMap<usize, Shard<Vec<Sample>>>> {
+        let number = generation.number;
+        let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
+        let mut finished = BTreeMap::new();
+        for index in 0..shards_of(self.config, number) {
+            let path = store::shard_path(self.folder, number, index);
+            if !store::is_finished(&path)? {
+                continue;
+            }
+            let found = self.read(number, index).and_then(|shard| match store::origin(&path)? {
+                Some(other) if !origins.contains(&other) => {
+                    let place = path.display();
+                    Err(Error::Foreign(format!(
+                        "{place}: it was played by another run ({other}), not by this one ({origin})"
+                    )))
+                }
+                _ => Ok(shard),
+            });
+            match found {
+                Ok(shard) => {
+                    finished.insert(index, shard);
+                }
+                Err(error @ (Error::Data(_) | Error::Foreign(_))) => self.set_aside(&path, &error)?,
+                Err(error) => return Err(error),
+            }
+        }
+        self.held.check()?;
+        play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, &|progress| {
+            self.observer.event(Event::Selfplay(progress));
+            !self.observer.interrupted()
+        })?;
+        Ok(finished)
+    }
+
+    fn set_aside(&self, path: &Path, error: &Error) -> Result<()> {
+        let bad = store::set_aside(path)?;
+        self.observer
+            .event(Event::Warning(format!("{error}; set aside as {}, not trained on", bad.display())));
+        Ok(())
+    }
+}
+
+/// The settings for games played before there is a network.
+fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
+    let mut config = config.clone();
+    // these simulations are cheap, and priors without knowledge cannot be surprised
+    config.selfplay.fast_simulations = 0;
+    config.selfplay.surprise_weight = 0.0;
+    // without a network there are no values for a Gumbel root to rely on
+    config.search.root = RootKind::Puct;
+    // one evaluator for each core
+    config.net.evaluator = EvaluatorKind::Fused;
+    if kind == Bootstrap::Rollout {
+        // with equal priors and noisy playouts, root noise would drown the targets
+        config.search.noise_fraction = 0.0;
+    }
+    config
+}

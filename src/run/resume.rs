@@ -1,0 +1,122 @@
+//! What an interrupted run takes up again: the check that its folder holds what it was trained on, and its window.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::audit::{self, Audit, Depth};
+use super::{Event, Observer, Run};
+use crate::checkpoint::Checkpoint;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::replay::place::{Place, shards_of};
+use crate::replay::sample::Sample;
+use crate::replay::store::{self, Shard, ShardInfo};
+use crate::replay::window::Window;
+
+impl<G: Game> Run<'_, G> {
+    /// Reads back the shards of a checkpoint's window: those that it lists or, if it lists none, the newest.
+    pub(super) fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
+        let names = self.window_of(checkpoint);
+        self.given_up.extend(checkpoint.manifest.data.iter().flat_map(|data| data.given_up.iter().cloned()));
+        let (mut newest, mut positions) = (Vec::new(), 0);
+        for name in names.into_iter().rev() {
+            if self.given_up.contains(&format!("{}/{name}", store::FOLDER)) {
+                continue;
+            }
+            if positions >= self.config.replay.window {
+                break;
+            }
+            let (samples, info) = self.read_listed(&name, checkpoint)?;
+            positions += info.positions;
+            newest.push((samples, info));
+        }
+        for (samples, info) in newest.into_iter().rev() {
+            window.push_samples(&self.rules.game, samples.into_iter().flatten().collect());
+            self.shards.push(info);
+        }
+        Ok(())
+    }
+
+    /// The names of the shards in a checkpoint's window: those that it lists or, if it lists none, all.
+    fn window_of(&self, checkpoint: &Checkpoint) -> Vec<String> {
+        match &checkpoint.manifest.data {
+            Some(data) => data.window().iter().map(|shard| shard.name.clone()).collect(),
+            None => (1..=checkpoint.manifest.generation)
+                .flat_map(|of| {
+                    let shards = shards_of(self.lineage.config_of(of, self.config), of);
+                    (0..shards).map(move |shard| store::shard_name(of, shard))
+                })
+                .collect(),
+        }
+    }
+
+    /// Reads a shard that `checkpoint` lists: one of this run, or one that it took over.
+    fn read_listed(&self, name: &str, checkpoint: &Checkpoint) -> Result<(Vec<Vec<Sample>>, ShardInfo)> {
+        if let Some((generation, shard)) = store::place_of(Path::new(name)) {
+            let read = self.read(generation, shard)?;
+            let info = read.info(generation, shard);
+            return Ok((read.found, info));
+        }
+        if !store::is_inherited(name) {
+            let place = checkpoint.path.display();
+            return Err(Error::Data(format!(
+                "{place}: its manifest lists a file that is not named as a shard is"
+            )));
+        }
+        let read = store::read_samples(&self.folder.join(store::FOLDER).join(name), self.rules, None)?;
+        let info = ShardInfo { name: name.to_string(), ..read.info(0, 0) };
+        Ok((read.found, info))
+    }
+
+    /// Reads a shard of this run.
+    pub(super) fn read(&self, generation: usize, shard: usize) -> Result<Shard<Vec<Sample>>> {
+        let path = store::shard_path(self.folder, generation, shard);
+        let place = Place::of(self.lineage.config_of(generation, self.config), generation, shard);
+        store::read_samples(&path, self.rules, place.as_ref())
+    }
+}
+
+/// Compares the run with what its checkpoints list, and returns the shards that the user chose to continue without.
+pub(super) fn settle<G: Game>(
+    rules: &Rules<G>,
+    config: &Config,
+    folder: &Path,
+    observer: &dyn Observer,
+) -> Result<BTreeSet<String>> {
+    let mut given_up = BTreeSet::new();
+    loop {
+        let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
+        let mut found = audit::audit(folder, config, &rules.identity, &given_up, Depth::Window, &mut read)?;
+        let accepts = !found.problems.is_empty() && observer.accepts_missing();
+        let gone = audit::settle(&mut found, folder, config, accepts)?;
+        warn(&found, observer);
+        if gone.is_empty() {
+            return Ok(given_up);
+        }
+        // without these another checkpoint may be the newest
+        given_up.extend(gone);
+    }
+}
+
+/// Says what was found, also what the user went without.
+fn warn(audit: &Audit, observer: &dyn Observer) {
+    let say = |what: String| observer.event(Event::Warning(what));
+    for problem in &audit.problems {
+        say(format!("{problem}; the run continues without it"));
+    }
+    if !audit.problems.is_empty() {
+        // the next audit reports the rest
+        return;
+    }
+    for path in &audit.set_aside {
+        say(format!("{} was set aside before and is not trained on", path.display()));
+    }
+    for (path, _) in &audit.without_checksum {
+        say(format!(
+            "{} is intact, but its checksum file was not: the checksum file was rewritten",
+            path.display()
+        ));
+    }
+    audit.unchecked.iter().for_each(|what| say(what.clone()));
+}

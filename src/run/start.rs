@@ -1,0 +1,132 @@
+//! Begins a run with the weights of another one.
+//!
+//! They become its generation 0, with a new optimizer; its own settings hold from there on. The window may be taken over
+//! too: its shards are copied and numbered anew. The new run appears whole.
+
+use std::path::{Path, PathBuf};
+
+use super::SETTINGS;
+use super::audit::Depth;
+use super::folder::settings_of;
+use super::inherit::{Progress, check_new, check_whole, other_net};
+use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
+use crate::checkpoint::{self, Checkpoint, TrainingData};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::net::model;
+use crate::replay::place::shards_of;
+use crate::replay::store::{self, ShardInfo};
+use crate::storage;
+use crate::train::Trainer;
+
+/// What to begin with, and what to make of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The checkpoint with the weights.
+    pub source: &'a Checkpoint,
+    /// Whether its run's window is taken over.
+    pub with_window: bool,
+    /// The settings of the new run.
+    pub config: &'a Config,
+    /// The folder of the new run, which must not exist.
+    pub folder: &'a Path,
+}
+
+impl Start<'_> {
+    /// Makes the run's folder; `tick` hears how many shards are copied and says whether to go on.
+    ///
+    /// # Errors
+    /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
+    pub fn make<G: Game>(&self, rules: &Rules<G>, tick: &mut Progress) -> Result<()> {
+        let Start { source, with_window, config, folder } = *self;
+        config.check()?;
+        check_new(folder)?;
+        self.check(rules)?;
+        let shards = if with_window { self.window(rules)? } else { Vec::new() };
+        let network = source.network(&model::training_device())?;
+        let chapter = Chapter {
+            change: Change::Started,
+            generation: 0,
+            settings: source.manifest.config.clone(),
+            from: Some(Ancestor::of(source)),
+        };
+        let lineage = Lineage::default().followed_by(chapter)?;
+        storage::write_folder_whole(folder, |run| {
+            let mut data = TrainingData { lineage: lineage.chapters().to_vec(), ..TrainingData::default() };
+            for (number, (path, info)) in shards.iter().enumerate() {
+                if !tick(number, shards.len()) {
+                    return Err(Error::Interrupted);
+                }
+                let name = store::inherited_name(number);
+                let target = run.join(store::FOLDER).join(&name);
+                storage::copy_whole(path, &target)?;
+                store::write_checksum(&target, &info.sha256, store::origin(path)?.as_ref())?;
+                data.window_positions += info.positions;
+                data.shards.push(ShardInfo { name, generation: 0, ..info.clone() });
+            }
+            data.window_shards = data.shards.len();
+            let trainer = Trainer::new(&config.train, network);
+            checkpoint::save(run, config, &rules.identity, 0, &trainer, data)?;
+            lineage.write(run)?;
+            storage::write_whole(&run.join(SETTINGS), config.to_toml().as_bytes())?;
+            check_whole(run, &source.path, config, rules, Depth::Window)
+        })
+    }
+
+    /// Rejects weights of another game or network, and settings of a run that begins without weights.
+    fn check<G: Game>(&self, rules: &Rules<G>) -> Result<()> {
+        let (place, manifest) = (self.source.path.display(), &self.source.manifest);
+        manifest.game.expect(&rules.identity, &place.to_string())?;
+        if let Some(difference) = other_net(&manifest.net, &self.config.net) {
+            return Err(Error::Config(format!(
+                "{place} has another network than the settings ask for ({difference}): give it the same sizes"
+            )));
+        }
+        match self.config.selfplay.bootstrap_games {
+            0 => Ok(()),
+            games => Err(Error::Config(format!(
+                "selfplay.bootstrap_games = {games}: a run that begins with weights has no games without a network, so \
+                 it must be 0"
+            ))),
+        }
+    }
+
+    /// The newest shards of the source's window that fill the new one, oldest first.
+    fn window<G: Game>(&self, rules: &Rules<G>) -> Result<Vec<(PathBuf, ShardInfo)>> {
+        let place = self.source.path.display();
+        let run = self.source.path.parent().and_then(Path::parent).filter(|run| run.join(SETTINGS).is_file());
+        let run = run.ok_or_else(|| {
+            Error::Config(format!(
+                "{place} is not a checkpoint in the folder of its run, so there is no window to take over"
+            ))
+        })?;
+        let shards = run.join(store::FOLDER);
+        let listed: Vec<ShardInfo> = match &self.source.manifest.data {
+            Some(data) => data.window().to_vec(),
+            None => self.all(run, rules)?,
+        };
+        let mut positions = 0;
+        let is_needed = |info: &&ShardInfo| {
+            let is_needed = positions < self.config.replay.window;
+            positions += info.positions;
+            is_needed
+        };
+        let mut newest: Vec<ShardInfo> = listed.iter().rev().take_while(is_needed).cloned().collect();
+        newest.reverse();
+        Ok(newest.into_iter().map(|info| (shards.join(&info.name), info)).collect())
+    }
+
+    /// All shards up to a checkpoint of version 0.1, which lists none.
+    fn all<G: Game>(&self, run: &Path, rules: &Rules<G>) -> Result<Vec<ShardInfo>> {
+        let config = settings_of(run)?;
+        let mut found = Vec::new();
+        for generation in 1..=self.source.manifest.generation {
+            for shard in 0..shards_of(&config, generation) {
+                let path = store::shard_path(run, generation, shard);
+                found.push(store::read_shard(&path, rules, None)?.info(generation, shard));
+            }
+        }
+        Ok(found)
+    }
+}

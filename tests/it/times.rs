@@ -1,0 +1,134 @@
+//! What a run says about time: stamps and durations in its metrics, the event file for TensorBoard, the log of what was said.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::command::{err, fails, out, python, succeeds};
+use crate::support::runs::{self, Finished, PLAIN, checkpoint, text};
+
+fn lines(run: &Path) -> Vec<Value> {
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn seconds_since_1970(time: &Value) -> f64 {
+    let time = humantime::parse_rfc3339(time.as_str().unwrap()).unwrap();
+    time.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64()
+}
+
+#[test]
+fn metrics_say_when_and_how_long() {
+    let run = PLAIN.run();
+    let times: Vec<f64> = lines(&run).iter().map(|line| seconds_since_1970(&line["time"])).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    for line in lines(&run) {
+        assert!(line["time"].as_str().unwrap().ends_with('Z'), "UTC: {line}");
+        assert!(line["seconds"].as_f64().unwrap() >= 0.0, "{line}");
+        if line["kind"] == "selfplay" {
+            assert!(line["window_seconds"].as_f64().unwrap() >= 0.0, "{line}");
+            assert_eq!(line["bootstrap"], line["generation"] == 1, "{line}");
+        }
+    }
+    // a longer one, so that there is something to say
+    let longer = Finished::new(&["selfplay.bootstrap_games=400", "selfplay.bootstrap_simulations=300"]);
+    let said = out(&succeeds(&["train", "--run", text(&longer.run())], ""));
+    assert!(said.contains("time of all sessions: ") && said.contains("bootstrap "), "{said}");
+}
+
+/// The scalars of the metrics, as (step, value), in order.
+fn expected(run: &Path) -> BTreeMap<String, Vec<(u64, f32, f64)>> {
+    let mut tags: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for line in lines(run) {
+        let step = line["step"].as_u64().or(line["generation"].as_u64()).unwrap();
+        let time = seconds_since_1970(&line["time"]);
+        for (key, value) in line.as_object().unwrap() {
+            let tag = format!("{}/{key}", line["kind"].as_str().unwrap());
+            let number = value.as_f64().or(value.as_bool().map(|switch| switch as usize as f64));
+            if let Some(number) = number.filter(|_| !["generation", "step"].contains(&key.as_str())) {
+                tags.entry(tag).or_default().push((step, number as f32, time));
+            }
+        }
+    }
+    tags
+}
+
+#[test]
+fn tensorboard_reads_the_metrics() {
+    let Some(python) = python("tensorboard_reads_the_metrics") else { return };
+    let plain = PLAIN.run();
+    assert!(!plain.join("events.out.tfevents.petteia").exists(), "only on request");
+    let reads = |run: &Path| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check_events.py");
+        let output = Command::new(&python).arg(script).arg(run).output().unwrap();
+        assert!(output.status.success(), "{}", err(&output));
+        let found: BTreeMap<String, Vec<(u64, f32, f64)>> = serde_json::from_slice(&output.stdout).unwrap();
+        for (tag, expected) in expected(run) {
+            let found = &found[&tag];
+            assert_eq!(found.len(), expected.len(), "{tag}");
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!((found.0, found.1), (expected.0, expected.1), "{tag}");
+                assert!((found.2 - expected.2).abs() < 1e-3, "{tag}: {found:?} {expected:?}");
+            }
+        }
+        assert!(found.contains_key("evaluation/result.elo"), "{:?}", found.keys());
+    };
+    let run = Finished::new(&["train.tensorboard=true"]);
+    reads(&run.run());
+    // killed in the third generation, and between a checkpoint and its evaluation: no step is there twice
+    let (_folder, cut) = run.copy(2);
+    reads(&{
+        assert!(run.train(&cut, &[]).status.success());
+        cut.clone()
+    });
+    let metrics = fs::read_to_string(cut.join("metrics.jsonl")).unwrap();
+    let shorter: Vec<&str> = metrics.lines().collect();
+    fs::write(cut.join("metrics.jsonl"), shorter[..shorter.len() - 1].join("\n") + "\n").unwrap();
+    assert!(run.train(&cut, &[]).status.success());
+    reads(&cut);
+    // games and weights are those without, and a run can be given a file later
+    for generation in 1..=3 {
+        let weights = |run: &Path| fs::read(checkpoint(run, generation).join("optimizer.bin")).unwrap();
+        assert!(weights(&cut) == weights(&plain));
+    }
+    let (_folder, later) = PLAIN.copy(2);
+    succeeds(&["train", "--run", text(&later), "--set", "train.tensorboard=true"], "");
+    reads(&later);
+}
+
+#[test]
+fn what_was_said_is_in_the_log() {
+    let (_folder, run) = PLAIN.copy(2);
+    let path = run.join("train.log");
+    let before = fs::read_to_string(&path).unwrap();
+    let resume = ["train", "--run", text(&run), "--threads", "1"];
+    let output = succeeds(&resume, "");
+    let log = fs::read_to_string(&path).unwrap();
+    let (old, new) = log.split_at(before.len());
+    assert_eq!(old, before, "sessions are appended");
+    let said: Vec<&str> = new
+        .lines()
+        .map(|line| {
+            let (time, text) = line.split_once(' ').unwrap();
+            humantime::parse_rfc3339(time).unwrap();
+            text.trim()
+        })
+        .collect();
+    assert!(said[0].starts_with("petteia ") && said[0].contains(" train --run "), "{said:?}");
+    // the terminal's lines are wrapped
+    let said = said.join(" ");
+    for line in format!("{}{}", err(&output), out(&output)).lines().filter(|line| !line.trim().is_empty()) {
+        let is_hint =
+            ["play against it", "measure it", "export it"].iter().any(|hint| line.starts_with(hint));
+        assert!(is_hint || said.contains(line.trim()), "`{line}` is not in {said}");
+    }
+    // an error, and nothing in a folder that is refused
+    fs::write(runs::shard(&run, 3, 0), "junk").unwrap();
+    fails(&resume, 1, &["does not hold what it was trained on"]);
+    fails(&["train", "configs/smoke.toml", "--run", text(&run)], 2, &["exists with other settings"]);
+    let log = fs::read_to_string(&path).unwrap();
+    assert!(!log.contains("exists with other settings"), "{log}");
+}
