@@ -9,7 +9,7 @@
 //! is too narrow.
 
 /// The 97.5% quantile of the normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+pub(super) const Z: f64 = 1.959_963_984_540_054;
 
 /// An Elo difference and its 95% bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

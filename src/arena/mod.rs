@@ -6,6 +6,8 @@
 //!
 //! Pairs are counted in the order of their numbers, up to the one that decides a test, so the result does not depend on
 //! the order in which threads finish.
+//!
+//! A [`ladder`] rates any number of agents together, from games among all of them ([`pairing`], [`rating`]).
 
 pub mod agent;
 pub mod elo;
@@ -13,9 +15,12 @@ pub mod external;
 #[cfg(unix)]
 mod guardian;
 pub mod journal;
+pub mod ladder;
 mod ledger;
+pub mod pairing;
 pub mod perfect;
 mod process;
+pub mod rating;
 mod repeats;
 pub mod sprt;
 

@@ -18,6 +18,7 @@ mod forecast;
 mod games;
 mod help;
 mod inspect;
+mod ladder;
 mod log;
 mod man;
 mod new;
@@ -188,6 +189,7 @@ enum Command {
     Train(train::Train),
     Play(play::Play),
     Arena(arena::Arena),
+    Ladder(ladder::LadderCommand),
     Analyze(analyze::Analyze),
     Engine(engine::EngineCommand),
     Export(export::Export),
@@ -210,6 +212,7 @@ impl Cli {
         match self.command {
             Command::Train(command) => command.run::<R>(),
             Command::Arena(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Ladder(command) => command.run::<R>(),
             Command::Play(command) => on_game::<R>(&command.game.clone(), command),
             Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),

@@ -1,9 +1,54 @@
-//! Texts about runs and matches: results, tests, durations.
+//! Texts about runs and matches: results, tests, durations; and the progress of matches.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::text::counted;
+use crate::arena::rating::Difference;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
+use crate::run::Rating;
 use crate::run::gate::Decision;
+
+/// The time between lines without a terminal; short matches print none.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The number of games played: a bar on a terminal, and a line from time to time elsewhere.
+pub struct GameCounter {
+    bar: ProgressBar,
+    shown: Mutex<Instant>,
+    games: usize,
+}
+
+impl GameCounter {
+    /// Of a match of so many games.
+    pub fn new(games: usize) -> GameCounter {
+        let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("the template is constant");
+        let bar = ProgressBar::new(games as u64).with_style(style);
+        GameCounter { bar, shown: Mutex::new(Instant::now()), games }
+    }
+
+    /// So many were played, and what else is known.
+    pub fn show(&self, games: usize, details: &str) {
+        self.bar.set_position(games as u64);
+        self.bar.set_message(details.to_string());
+        let mut shown = self.shown.lock().expect("no panic while counting");
+        if shown.elapsed() >= PLAIN_INTERVAL && !std::io::stderr().is_terminal() {
+            *shown = Instant::now();
+            // a match does not depend on whether anyone reads it
+            let _ = writeln!(std::io::stderr(), "{games}/{} games{details}", self.games);
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
 
 /// A match result in one line.
 pub fn verdict(result: &MatchResult) -> String {
@@ -34,10 +79,18 @@ fn elo_text(result: &MatchResult) -> String {
     match (elo_low, elo_high) {
         (Some(low), _) if wins == games => format!("Elo {low:+.0} or more (95 %)"),
         (_, Some(high)) if losses == games => format!("Elo {high:+.0} or less (95 %)"),
-        (Some(low), Some(high)) => format!("Elo {elo:+.0}, 95 % {low:+.0} to {high:+.0}"),
-        (Some(low), None) => format!("Elo {elo:+.0}, 95 % {low:+.0} or more"),
-        (None, Some(high)) => format!("Elo {elo:+.0}, 95 % {high:+.0} or less"),
         (None, None) => format!("Elo {elo:+.0}, too few games for bounds"),
+        _ => format!("Elo {elo:+.0}, 95 % {}", bounds(*elo_low, *elo_high)),
+    }
+}
+
+/// Bounds of an Elo difference, of which either may be open.
+pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{low:+.0} to {high:+.0}"),
+        (Some(low), None) => format!("{low:+.0} or more"),
+        (None, Some(high)) => format!("{high:+.0} or less"),
+        (None, None) => "unknown".into(),
     }
 }
 
@@ -56,6 +109,15 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
         counted(faults.total(), "game", "games"),
         named.join(", ")
     )
+}
+
+/// How much stronger a generation is than an earlier one and than the opponent of the evaluation.
+pub fn rating_parts(rating: &Rating) -> Vec<String> {
+    let above = |name: &str, above: &Difference| {
+        format!("{:+.0} Elo above {name}, 95 % {}", above.elo, bounds(above.low, above.high))
+    };
+    let earlier = rating.above_earlier.iter().map(|(of, by)| above(&format!("generation {of}"), by));
+    earlier.chain(rating.above_opponent.iter().map(|(name, by)| above(name, by))).collect()
 }
 
 /// The gate's decision on a generation, and the match that it is based on.

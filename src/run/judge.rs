@@ -28,7 +28,7 @@ impl<G: Game> Run<'_, G> {
         }
     }
 
-    /// What follows a checkpoint: the gate, then the evaluation of the network that represents the run.
+    /// What follows a checkpoint: the gate, the evaluation of the network that represents the run, and its rating.
     pub(super) fn judge(
         &mut self,
         checkpoint: &Checkpoint,
@@ -44,7 +44,7 @@ impl<G: Game> Run<'_, G> {
         if changed || number == self.config.train.generations {
             self.evaluate(trainer, opponent, number)?;
         }
-        Ok(())
+        self.rate(checkpoint)
     }
 
     /// Returns whether the checkpoint is the champion now.

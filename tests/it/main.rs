@@ -26,6 +26,7 @@ mod faults;
 mod files;
 mod gumbel;
 mod layering;
+mod ladder;
 mod learning;
 mod lineage;
 mod limits;

@@ -252,7 +252,9 @@ fn without_times(text: &str) -> Vec<serde_json::Value> {
     let mut lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &mut lines {
-        ["seconds", "window_seconds", "time"].map(|key| line.as_object_mut().unwrap().remove(key));
+        for key in ["seconds", "window_seconds", "time"] {
+            line.as_object_mut().unwrap().remove(key);
+        }
     }
     lines
 }
