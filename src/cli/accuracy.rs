@@ -1,7 +1,7 @@
 //! `petteia accuracy`: how often agents err in positions whose value is known.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::counter::Counter;
 use super::table::{Column, Table};
 use super::text::terminal_width;
-use super::{AGENTS, GameArgs, catch_interrupts, interrupted, print, use_threads};
+use super::{AGENTS, GameArgs, catch_interrupts, interrupted, on_game, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
-use crate::registry::Job;
+use crate::registry::{Job, Registry};
 use crate::truth::accuracy::{Accuracy, Bin, Budget, PLIES, Rate, Tally, measure};
 use crate::truth::set::{self, Set};
 
@@ -36,18 +36,19 @@ each number of --simulations, or only as SIMS says if it is given.
 {AGENTS}
 
 Examples:
-  petteia accuracy phage --agent rollout:400 --positions sets/phage.jsonl.zst
+  petteia accuracy phage --agent rollout:400 --set sets/phage.jsonl.zst
   petteia accuracy connect-four --agent runs/a --agent runs/b:800 \\
-    --positions sets/connect-four.jsonl.zst --json > a-b.json"))]
+    --set sets/connect-four.jsonl.zst --json > a-b.json"))]
 pub struct AccuracyCommand {
-    #[command(flatten)]
-    pub game: GameArgs,
-    /// An agent, see below; may be repeated
-    #[arg(long = "agent", value_name = "AGENT", required = true)]
+    /// Game id (see `petteia games`)
+    #[arg(value_name = "GAME")]
+    id: String,
+    /// Agents, see below; may be repeated
+    #[arg(long = "agent", value_name = "AGENT", required = true, num_args = 1..)]
     agents: Vec<OsString>,
-    /// The set of solved positions
-    #[arg(long, value_name = "FILE")]
-    positions: PathBuf,
+    /// The set of solved positions; also a game option, e.g. game.start=blocks
+    #[arg(long, value_name = "FILE|KEY=VALUE", required = true)]
+    set: Vec<String>,
     /// Simulations of networks without SIMS; 0 is the network alone
     #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0,100,400,1600")]
     simulations: Vec<usize>,
@@ -62,10 +63,40 @@ pub struct AccuracyCommand {
     json: bool,
 }
 
-impl Job for AccuracyCommand {
+/// The command without its game.
+struct Measure {
+    command: AccuracyCommand,
+    positions: PathBuf,
+}
+
+impl AccuracyCommand {
+    /// Measures; what is not an option of the game among `--set` is the set.
+    pub fn run<R: Registry>(mut self) -> Result<()> {
+        let is_option = |text: &String| text.starts_with("game.") && text.contains('=');
+        let (options, mut files): (Vec<String>, Vec<String>) =
+            std::mem::take(&mut self.set).into_iter().partition(is_option);
+        let (Some(positions), true) = (files.pop().map(PathBuf::from), files.is_empty()) else {
+            return Err(Error::Config(
+                "give one set of solved positions with --set FILE; those of Petteia are in the folder sets"
+                    .into(),
+            ));
+        };
+        let game = GameArgs { id: self.id.clone(), set: options };
+        on_game::<R>(&game, Measure { command: self, positions })
+    }
+}
+
+impl Job for Measure {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let Measure { command, positions } = self;
+        command.measure(&rules, &positions)
+    }
+}
+
+impl AccuracyCommand {
+    fn measure<G: Game>(self, rules: &Rules<G>, positions: &Path) -> Result<()> {
         if let Some(simulations) = self.simulations.iter().find(|simulations| **simulations > MAX_SIMULATIONS)
         {
             return Err(Error::Config(format!(
@@ -73,9 +104,9 @@ impl Job for AccuracyCommand {
             )));
         }
         let loaded: Vec<(Contestant<G>, Vec<Budget>)> =
-            self.agents.iter().map(|text| self.load(&rules, text)).collect::<Result<_>>()?;
+            self.agents.iter().map(|text| self.load(rules, text)).collect::<Result<_>>()?;
         use_threads(self.threads)?;
-        let set = set::read(&self.positions, &rules)?;
+        let set = set::read(positions, rules)?;
         if !self.json {
             print(about(&set))?;
         }
@@ -101,15 +132,13 @@ impl Job for AccuracyCommand {
         drop(counter);
         match self.json {
             true => print(json!({
-                "game": rules.identity.id, "set": self.positions.display().to_string(), "sha256": set.sha256,
+                "game": rules.identity.id, "set": positions.display().to_string(), "sha256": set.sha256,
                 "positions": set.positions.len(), "seed": self.seed, "agents": measured,
             })),
             false => Ok(()),
         }
     }
-}
 
-impl AccuracyCommand {
     /// An agent, and how it is measured.
     fn load<G: Game>(&self, rules: &Rules<G>, text: &OsString) -> Result<(Contestant<G>, Vec<Budget>)> {
         let spec = AgentSpec::parse(text)?;

@@ -220,7 +220,7 @@ impl Cli {
             Command::Ladder(command) => command.run::<R>(),
             Command::Play(command) => on_game::<R>(&command.game.clone(), command),
             Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Accuracy(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Accuracy(command) => command.run::<R>(),
             Command::Solve(command) => on_game::<R>(&command.game.clone(), command),
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
             Command::Export(command) => command.run::<R>(),

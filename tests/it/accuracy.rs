@@ -147,14 +147,22 @@ fn a_set_that_is_not_right_names_the_line() {
     };
     let right = header(3);
     for (change, says) in [
-        (&|line: &mut Line| line.position = "X.X/X".into() as String) as &dyn Fn(&mut Line),
+        (&|line: &mut Line| line.position = "X.X/X".to_string()) as &dyn Fn(&mut Line),
         &|line: &mut Line| line.position = "XXX/OO./... O".into(),
         &|line: &mut Line| line.class = "endless".into(),
         &|line: &mut Line| line.plies = 10,
-        &|line: &mut Line| drop(line.values.insert("c2".into(), 2)),
-        &|line: &mut Line| drop(line.values.insert("d9".into(), 0)),
-        &|line: &mut Line| drop(line.values.remove("c2")),
-        &|line: &mut Line| drop(line.scores.insert("c2".into(), -1)),
+        &|line: &mut Line| {
+            line.values.insert("c2".into(), 2);
+        },
+        &|line: &mut Line| {
+            line.values.insert("d9".into(), 0);
+        },
+        &|line: &mut Line| {
+            line.values.remove("c2");
+        },
+        &|line: &mut Line| {
+            line.scores.insert("c2".into(), -1);
+        },
         &|line: &mut Line| line.scores = line.values.keys().map(|text| (text.clone(), 1)).collect(),
     ]
     .into_iter()
@@ -279,15 +287,14 @@ fn accuracy_reports_every_agent() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), &header(3), &lines());
     let path = path.to_str().unwrap();
-    let common =
-        ["accuracy", "tic-tac-toe", "--positions", path, "--agent", "rollout:50", "--agent", "random"];
+    let common = ["accuracy", "tic-tac-toe", "--set", path, "--agent", "rollout:50", "--agent", "random"];
     let text = out(&succeeds(&common, ""));
     assert!(text.starts_with("3 positions of tic-tac-toe, made by: a test\n\nrollout:50\n"), "{text}");
     assert!(text.contains("\nrandom\n") && text.contains("plies 0-6"), "{text}");
     let object = &json_lines(&succeeds(&[&common[..], &["--json"]].concat(), ""))[0];
     assert_eq!((&object["positions"], &object["agents"][0]["all"]["errors"]), (&3.into(), &0.into()));
     assert_eq!(object["agents"][0]["classes"][0]["class"], "won");
-    fails(&["accuracy", "phage", "--positions", path, "--agent", "random"], 1, &["line 1", "not of phage"]);
-    fails(&["accuracy", "tic-tac-toe", "--positions", "nowhere", "--agent", "random"], 1, &["nowhere"]);
-    fails(&["accuracy", "tic-tac-toe", "--positions", path], 2, &["--agent"]);
+    fails(&["accuracy", "phage", "--set", path, "--agent", "random"], 1, &["line 1", "not of phage"]);
+    fails(&["accuracy", "tic-tac-toe", "--set", "nowhere", "--agent", "random"], 1, &["nowhere"]);
+    fails(&["accuracy", "tic-tac-toe", "--set", path], 2, &["--agent"]);
 }

@@ -18,7 +18,7 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::store;
 use petteia::run::{Event, Observer, Summary, train};
 
-use crate::support::runs;
+use crate::support::runs::{self, CLOCK};
 
 fn smoke(sets: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml");
@@ -252,9 +252,7 @@ fn without_times(text: &str) -> Vec<serde_json::Value> {
     let mut lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &mut lines {
-        for key in ["seconds", "window_seconds", "time"] {
-            line.as_object_mut().unwrap().remove(key);
-        }
+        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
     }
     lines
 }

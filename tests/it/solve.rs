@@ -211,6 +211,6 @@ fn solve_says_what_each_action_is_worth() {
     fails(&making, 2, &["already exists"]);
     let inspected = out(&succeeds(&["inspect", file], ""));
     assert!(inspected.contains("set of solved positions") && inspected.contains("cage-4"), "{inspected}");
-    let measured = succeeds(&["accuracy", "cage-4", "--agent", "perfect", "--positions", file, "--json"], "");
+    let measured = succeeds(&["accuracy", "cage-4", "--agent", "perfect", "--set", file, "--json"], "");
     assert_eq!(json_lines(&measured)[0]["agents"][0]["all"]["errors"], 0, "{}", err(&measured));
 }

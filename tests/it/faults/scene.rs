@@ -20,7 +20,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use crate::support::runs::copy_folder as copy;
-use crate::support::runs::files;
+use crate::support::runs::{CLOCK, files};
 
 /// Three generations in less than a tenth of a second.
 pub const TINY: &str = "\
@@ -309,9 +309,7 @@ fn without_times(metrics: &[u8]) -> Vec<u8> {
     let text = String::from_utf8(metrics.to_vec()).unwrap();
     let lines = text.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
-        for key in ["seconds", "window_seconds", "time"] {
-            line.as_object_mut().unwrap().remove(key);
-        }
+        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
         format!("{line}\n")
     });
     lines.collect::<String>().into_bytes()
