@@ -21,6 +21,7 @@ section! {
         /// Whether the value head sees, instead of every square of its planes, the mean and the maximum of each plane
         /// over the board, and the input has a plane of ones, which shows where the board ends (both as in KataGo).
         /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
+        #[serde(skip_serializing_if = "is_off")]
         value_pooling: bool = false;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;

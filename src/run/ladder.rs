@@ -22,6 +22,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::random::mix;
+use crate::storage;
 
 /// The newest generations, which are rated together; older ones say little about them.
 const POOL: usize = 100;
@@ -144,8 +145,13 @@ impl<G: Game> Run<'_, G> {
         if games == 0 || self.metrics.line_of(KIND, number).is_some() {
             return Ok(());
         }
+        // a run that a version without ratings finished is only read
+        let is_last = number > 1 && number == self.config.train.generations;
+        if is_last && self.metrics.lines_of(KIND).next().is_none() {
+            return Ok(());
+        }
         let started = Instant::now();
-        let opponents = self.opponents(number, games / 2);
+        let opponents = self.opponents(number, games / 2)?;
         let matches = match opponents.is_empty() {
             true => Vec::new(),
             false => self.play_against(checkpoint, &opponents, games)?,
@@ -161,14 +167,17 @@ impl<G: Game> Run<'_, G> {
     }
 
     /// The earlier generations whose games with this one tell most.
-    fn opponents(&self, number: usize, pairs: usize) -> Vec<usize> {
+    fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
         let pool = Pool::read(&self.metrics, &self.config.arena.opponent, number);
-        let is_there = |earlier: &usize| checkpoint::path_of(self.folder, *earlier).exists();
         let own = number - pool.first + 1;
-        let mut candidates: Vec<[usize; 2]> = (pool.first..number)
-            .filter(is_there)
-            .filter_map(|earlier| Some([pool.place(earlier)?, own]))
-            .collect();
+        let mut candidates = Vec::new();
+        for earlier in pool.first..number {
+            if let Some(place) = pool.place(earlier)
+                && storage::exists(&checkpoint::path_of(self.folder, earlier))?
+            {
+                candidates.push([place, own]);
+            }
+        }
         let mut planner = Planner::new(&pool.ratings());
         let mut opponents = Vec::new();
         while opponents.len() < OPPONENTS.min(pairs)
@@ -177,7 +186,7 @@ impl<G: Game> Run<'_, G> {
             candidates.retain(|candidate| *candidate != chosen);
             opponents.push(pool.first + chosen[0] - 1);
         }
-        opponents
+        Ok(opponents)
     }
 
     fn play_against(
