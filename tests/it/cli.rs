@@ -257,6 +257,22 @@ fn wrong_settings_are_explained() {
 }
 
 #[test]
+fn a_new_crate_says_what_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = |name: &str, more: &[&str]| {
+        let path = folder.path().join(name);
+        let place = path.to_str().unwrap();
+        let output = succeeds(&[&["new", name, "--path", place], more].concat(), "");
+        assert!(path.join("src/lib.rs").is_file());
+        err(&output).to_string()
+    };
+    assert!(new("hexapawn", &[]).contains("this crate will not build: use --from-checkout DIR"));
+    let checkout = ["--from-checkout", env!("CARGO_MANIFEST_DIR")];
+    assert_eq!(new("nine-stones", &checkout), "");
+    assert!(new("phage", &checkout).contains("this program has a game `phage`, too"));
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_petteia"))
         .args(["perft", "phage", "--depth", "3", "--divide"])
