@@ -16,7 +16,7 @@ use super::perfect::{Perfect, solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Action, Game, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
@@ -96,8 +96,9 @@ impl AgentSpec {
         let path = path.as_ref();
         if !path.exists() {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
-            return Err(Error::Missing(format!(
-                "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena also ugi:COMMAND",
+            let hint = did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform"]);
+            return Err(Error::Config(format!(
+                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }

@@ -92,6 +92,17 @@ pub struct MatchResult {
     pub faults: [Faults; 2],
 }
 
+impl MatchResult {
+    /// The number of pairs in which the same side won both games, whoever played it; 0 in older results, whose pairs
+    /// were not counted.
+    pub fn one_sided_pairs(&self) -> usize {
+        let [_, losing, even, winning, _] = self.pairs;
+        // an even pair is two draws, or one win each
+        let drawn = self.draws.saturating_sub(losing + winning) / 2;
+        even.saturating_sub(drawn)
+    }
+}
+
 /// The numbers of games lost by forfeit, by kind of fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {

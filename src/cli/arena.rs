@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::progress::{GameCounter, fault_line, sprt_standing, sprt_verdict, verdict};
+use super::progress::{GameCounter, fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
 use super::signals::stop_flag;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
@@ -196,6 +196,9 @@ impl Arena {
         ))?;
         if let Some(sprt) = &result.sprt {
             print(sprt_verdict(sprt, result.games))?;
+        }
+        if let Some(hint) = openings_decided(result).filter(|_| self.opening_plies > 0) {
+            print(hint)?;
         }
         let agents = [&self.first, &self.second].into_iter().zip(&result.faults);
         agents

@@ -227,7 +227,7 @@ impl Cli {
             Command::Records(command) => command.run::<R>(),
             Command::Inspect(command) => command.run::<R>(),
             Command::Games(command) => command.run::<R>(),
-            Command::New(command) => command.run(),
+            Command::New(command) => command.run::<R>(),
             Command::Bench(command) => command.run::<R>(),
             Command::Completions(command) => command.run::<R>(),
             Command::Man(command) => command.run::<R>(),

@@ -16,6 +16,9 @@ use crate::run::gate::Decision;
 /// The time between lines without a terminal; short matches print none.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
 
+/// In fewer pairs nothing is said about openings.
+const FEWEST_PAIRS: usize = 10;
+
 /// The number of games played: a bar on a terminal, and a line from time to time elsewhere.
 pub struct GameCounter {
     bar: ProgressBar,
@@ -71,6 +74,21 @@ pub fn verdict(result: &MatchResult) -> String {
         result.distinct_games,
         elo_text(result)
     )
+}
+
+/// A hint if the openings rather than the agents decided many pairs: more than a third of them, and clearly more than
+/// games that do not depend on each other would show.
+pub fn openings_decided(result: &MatchResult) -> Option<String> {
+    let (pairs, one_sided) = (result.games / 2, result.one_sided_pairs());
+    let share = |games: usize| games as f64 / result.games as f64;
+    let by_chance = 2.0 * share(result.wins) * share(result.losses) * pairs as f64;
+    let many = pairs >= FEWEST_PAIRS && 3 * one_sided > pairs && one_sided as f64 > 1.5 * by_chance;
+    many.then(|| {
+        format!(
+            "in {one_sided} of {pairs} pairs the same side won both games: the openings decided them; try fewer \
+             random actions, e.g. --opening-plies 0"
+        )
+    })
 }
 
 /// The Elo difference with its bounds; after a clean sweep only the one bound.
@@ -209,13 +227,17 @@ mod tests {
 
     /// The text for pairs that all have the same score and this worth.
     fn text(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
+        verdict(&result(wins, draws, losses, worth))
+    }
+
+    fn result(wins: usize, draws: usize, losses: usize, worth: f64) -> MatchResult {
         let games = wins + draws + losses;
         let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
         let bounds = estimate(&vec![score; games / 2], worth);
         let (elo, elo_low, elo_high) = (bounds.elo, bounds.low, bounds.high);
         let (distinct_games, cut_short) = (games, 0);
         let (pairs, sprt, faults) = Default::default();
-        verdict(&MatchResult {
+        MatchResult {
             games,
             distinct_games,
             effective_games: Some(worth * games as f64),
@@ -229,7 +251,22 @@ mod tests {
             elo_high,
             sprt,
             faults,
-        })
+        }
+    }
+
+    #[test]
+    fn openings_that_decide_are_mentioned() {
+        let said = |wins, draws, losses, pairs| {
+            openings_decided(&MatchResult { pairs, ..result(wins, draws, losses, 1.0) })
+        };
+        // 84 pairs with a win each, 16 with two draws
+        let line = said(84, 32, 84, [0, 0, 100, 0, 0]).unwrap();
+        assert!(line.starts_with("in 84 of 100 pairs the same side won both games"), "{line}");
+        // one pair in two is one-sided if equal agents toss a coin for each game
+        assert_eq!(said(100, 0, 100, [25, 0, 50, 0, 25]), None);
+        assert_eq!(said(0, 200, 0, [0, 0, 100, 0, 0]), None);
+        assert_eq!(said(30, 10, 60, [15, 5, 15, 5, 10]), None);
+        assert_eq!(said(4, 0, 4, [0, 0, 4, 0, 0]), None);
     }
 
     #[test]
