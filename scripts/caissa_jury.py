@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A jury in the style of CodeCup 2003 for Caissa: a program plays a random player, one process per game, alternating sides.
 
-    python3 scripts/caissa_jury.py './caissa.bot --codecup' --games 100
+    python3 scripts/caissa_jury.py './caissa-bot --codecup' --games 100
 
 The rules are implemented here again, from the rulings and not from the program's source, so that the program is judged
 independently. The exit code is 1 if the program breaks the rules, stops answering or exits by itself.

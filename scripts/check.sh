@@ -70,6 +70,8 @@ step cargo test --release --locked
 # uses the program that was built for the tests; a debug build, because a release build takes minutes for small networks
 step cargo clippy --locked --package check-onnx --all-targets -- -D warnings
 step cargo test --locked --package check-onnx
+step cargo clippy --locked --package connect-four-set --all-targets -- -D warnings
+step cargo test --locked --package connect-four-set
 step cargo clippy --release --locked --package breakthrough --all-targets -- -D warnings
 step cargo test --release --locked --package breakthrough
 step train_breakthrough

@@ -2,8 +2,8 @@
 """Compares Petteia's forward pass with PyTorch, ONNX Runtime and OpenVINO: same weights, same positions.
 
 Requires the packages torch, onnx, onnxruntime, openvino, safetensors and numpy (all on PyPI) and a built petteia.
-The network is rebuilt from Petteia's safetensors file, and its outputs are compared first: an independent check of the
-meaning of the weights. Then all engines are measured in turn, round by round, on one thread. Prints medians of
+The network is rebuilt from Petteia's safetensors file and list of layers, and its outputs are compared first: an
+independent check of what the layers mean. Then all engines are measured in turn, round by round, on one thread. Prints medians of
 evaluations per CPU second, and Petteia's rate divided by the other engine's.
 
     python3 scripts/compare_net.py [--petteia target/release/petteia] [--rounds 5] [--seconds 1] [--json]
@@ -33,15 +33,14 @@ TOLERANCE = {"f32": 1e-4, "bf16": 0.05}  # of the largest output
 
 
 class Net(nn.Module):
-    """The function that Petteia's documentation of the weights describes, with batch norm folded in."""
+    """The network that Petteia's list of layers describes (`layers` in outputs.json and in the metadata of exports)."""
 
-    def __init__(self, weights):
+    def __init__(self, layers, weights):
         super().__init__()
-        self.w = weights
-        self.blocks = len({name.split(".")[1] for name in weights if name.startswith("blocks.")})
-        names = ["stem", "policy_hidden", "value_conv"]
-        names += [f"blocks.{block}.{half}" for block in range(self.blocks) for half in ("first", "second")]
-        self.folded = {name: self.fold(name) for name in names}
+        self.layers, self.w = layers, weights
+        lists = [layers["tower"], layers["policy"], *layers["logits"], layers["value"]]
+        parts = [part for layer in sum(lists, []) for part in (layer, layer.get("first"), layer.get("second"))]
+        self.folded = {part["name"]: self.fold(part["name"]) for part in parts if part and part.get("norm")}
 
     def fold(self, name):
         norm = {part: self.w[f"{name}.norm.{part}"] for part in ("gamma", "beta", "running_mean", "running_var")}
@@ -49,35 +48,45 @@ class Net(nn.Module):
         weight = self.w[f"{name}.conv.weight"] * scale[:, None, None, None]
         return weight, norm["beta"] - norm["running_mean"] * scale
 
-    def conv(self, name, x):
-        weight, bias = self.folded[name]
-        return F.conv2d(x, weight, bias, padding=weight.shape[2] // 2)
+    def conv(self, layer, x):
+        name = layer["name"]
+        weight, bias = self.folded[name] if layer["norm"] else (self.w[f"{name}.weight"], self.w[f"{name}.bias"])
+        x = F.conv2d(x, weight, bias, padding=layer["kernel"] // 2)
+        return F.relu(x) if layer["relu"] else x
 
-    def linear(self, name, x):  # Petteia's matrices are [in, out]
-        return x @ self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+    def linear(self, layer, x):  # Petteia's matrices are [in, out]
+        x = x @ self.w[f"{layer['name']}.weight"] + self.w[f"{layer['name']}.bias"]
+        return F.relu(x) if layer["relu"] else x
 
-    def plain(self, name, x):
-        return F.conv2d(x, self.w[f"{name}.weight"], self.w[f"{name}.bias"])
+    def run(self, layers, x):
+        for layer in layers:
+            kind = layer["layer"]
+            if kind == "conv":
+                x = self.conv(layer, x)
+            elif kind == "block":
+                x = F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
+            elif kind == "ones":
+                x = F.pad(x, (0, 0, 0, 0, 0, 1), value=1.0)
+            elif kind == "pool":
+                x = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
+            elif kind == "flatten":
+                x = x.flatten(1)
+            elif kind == "linear":
+                x = self.linear(layer, x)
+            else:
+                raise SystemExit(f"unknown layer {layer}")
+        return x
 
     def forward(self, planes):
-        x = F.relu(self.conv("stem", planes))
-        for block in range(self.blocks):
-            y = F.relu(self.conv(f"blocks.{block}.first", x))
-            x = F.relu(self.conv(f"blocks.{block}.second", y) + x)
-        p = F.relu(self.conv("policy_hidden", x))
-        logits = []
-        if "policy_planes.weight" in self.w:
-            logits.append(self.plain("policy_planes", p).flatten(1))
-        if "policy_extras.conv.weight" in self.w:
-            extras = F.relu(self.plain("policy_extras.conv", p)).flatten(1)
-            logits.append(self.linear("policy_extras.linear", extras))
-        v = F.relu(self.conv("value_conv", x)).flatten(1)
-        return torch.cat(logits, 1), self.linear("value_out", F.relu(self.linear("value_hidden", v)))
+        x = self.run(self.layers["tower"], planes)
+        p = self.run(self.layers["policy"], x)
+        return torch.cat([self.run(part, p) for part in self.layers["logits"]], 1), self.run(self.layers["value"], x)
 
 
 def ours(args, game, net, batch, precision, seconds, save=None):
     """Evaluations per CPU second of Petteia's forward pass; 0.0 if the CPU lacks the precision."""
-    command = [args.petteia, "bench", "net", "--game", game, "--net", net, "--batch", str(batch), "--json"]
+    command = [args.petteia, "bench", "net", "--game", game, "--checkpoint" if Path(net).is_dir() else "--net", net]
+    command += ["--batch", str(batch), "--json"]
     command += ["--precision", precision, "--seconds", str(seconds / 5)] + (["--save", save] if save else [])
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -93,8 +102,8 @@ def check(args, game, net):
         for precision in ("f32", "bf16"):
             if ours(args, game, net, 64, precision, 0.05, folder) == 0.0:
                 continue
-            model = Net(load_file(Path(folder) / "weights.safetensors")).eval()
             outputs = json.loads((Path(folder) / "outputs.json").read_text())
+            model = Net(outputs["layers"], load_file(Path(folder) / "weights.safetensors")).eval()
             planes = torch.tensor(outputs["planes"]).reshape(outputs["shape"])
             with torch.inference_mode():
                 policy, wdl = model(planes)
@@ -166,7 +175,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds per measurement")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
-    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS")
+    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS|GAME:RUN")
     args = parser.parse_args()
     torch.set_num_threads(1)
     for case in args.case:

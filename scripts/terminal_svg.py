@@ -6,9 +6,9 @@ for a while, and draws the last rows of the screen in color. To make the picture
 
     python3 scripts/terminal_svg.py --out docs/images/play.svg --rows 40 --from 'Black plays' \
         --type g4-g8 --type a1-h1 --type e3-d4 --type c2-c7 --type hint \
-        -- petteia play phage --opponent runs/phage:400
+        -- petteia play phage --opponent rollout:400
 
-(Another network plays differently: choose the actions from its hints.)
+(Another opponent plays differently: choose the actions from its hints.)
 
 It supports line breaks, colors, and bold, dim and underlined text. Cursor movements are ignored, so it is meant for
 programs that print line after line. Uses only the standard library; requires a system with pseudo-terminals.
@@ -128,15 +128,13 @@ def drawn(lines, columns, title):
     for row, line in enumerate(lines):
         y = BAR + MARGIN + row * LINE + SIZE
         for column, text, (color, bold, underlined) in spans(line):
-            column += len(text) - len(text.lstrip(" "))
-            text = text.strip(" ").replace(" ", "\u00a0")  # never collapsed
-            if not text:
-                continue
             extra = ' font-weight="bold"' if bold else ""
             extra += ' text-decoration="underline"' if underlined else ""
-            # each character has a fixed place, independent of the font
-            places = " ".join(f"{MARGIN + at * CELL:.1f}".removesuffix(".0") for at in range(column, column + len(text)))
-            out.append(f'<text x="{places}" y="{y}" fill="{color}"{extra}>{html.escape(text)}</text>')
+            for word in re.finditer(r"[^ ]+", text):
+                # each word has a fixed place and width, independent of the font
+                place, width = MARGIN + (column + word.start()) * CELL, len(word[0]) * CELL
+                fit = f'x="{place:g}" y="{y}" textLength="{width:g}" lengthAdjust="spacingAndGlyphs"'
+                out.append(f'<text {fit} fill="{color}"{extra}>{html.escape(word[0])}</text>')
     return "\n".join(out + ["</g>", "</svg>", ""])
 
 

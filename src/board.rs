@@ -3,6 +3,8 @@
 //! A square is `row * width + column`, where row 0 is the first player's side (rank 1) and column 0 is file `a`,
 //! unless a game's source says otherwise.
 
+use std::fmt::{self, Display};
+
 /// One of the 8 symmetries of a square board (or 4 of a rectangle): first an optional transposition, then optional
 /// mirrors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +60,24 @@ impl Symmetry {
             (columns, rows) = (rows, columns);
         }
         (if self.mirror_columns { -columns } else { columns }, if self.mirror_rows { -rows } else { rows })
+    }
+}
+
+/// What it does, in words: `transposed, columns mirrored`.
+impl Display for Symmetry {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mirrored = match (self.mirror_columns, self.mirror_rows) {
+            (false, false) => "",
+            (true, false) => "columns mirrored",
+            (false, true) => "rows mirrored",
+            (true, true) => "columns and rows mirrored",
+        };
+        match (self.transpose, mirrored) {
+            (false, "") => write!(f, "identity"),
+            (false, _) => write!(f, "{mirrored}"),
+            (true, "") => write!(f, "transposed"),
+            (true, _) => write!(f, "transposed, {mirrored}"),
+        }
     }
 }
 
@@ -227,5 +247,11 @@ mod tests {
         images.sort();
         images.dedup();
         assert_eq!(images.len(), 8);
+        assert_eq!(
+            Symmetry::SQUARE.map(|symmetry| symmetry.to_string()).join("; "),
+            "\
+            identity; columns mirrored; rows mirrored; columns and rows mirrored; transposed; \
+            transposed, columns mirrored; transposed, rows mirrored; transposed, columns and rows mirrored"
+        );
     }
 }

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest, quoted};
 use crate::options::Settings;
 pub use arena::{ArenaConfig, GateKind};
 pub use lenient::Reading;
@@ -294,12 +294,53 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The message of toml, with a hint for users who look for a key to select a device.
+/// The message of toml in words for people, with a hint for a misspelled or misplaced key, and for users who look for a
+/// key to select a device.
 fn explained(error: &toml::de::Error) -> String {
-    let text = error.message();
-    let device = ["device", "gpu"].iter().any(|key| text.starts_with(&format!("unknown field `{key}`")));
-    let more = if device { "; this build computes on the CPU only" } else { "" };
+    let text =
+        RUST_WORDS.iter().fold(error.message().to_string(), |text, (rust, plain)| text.replace(rust, plain));
+    let Some((key, others)) =
+        text.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, expected "))
+    else {
+        return text;
+    };
+    let more = match key {
+        "device" | "gpu" => "; this build computes on the CPU only".to_string(),
+        _ => meant(key, others.split('`').skip(1).step_by(2)),
+    };
     format!("{text}{more}")
+}
+
+/// What serde calls a kind of value, and what the user knows.
+const RUST_WORDS: [(&str, &str); 7] = [
+    ("expected usize", "expected a whole number, 0 or more"),
+    ("expected u64", "expected a whole number, 0 or more"),
+    ("expected u32", "expected a whole number, 0 or more"),
+    ("expected f32", "expected a number"),
+    ("expected f64", "expected a number"),
+    ("expected a boolean", "expected true or false"),
+    ("expected struct GameConfig", "expected a section `[game]` with the `id` of a game"),
+];
+
+/// Which settings a user may mean by an unknown `key` in a section with the keys `known`: those with the name in other
+/// sections, or else the nearest one here or elsewhere.
+fn meant<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<Setting> = settings().collect();
+    let name = |setting: &Setting| setting.key.rsplit('.').next().unwrap_or_default();
+    let called = |key: &str| -> Vec<String> {
+        all.iter().filter(|setting| name(setting) == key).map(|setting| quoted(setting.key)).collect()
+    };
+    let mut names = called(key);
+    if names.is_empty() {
+        names = nearest(key, known).map(quoted).into_iter().collect();
+    }
+    if names.is_empty() {
+        names = nearest(key, all.iter().map(name)).map(called).unwrap_or_default();
+    }
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; did you mean {}?", names.join(" or ")),
+    }
 }
 
 fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {

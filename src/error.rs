@@ -124,6 +124,30 @@ pub fn shown(text: &str) -> String {
     cut(text, LONGEST_QUOTE).chars().map(escaped).collect()
 }
 
+/// `; did you mean ...?` with the one of `known` that a user most likely meant by `text`; empty if none is close.
+pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(text, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// The one of `known` that a user most likely meant by `text`: the first of the closest.
+pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    if text.is_empty() || text.len() > LONGEST_QUOTE {
+        return None;
+    }
+    let text = plain(text);
+    let errors = |known: &str| match plain(known) {
+        known if known == text => 0,
+        known if known.starts_with(&text) => 1,
+        known if text.starts_with(&known) => 2,
+        known => 2 + strsim::damerau_levenshtein(&known, &text),
+    };
+    // one letter in three may be wrong
+    let most = 2 + text.len().div_ceil(3);
+    let close = known.into_iter().map(|known| (errors(known), known)).filter(|(errors, _)| *errors <= most);
+    close.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
+}
+
 /// At most `most` characters: two thirds of them from the beginning, the rest from the end.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.chars().count() <= most {
@@ -218,6 +242,27 @@ mod tests {
         let error = Error::Data(line.clone());
         assert_eq!(error.to_string(), short);
         assert!(Error::io(&line)(std::io::ErrorKind::NotFound.into()).to_string().chars().count() < 700);
+    }
+
+    #[test]
+    fn misspelled_names_are_recognized() {
+        let known = ["phage", "tic-tac-toe", "cage", "perfect", "train"];
+        for (text, meant) in [
+            ("phag", "phage"),
+            ("fage", "cage"),
+            ("TicTacToe", "tic-tac-toe"),
+            ("tic", "tic-tac-toe"),
+            ("perfct", "perfect"),
+            ("perfekt", "perfect"),
+            ("training", "train"),
+        ] {
+            assert_eq!(nearest(text, known), Some(meant), "{text}");
+        }
+        for text in ["", "chess", "x", "nobody", &"phage".repeat(1000)] {
+            assert_eq!(nearest(text, known), None, "{text}");
+        }
+        assert_eq!(did_you_mean("phag", known), "; did you mean `phage`?");
+        assert_eq!(did_you_mean("chess", known), "");
     }
 
     #[test]

@@ -62,6 +62,14 @@ impl Outcome {
         }
     }
 
+    /// The outcome with the players exchanged.
+    pub fn opposite(self) -> Outcome {
+        match self {
+            Outcome::Win(player) => Outcome::Win(player.other()),
+            Outcome::Draw => Outcome::Draw,
+        }
+    }
+
     /// `"first"`, `"second"` or `"draw"`, as in records and JSON output.
     pub fn id(self) -> &'static str {
         match self {
@@ -204,11 +212,12 @@ pub trait Game: Clone + Send + Sync + 'static {
     ///   differs whenever the order of the actions did.
     fn key(&self, state: &Self::State) -> u64;
 
-    /// The action as text, in the board's own coordinates.
+    /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
+    /// commands separate actions by them.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
     /// The inverse of [`Game::action_text`]; `None` for text that is not a legal action here.
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
-    /// The position as text, on one line.
+    /// The position as text, on one line: at least one word, with single spaces between words.
     fn state_text(&self, state: &Self::State) -> String;
     /// The inverse of [`Game::state_text`], up to [`Game::without_history`]; the error says what is wrong and where.
     fn parse_state(&self, text: &str) -> Result<Self::State>;
@@ -218,7 +227,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// The position for display.
     fn view(&self, state: &Self::State) -> BoardView;
-    /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches.
+    /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches: where a piece came
+    /// from, where it went. Most of them look different afterward.
     fn touched(&self, before: &Self::State, action: Action) -> Vec<(usize, usize)>;
 
     /// The symmetries of the rules at this position, the identity first.
@@ -232,6 +242,25 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// Maps a position by a symmetry.
     fn map_state(&self, _symmetry: Symmetry, state: &Self::State) -> Self::State {
         state.clone()
+    }
+
+    /// The position with the two players exchanged, for [`crate::conformance::check`]. `None` if the rules treat the
+    /// players differently here, or if no state can express it (where the number of stones says who is to move).
+    ///
+    /// Every piece, reserve and counter of one player becomes the other's, the other player is to move, and if the
+    /// planes and actions of the second player are turned, the board is turned in the same way. Everything else stays,
+    /// including counts of plies. The player to move then sees what the player to move saw before:
+    ///
+    /// - the legal actions are the same numbers, and playing one of them leads to the exchanged position of what it
+    ///   led to;
+    /// - the planes are the same, except those that only say who is to move (everywhere one number if it is the first
+    ///   player, another if it is the second);
+    /// - the outcome is the opposite one, and the key is another one;
+    /// - exchanged again, it is the same position as at the start.
+    ///
+    /// It need not be a position of a real game, nor one whose text can be parsed.
+    fn exchanged(&self, _state: &Self::State) -> Option<Self::State> {
+        None
     }
 
     /// Plays an action if it is legal; otherwise leaves the state unchanged.

@@ -89,8 +89,8 @@
 //!   default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`memory`], [`conformance`] (the test of a
 //!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
-//! - Learning: [`search`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
-//! - Using it: [`arena`], [`run`], [`export`], [`protocol`], [`cli`]
+//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
+//! - Using it: [`arena`], [`truth`], [`run`], [`export`], [`protocol`], [`cli`]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -130,6 +130,7 @@ pub mod any;
 pub mod games;
 
 pub mod search;
+pub mod solve;
 pub mod net;
 pub mod replay;
 pub mod selfplay;
@@ -137,6 +138,7 @@ pub mod train;
 pub mod checkpoint;
 
 pub mod arena;
+pub mod truth;
 pub mod run;
 pub mod export;
 pub mod protocol;

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::config::{Config, EvaluatorKind};
+use crate::config::Config;
 use crate::encode::Shape;
 use crate::error::{Error, Input, Result};
 
@@ -18,10 +18,10 @@ const NUMBER: u64 = 4;
 /// Rejects settings of a run that need more memory than there is, with this many threads.
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
-    // burn's evaluator plays one shard after another
-    let at_once = match config.net.evaluator {
-        EvaluatorKind::Fused => settings.games.div_ceil(settings.batch).min(threads),
-        EvaluatorKind::Burn => 1,
+    // in bulk one shard is played after another
+    let at_once = match config.net.evaluator.in_bulk() {
+        false => settings.games.div_ceil(settings.batch).min(threads),
+        true => 1,
     };
     check_cache("selfplay.cache", settings.cache, at_once)?;
     fits(training(config, shape), "a smaller train.batch or net.filters", || {

@@ -19,6 +19,8 @@ pub enum Purpose {
     Opening = 4,
     /// An agent in an arena game; numbers: game and side.
     Agent = 5,
+    /// The random game of a solved position; number: the candidate.
+    Endgame = 6,
 }
 
 /// The stream for this purpose and these numbers.

@@ -4,7 +4,7 @@
 //! [`Registry::with_game`] is the only step from a name to a type: everything below it is generic over [`Game`].
 //! Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own.
 
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
 
 /// Work on a game that is chosen by its id at run time.
@@ -82,11 +82,7 @@ pub fn find<G: Game>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> 
 
 /// The error for an id that is not in `ids`; for [`games!`](crate::games!).
 pub fn unknown(id: &str, ids: &[String]) -> Error {
-    let near = ids.iter().find(|known| {
-        let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-        plain(known) == plain(id) || (!id.is_empty() && plain(known).starts_with(&plain(id)))
-    });
-    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let hint = did_you_mean(id, ids.iter().map(String::as_str));
     Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
 }
 

@@ -67,11 +67,11 @@ struct Case {
 }
 
 impl Case {
-    fn new(id: &str) -> Case {
+    fn new(id: &str, sets: &[&str]) -> Case {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         fs::write(path("tiny.toml"), format!("game.id = '{id}'\n{CONFIG}")).unwrap();
-        petteia(&["train", &path("tiny.toml"), "--run", &path("run")]);
+        petteia(&[&["train", &path("tiny.toml"), "--run", &path("run")], sets].concat());
         for format in ["onnx", "safetensors"] {
             petteia(&["export", &path("run"), "--format", format, "--out", &path(format)]);
         }
@@ -165,12 +165,14 @@ fn tract_computes_the_same_for_every_game() {
     let games: Value = serde_json::from_str(&petteia(&["games", "--json"])).unwrap();
     let games = games.as_array().unwrap();
     assert!(!games.is_empty());
-    for id in games.iter().map(|game| game["id"].as_str().unwrap()) {
-        let mut case = Case::new(id);
+    let ids = games.iter().map(|game| game["id"].as_str().unwrap());
+    let pooling: &[&str] = &["--set", "net.value_pooling=true"];
+    for (id, sets) in ids.map(|id| (id, &[][..])).chain([("phage", pooling), ("connect-four", pooling)]) {
+        let mut case = Case::new(id, sets);
         case.expect_moved_norms();
         let most = differences(&case, &[1, 3]);
-        println!("{id}: largest differences {most:?}");
-        assert!(most.iter().all(|most| *most <= TOLERANCE), "{id}, batches of 1 and 3: {most:?}");
+        println!("{id} {sets:?}: largest differences {most:?}");
+        assert!(most.iter().all(|most| *most <= TOLERANCE), "{id} {sets:?}, batches of 1 and 3: {most:?}");
         // other outputs are noticed
         case.policy[0] += 0.01;
         assert!(differences(&case, &[1])[0] > TOLERANCE);
@@ -184,7 +186,7 @@ fn read_model(case: &Case) -> ModelProto {
 
 #[test]
 fn both_formats_say_what_the_network_is() {
-    let case = Case::new("phage");
+    let case = Case::new("phage", &[]);
     let model = read_model(&case);
     let entries = model.metadata_props.iter();
     let said: BTreeMap<String, String> =
@@ -224,7 +226,7 @@ fn both_formats_say_what_the_network_is() {
 
 #[test]
 fn the_batch_is_free_and_everything_has_a_name() {
-    let case = Case::new("phage");
+    let case = Case::new("phage", &[]);
     let graph = read_model(&case).graph.unwrap();
     let dims = |value: &tract_onnx::pb::ValueInfoProto| {
         let Some(Type::TensorType(tensor)) = value.r#type.clone().unwrap().value else { panic!("no tensor") };

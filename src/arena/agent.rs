@@ -12,11 +12,11 @@ use std::sync::Arc;
 use rand::RngExt;
 
 use super::external::{self, External, Program};
-use super::perfect::{Perfect, Solver};
+use super::perfect::{Perfect, solver};
 use crate::checkpoint::Checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Action, Game, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
@@ -25,6 +25,7 @@ use crate::random::{Random, choose};
 use crate::search::Search;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::solve::Solver;
 
 /// The default number of simulations of a trained agent; see [`Search`] for the definition of a simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
@@ -95,8 +96,9 @@ impl AgentSpec {
         let path = path.as_ref();
         if !path.exists() {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
-            return Err(Error::Missing(format!(
-                "unknown agent {}{found}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena also ugi:COMMAND",
+            let hint = did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform"]);
+            return Err(Error::Config(format!(
+                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }
@@ -232,7 +234,7 @@ impl<G: Game> Contestant<G> {
                 Ok(Contestant { identity: name, kind: Kind::Other(Box::new(agent)) })
             }
             AgentSpec::Perfect => {
-                Solver::new(game.clone()).solve(&game.initial())?;
+                solver(game)?;
                 Ok(Contestant { identity: name, kind: Kind::Perfect(game.clone()) })
             }
             AgentSpec::Rollout(simulations) => {
@@ -248,7 +250,8 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 let search = checkpoint.reading()?.config.search;
-                let network = checkpoint.network(&model::device())?;
+                let device = model::device();
+                let network = checkpoint.network(&device)?;
                 let mut config = checkpoint.manifest.net.clone();
                 if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
                     return Err(Error::Config(format!(
@@ -257,7 +260,7 @@ impl<G: Game> Contestant<G> {
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);
-                let net = SharedNet::new(&network, identity.shape, &config);
+                let net = SharedNet::new(&network, &config, &device);
                 let mut contestant = Contestant::trained(game, &search, net, *simulations);
                 // after further training, a run is a different agent
                 contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());
@@ -311,7 +314,7 @@ impl<G: Game> Contestant<G> {
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
-            Kind::Perfect(game) => Box::new(Perfect { solver: Solver::new(game.clone()), random }),
+            Kind::Perfect(game) => Box::new(Perfect::new(game.clone(), random)),
             Kind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
             Kind::Other(agent) => agent(random),
         }
@@ -320,7 +323,7 @@ impl<G: Game> Contestant<G> {
     /// The solver of a perfect agent; `None` for other agents.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
-            Kind::Perfect(game) => Some(Solver::new(game.clone())),
+            Kind::Perfect(game) => solver(game).ok(),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@
 //! is too narrow.
 
 /// The 97.5% quantile of the normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+pub(super) const Z: f64 = 1.959_963_984_540_054;
 
 /// An Elo difference and its 95% bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,17 +35,19 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     let seen = worth * pairs.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
     let spread = (seen + greatest) / n;
     let effective = if greatest > 0.0 { n * (greatest / spread).max(1.0) } else { n };
-    let center = (mean + Z * Z / (2.0 * effective)) / (1.0 + Z * Z / effective);
-    let inside = greatest / effective + Z * Z / (4.0 * effective * effective);
-    let half = Z * inside.sqrt() / (1.0 + Z * Z / effective);
+    let (lower, upper) = wilson(mean, effective);
     // half a game in twice as many, one game in as many
     let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
-    Estimate {
-        elo: from_score(mean.clamp(perfect, 1.0 - perfect)),
-        low: bound(center - half),
-        high: bound(center + half),
-    }
+    Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
+}
+
+/// Wilson's score interval for a mean of `n` observations that are 0 or 1: its 95% bounds.
+pub fn wilson(mean: f64, n: f64) -> (f64, f64) {
+    let center = (mean + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
+    let inside = mean * (1.0 - mean) / n + Z * Z / (4.0 * n * n);
+    let half = Z * inside.sqrt() / (1.0 + Z * Z / n);
+    (center - half, center + half)
 }
 
 /// The Elo difference with this expected score (logistic, 400 points per factor of ten in the odds).

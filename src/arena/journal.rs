@@ -1,9 +1,10 @@
-//! The file of a match: a header line, then one JSON line for each finished pair, in the order of their numbers.
+//! The file of a match or a ladder: a header line, then one JSON line for each finished pair, in the order of their
+//! numbers.
 //!
-//! The header has the game, options, agents, seed and opening plies; a file of another match is rejected with the
-//! differences. The header does not have the number of games or the test, because the pairs do not depend on them. Each
-//! line is written at once, an incomplete last line is dropped when the file is read, and every game is replayed. The
-//! contents do not depend on threads or interruptions.
+//! The header has the game, options, agents, seed and opening plies, and how a ladder pairs its agents; a file of
+//! another match is rejected with the differences. The header does not have the number of games or the test, because
+//! the pairs do not depend on them. Each line is written at once, an incomplete last line is dropped when the file is
+//! read, and every game is replayed. The contents do not depend on threads or interruptions.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agent::Contestant;
+use super::ladder::Ladder;
+use super::pairing::Pairing;
 use super::{Match, Pair, Played, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
@@ -21,12 +24,19 @@ use crate::storage;
 /// The version of this format.
 const FORMAT: u32 = 1;
 
-/// The open file of a match.
+/// The open file of a match or a ladder.
 pub struct Journal {
     path: PathBuf,
     file: storage::Locked,
     /// The pairs in the file when it was opened.
-    pub(super) saved: Vec<Pair>,
+    pub(super) saved: Vec<Saved>,
+}
+
+/// A pair in the file.
+pub(super) struct Saved {
+    /// The numbers of the two agents.
+    pub(super) agents: [usize; 2],
+    pub(super) pair: Pair,
 }
 
 debug_fields!(Journal, path);
@@ -35,15 +45,21 @@ debug_fields!(Journal, path);
 struct Header<'a> {
     format: u32,
     game: &'a GameIdentity,
-    agents: [&'a str; 2],
+    agents: Vec<&'a str>,
     seed: u64,
     opening_plies: usize,
+    /// Only in the file of a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairing: Option<Pairing>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Line {
     /// The number of the pair, from 0.
     pair: usize,
+    /// The numbers of the two agents; a match has no others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agents: Option<[usize; 2]>,
     games: [GameLine; 2],
 }
 
@@ -58,6 +74,18 @@ struct GameLine {
     fault: Option<Fault>,
 }
 
+impl<'a> Header<'a> {
+    fn new<G: Game>(
+        rules: &'a Rules<G>,
+        agents: &[&'a Contestant<G>],
+        seed: u64,
+        opening_plies: usize,
+    ) -> Header<'a> {
+        let agents = agents.iter().map(|agent| agent.identity()).collect();
+        Header { format: FORMAT, game: &rules.identity, agents, seed, opening_plies, pairing: None }
+    }
+}
+
 impl Journal {
     /// Opens or creates the file of a match and reads its pairs.
     pub fn open<G: Game>(
@@ -66,14 +94,35 @@ impl Journal {
         plan: &Match,
         agents: [&Contestant<G>; 2],
     ) -> Result<Journal> {
-        let agents = agents.map(Contestant::identity);
         let (seed, opening_plies) = (plan.seed, plan.opening_plies);
-        let header = Header { format: FORMAT, game: &rules.identity, agents, seed, opening_plies };
+        Journal::begin(path, rules, &agents, Header::new(rules, &agents, seed, opening_plies))
+    }
+
+    /// Opens or creates the file of a ladder and reads its pairs.
+    ///
+    /// # Errors
+    /// It cannot be read or written, is damaged, or is that of something else.
+    pub fn open_ladder<G: Game>(
+        path: &Path,
+        rules: &Rules<G>,
+        plan: &Ladder,
+        agents: &[&Contestant<G>],
+    ) -> Result<Journal> {
+        let header = Header::new(rules, agents, plan.seed, plan.opening_plies);
+        Journal::begin(path, rules, agents, Header { pairing: Some(plan.pairing), ..header })
+    }
+
+    fn begin<G: Game>(
+        path: &Path,
+        rules: &Rules<G>,
+        agents: &[&Contestant<G>],
+        header: Header,
+    ) -> Result<Journal> {
         let header = serde_json::to_value(header).expect("headers are valid JSON");
         expect_regular(path)?;
         let file =
             File::options().read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
-        let mut file = storage::lock(file, path, "petteia arena")?;
+        let mut file = storage::lock(file, path, "petteia arena or petteia ladder")?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
         let first = format!("{header}\n");
@@ -86,7 +135,7 @@ impl Journal {
         let text = String::from_utf8_lossy(&bytes[..whole]);
         let (first, lines) = text.split_once('\n').unwrap_or_default();
         expect_header(path, first, &header)?;
-        let saved = read_pairs(path, lines, &rules.game)?;
+        let saved = read_pairs(path, lines, &rules.game, agents.len())?;
         // only now it is certain that this is a file of this match
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(Error::io(path))?;
@@ -99,14 +148,21 @@ impl Journal {
         self.saved.len()
     }
 
-    /// Appends the next pair in a single write.
-    pub(super) fn append<G: Game>(&mut self, game: &G, number: usize, pair: &Pair) -> Result<()> {
+    /// Appends the next pair in a single write; a ladder says which agents played it.
+    pub(super) fn append<G: Game>(
+        &mut self,
+        game: &G,
+        number: usize,
+        agents: Option<[usize; 2]>,
+        pair: &Pair,
+    ) -> Result<()> {
         let games = pair.each_ref().map(|played| GameLine {
             actions: texts(game, played),
             score: played.score,
             fault: played.fault,
         });
-        let mut line = serde_json::to_string(&Line { pair: number, games }).expect("lines are valid JSON");
+        let line = Line { pair: number, agents, games };
+        let mut line = serde_json::to_string(&line).expect("lines are valid JSON");
         line.push('\n');
         self.file.write_all(line.as_bytes()).map_err(Error::io(&self.path))
     }
@@ -136,6 +192,9 @@ fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
     for (key, wanted) in expected.iter().filter(|(key, wanted)| found.get(*key) != Some(wanted)) {
         differences.push(format!("{key}: {} / {wanted}", shown(found.get(key))));
     }
+    for (key, theirs) in found.iter().filter(|(key, _)| !expected.contains_key(*key)) {
+        differences.push(format!("{key}: {theirs} / missing"));
+    }
     if differences.is_empty() {
         return Ok(());
     }
@@ -147,7 +206,7 @@ fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
     .about(Input::MatchFile))
 }
 
-fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G) -> Result<Vec<Pair>> {
+fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G, count: usize) -> Result<Vec<Saved>> {
     let mut pairs = Vec::new();
     for line in lines.lines() {
         let damaged = |what: String| {
@@ -161,13 +220,17 @@ fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G) -> Result<Vec<Pair>> 
         if line.pair != pairs.len() {
             return Err(damaged(format!("found pair {} in place of pair {}", line.pair, pairs.len())));
         }
+        let agents = line.agents.unwrap_or([0, 1]);
+        if agents[0] >= agents[1] || agents[1] >= count {
+            return Err(damaged(format!("agents {agents:?} do not exist")));
+        }
         let [first, second] = line.games;
         let pair = [replay(game, 0, first), replay(game, 1, second)];
         let [Ok(first), Ok(second)] = pair else {
             let what = pair.into_iter().find_map(Result::err).unwrap_or_default();
             return Err(damaged(what));
         };
-        pairs.push([first, second]);
+        pairs.push(Saved { agents, pair: [first, second] });
     }
     Ok(pairs)
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::elo::{self, Estimate};
-use super::journal::Journal;
+use super::journal::{Journal, Saved};
 use super::repeats::Repeats;
 use super::sprt::{Pentanomial, SprtResult, Verdict};
 use super::{Faults, Match, MatchResult, Pair, Standing};
@@ -45,7 +45,7 @@ impl<'a, G: Game> Ledger<'a, G> {
             ahead: BTreeMap::new(),
             games: 0,
         };
-        for pair in saved {
+        for Saved { pair, .. } in saved {
             if ledger.is_over() {
                 break;
             }
@@ -83,7 +83,7 @@ impl<'a, G: Game> Ledger<'a, G> {
             && let Some(pair) = self.ahead.remove(&self.counted.len())
         {
             if let Some(journal) = &mut self.journal {
-                journal.append(self.game, self.counted.len(), &pair)?;
+                journal.append(self.game, self.counted.len(), None, &pair)?;
             }
             self.count(pair);
         }

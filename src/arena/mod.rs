@@ -6,6 +6,8 @@
 //!
 //! Pairs are counted in the order of their numbers, up to the one that decides a test, so the result does not depend on
 //! the order in which threads finish.
+//!
+//! A [`ladder`] rates any number of agents together, from games among all of them ([`pairing`], [`rating`]).
 
 pub mod agent;
 pub mod elo;
@@ -13,9 +15,12 @@ pub mod external;
 #[cfg(unix)]
 mod guardian;
 pub mod journal;
+pub mod ladder;
 mod ledger;
+pub mod pairing;
 pub mod perfect;
 mod process;
+pub mod rating;
 mod repeats;
 pub mod sprt;
 
@@ -85,6 +90,17 @@ pub struct MatchResult {
     /// The games that each agent lost by forfeit.
     #[serde(default)]
     pub faults: [Faults; 2],
+}
+
+impl MatchResult {
+    /// The number of pairs in which the same side won both games, whoever played it; 0 in older results, whose pairs
+    /// were not counted.
+    pub fn one_sided_pairs(&self) -> usize {
+        let [_, losing, even, winning, _] = self.pairs;
+        // an even pair is two draws, or one win each
+        let drawn = self.draws.saturating_sub(losing + winning) / 2;
+        even.saturating_sub(drawn)
+    }
 }
 
 /// The numbers of games lost by forfeit, by kind of fault.

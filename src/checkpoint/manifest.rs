@@ -11,7 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::lineage::Chapter;
-use super::{FORMAT, MANIFEST};
+use super::{FORMAT, MANIFEST, PLAIN_FORMAT};
 use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
@@ -21,7 +21,7 @@ use crate::storage;
 /// The description of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// [`FORMAT`].
+    /// At most [`FORMAT`].
     pub format: u32,
     /// The program that wrote it.
     pub program: String,
@@ -111,9 +111,9 @@ impl Manifest {
     pub(super) fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(text)
             .map_err(|e| damaged(place, &format!("it is not a Petteia manifest: {e}")))?;
-        if manifest.format != FORMAT {
+        if !(PLAIN_FORMAT..=FORMAT).contains(&manifest.format) {
             return Err(Error::Mismatch(format!(
-                "{}: checkpoint format {}, but this program reads {FORMAT}",
+                "{}: checkpoint format {}, but this program reads up to {FORMAT}",
                 place.display(),
                 manifest.format
             )));

@@ -31,9 +31,11 @@ use crate::storage;
 use crate::storage::attachment;
 use crate::train::Trainer;
 
-/// The version of this format. Unknown keys are ignored, so it is raised when a network can compute something that
-/// the previously known keys do not describe.
-pub const FORMAT: u32 = 1;
+/// The newest version of this format. Unknown keys are ignored, so it is raised when a network can compute something
+/// that the previously known keys do not describe: 2 is for networks with `net.value_pooling`.
+pub const FORMAT: u32 = 2;
+/// The version for other networks.
+const PLAIN_FORMAT: u32 = 1;
 /// The folder of a run that holds its checkpoints.
 pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
@@ -75,7 +77,7 @@ pub fn save(
     data: TrainingData,
 ) -> Result<Checkpoint> {
     let mut manifest = Manifest {
-        format: FORMAT,
+        format: if config.net.value_pooling { FORMAT } else { PLAIN_FORMAT },
         program: Program::current().to_string(),
         game: game.clone(),
         net: config.net.clone(),

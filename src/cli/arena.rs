@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
-use super::progress::{fault_line, sprt_standing, sprt_verdict, verdict};
+use super::progress::{GameCounter, fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
 use super::signals::stop_flag;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
@@ -79,6 +78,19 @@ pub struct Arena {
     /// Save the games in this file, one JSON line per pair; the same command resumes from it
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    engines: EngineArgs,
+    /// Worker threads; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// How other programs play.
+#[derive(Args)]
+pub struct EngineArgs {
     /// Search limit per action for programs (ugi:COMMAND): movetime MILLISECONDS, nodes N or depth N
     #[arg(long, value_name = "LIMIT", default_value = "movetime 100")]
     go: String,
@@ -88,12 +100,13 @@ pub struct Arena {
     /// Append the programs' standard error to this file
     #[arg(long, value_name = "FILE")]
     engine_log: Option<PathBuf>,
-    /// Worker threads; the result does not depend on them [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+}
+
+impl EngineArgs {
+    /// The terms under which they play.
+    pub fn terms(&self) -> Result<Terms> {
+        Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())
+    }
 }
 
 impl Job for Arena {
@@ -103,8 +116,7 @@ impl Job for Arena {
         let game = &rules.game;
         let plan = self.plan(game)?;
         catch_interrupts();
-        let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?.until(stop_flag());
-        let terms = Arc::new(terms);
+        let terms = Arc::new(self.engines.terms()?.until(stop_flag()));
         let load = |text: &OsStr| match AgentSpec::parse(text)? {
             AgentSpec::External(command) => Ok(Contestant::external(game, Program::start(&command, &terms)?)),
             spec => Contestant::new(&rules, &spec),
@@ -113,17 +125,13 @@ impl Job for Arena {
         use_threads(self.threads)?;
         let open = |path| Journal::open(path, &rules, &plan, agents);
         let journal = self.save.as_deref().map(open).transpose()?;
-        let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
-        let style = ProgressStyle::with_template(template).expect("the template is constant");
-        let bar = ProgressBar::new(self.games as u64).with_style(style);
+        let counter = GameCounter::new(self.games);
         let played = play_while(game, &plan, agents, journal, &|progress| {
-            bar.set_position(progress.games as u64);
-            if let Some(sprt) = &progress.sprt {
-                bar.set_message(format!(", {}", sprt_standing(sprt)));
-            }
+            let test = progress.sprt.map(|sprt| format!(", {}", sprt_standing(&sprt)));
+            counter.show(progress.games, &test.unwrap_or_default());
             !interrupted()
         });
-        bar.finish_and_clear();
+        counter.finish();
         let (result, complete) = played?;
         self.show(&result)?;
         if complete {
@@ -188,6 +196,9 @@ impl Arena {
         ))?;
         if let Some(sprt) = &result.sprt {
             print(sprt_verdict(sprt, result.games))?;
+        }
+        if let Some(hint) = openings_decided(result).filter(|_| self.opening_plies > 0) {
+            print(hint)?;
         }
         let agents = [&self.first, &self.second].into_iter().zip(&result.faults);
         agents

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::forecast::Costs;
 use crate::arena::agent::AgentSpec;
-use crate::config::{Bootstrap, Config, EvaluatorKind, OptimizerKind, RootKind};
+use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::net::evaluator::SharedNet;
@@ -188,14 +188,12 @@ impl<'a, G: Game> Bench<'a, G> {
     /// Thread seconds per simulation with the network, in self-play and in a single search.
     fn network(&self, network: &Network) -> (f64, f64) {
         let (game, config) = (&self.rules.game, &self.config);
-        let net = SharedNet::new(&network.snapshot(), self.rules.identity.shape, &config.net);
-        let selfplay = match config.net.evaluator {
-            EvaluatorKind::Fused => {
-                self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
-                    Box::new(net.evaluator(game))
-                })
-            }
-            EvaluatorKind::Burn => self.play_halves(net.evaluator(game)),
+        let net = SharedNet::new(&network.snapshot(), &config.net, &model::device());
+        let selfplay = match config.net.evaluator.in_bulk() {
+            false => self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
+                Box::new(net.evaluator(game))
+            }),
+            true => self.play_halves(net.evaluator(game)),
         };
         let cached: MakeEvaluator<G> = &|| Box::new(Cached::new(game.clone(), net.evaluator(game), CACHE));
         (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), cached).cost())

@@ -1,11 +1,14 @@
-//! `petteia check-game`: tests the rules of a game for conformance.
+//! `petteia check-game`: tests the rules of a game for conformance, and shows a finished game.
 
 use clap::Args;
 
+use super::board::{Marks, drawn, player_text};
+use super::play::result_text;
+use super::text::{counted, terminal_width, wrapped};
 use super::{GameArgs, print};
 use crate::conformance;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
+use crate::game::{Game, Rules, line_text};
 use crate::registry::Job;
 
 /// Check the rules of a game by playing random games.
@@ -14,8 +17,11 @@ use crate::registry::Job;
 Checks everything that the rest of the program relies on: the order and range of \
 actions, texts and their parsing, planes, symmetries, keys, and that games end.
 
-Example:
-  petteia check-game phage --games 1000")]
+No program can tell whether the right player wins: look at a few games with --show.
+
+Examples:
+  petteia check-game phage --games 1000
+  petteia check-game phage --show --seed 3")]
 pub struct CheckGame {
     #[command(flatten)]
     pub game: GameArgs,
@@ -25,6 +31,9 @@ pub struct CheckGame {
     /// Seed of the random games
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Only print a random game: its actions, its last board and who won
+    #[arg(long, conflicts_with = "games")]
+    show: bool,
 }
 
 impl Job for CheckGame {
@@ -32,12 +41,51 @@ impl Job for CheckGame {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
+        if self.show {
+            return self.show(game);
+        }
         if self.games == 0 {
             return Err(Error::Config("--games 0: must be at least 1".into()));
         }
         match conformance::check(game, self.games, self.seed) {
             Ok(report) => print(format_args!("{}: ok, {report}", self.game.id)),
             Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game.id))),
+        }
+    }
+}
+
+impl CheckGame {
+    /// Prints a random game, so that a person sees who won and whether that is right.
+    fn show<G: Game>(&self, game: &G) -> Result<()> {
+        let (states, actions) = conformance::random_game(game, self.seed);
+        let last = &states[states.len() - 1];
+        let texts = line_text(game, &states[0], &actions);
+        let played = counted(actions.len(), "action", "actions");
+        let (id, seed) = (&self.game.id, self.seed);
+        let width = terminal_width();
+        print(format_args!(
+            "{id}, a random game (seed {seed}) of {played}:\n{}\n",
+            wrapped(&texts.join(" "), width)
+        ))?;
+        let mut marks = Marks::default();
+        if let (Some(before), Some(action)) = (states.iter().rev().nth(1), actions.last()) {
+            let who = player_text(game, game.to_move(before));
+            print(format_args!("Before the last action:\n\n{}\n", drawn(game, before, &marks, width)))?;
+            print(format_args!("{who} plays {}:\n", texts[texts.len() - 1]))?;
+            marks.last = game.touched(before, *action);
+        }
+        print(format_args!("{}\n", drawn(game, last, &marks, width)))?;
+        print(format_args!("position: {}", game.state_text(last)))?;
+        let who = player_text(game, game.to_move(last));
+        let legal = counted(game.legal(last).len(), "legal action", "legal actions");
+        print(format_args!("{who} would be to move and has {legal}."))?;
+        match game.outcome(last) {
+            Some(outcome) => {
+                print(format_args!("The rules say: {}. Is that right?", result_text(game, outcome)))
+            }
+            None => print(format_args!(
+                "The rules say that the game goes on, though it cannot: run check-game without --show."
+            )),
         }
     }
 }

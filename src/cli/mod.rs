@@ -1,6 +1,7 @@
 //! The commands, one per file. The clap struct of a command that needs a game is a [`Job`]. Only this module prints,
 //! shows progress and handles signals.
 
+mod accuracy;
 mod allocator;
 mod analyze;
 mod arena;
@@ -11,6 +12,7 @@ mod calibration;
 mod check_game;
 mod completions;
 mod converse;
+mod counter;
 mod engine;
 mod export;
 mod flags;
@@ -18,6 +20,7 @@ mod forecast;
 mod games;
 mod help;
 mod inspect;
+mod ladder;
 mod log;
 mod man;
 mod new;
@@ -29,6 +32,7 @@ mod records;
 mod replay;
 mod screen;
 mod signals;
+mod solve;
 mod table;
 mod text;
 mod train;
@@ -188,7 +192,10 @@ enum Command {
     Train(train::Train),
     Play(play::Play),
     Arena(arena::Arena),
+    Ladder(ladder::LadderCommand),
     Analyze(analyze::Analyze),
+    Accuracy(accuracy::AccuracyCommand),
+    Solve(solve::Solve),
     Engine(engine::EngineCommand),
     Export(export::Export),
     Records(records::Records),
@@ -210,14 +217,17 @@ impl Cli {
         match self.command {
             Command::Train(command) => command.run::<R>(),
             Command::Arena(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Ladder(command) => command.run::<R>(),
             Command::Play(command) => on_game::<R>(&command.game.clone(), command),
             Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Accuracy(command) => command.run::<R>(),
+            Command::Solve(command) => on_game::<R>(&command.game.clone(), command),
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
             Command::Export(command) => command.run::<R>(),
             Command::Records(command) => command.run::<R>(),
             Command::Inspect(command) => command.run::<R>(),
             Command::Games(command) => command.run::<R>(),
-            Command::New(command) => command.run(),
+            Command::New(command) => command.run::<R>(),
             Command::Bench(command) => command.run::<R>(),
             Command::Completions(command) => command.run::<R>(),
             Command::Man(command) => command.run::<R>(),

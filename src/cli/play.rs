@@ -10,12 +10,12 @@ use super::board::{Marks, drawn, player_text};
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print};
 use crate::arena::agent::{AgentSpec, Contestant};
-use crate::arena::perfect::Solver;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Job;
 use crate::session::Session;
+use crate::solve::Solver;
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
 const HELP: &str = "  legal   list all your actions
@@ -232,7 +232,7 @@ impl<G: Game> HumanGame<'_, G> {
     /// A best action and the result with perfect play.
     fn perfect_hint(&self, state: &G::State, mut solver: Solver<G>) -> Result<(Action, String)> {
         let best = solver.best_actions(state)?;
-        let result = match solver.solve(state)?.value_for(self.person) {
+        let result = match solver.outcome(state)?.value_for(self.person) {
             1.0 => "you win",
             -1.0 => "you lose",
             _ => "a draw",

@@ -1,9 +1,57 @@
-//! Texts about runs and matches: results, tests, durations.
+//! Texts about runs and matches: results, tests, durations; and the progress of matches.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::text::counted;
+use crate::arena::rating::Difference;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
+use crate::run::Rating;
 use crate::run::gate::Decision;
+
+/// The time between lines without a terminal; short matches print none.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
+
+/// In fewer pairs nothing is said about openings.
+const FEWEST_PAIRS: usize = 10;
+
+/// The number of games played: a bar on a terminal, and a line from time to time elsewhere.
+pub struct GameCounter {
+    bar: ProgressBar,
+    shown: Mutex<Instant>,
+    games: usize,
+}
+
+impl GameCounter {
+    /// Of a match of so many games.
+    pub fn new(games: usize) -> GameCounter {
+        let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("the template is constant");
+        let bar = ProgressBar::new(games as u64).with_style(style);
+        GameCounter { bar, shown: Mutex::new(Instant::now()), games }
+    }
+
+    /// So many were played, and what else is known.
+    pub fn show(&self, games: usize, details: &str) {
+        self.bar.set_position(games as u64);
+        self.bar.set_message(details.to_string());
+        let mut shown = self.shown.lock().expect("no panic while counting");
+        if shown.elapsed() >= PLAIN_INTERVAL && !std::io::stderr().is_terminal() {
+            *shown = Instant::now();
+            // a match does not depend on whether anyone reads it
+            let _ = writeln!(std::io::stderr(), "{games}/{} games{details}", self.games);
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
 
 /// A match result in one line.
 pub fn verdict(result: &MatchResult) -> String {
@@ -28,16 +76,39 @@ pub fn verdict(result: &MatchResult) -> String {
     )
 }
 
+/// A hint if the openings rather than the agents decided many pairs: more than a third of them, and clearly more than
+/// games that do not depend on each other would show.
+pub fn openings_decided(result: &MatchResult) -> Option<String> {
+    let (pairs, one_sided) = (result.games / 2, result.one_sided_pairs());
+    let share = |games: usize| games as f64 / result.games as f64;
+    let by_chance = 2.0 * share(result.wins) * share(result.losses) * pairs as f64;
+    let many = pairs >= FEWEST_PAIRS && 3 * one_sided > pairs && one_sided as f64 > 1.5 * by_chance;
+    many.then(|| {
+        format!(
+            "in {one_sided} of {pairs} pairs the same side won both games: the openings decided them; try fewer \
+             random actions, e.g. --opening-plies 0"
+        )
+    })
+}
+
 /// The Elo difference with its bounds; after a clean sweep only the one bound.
 fn elo_text(result: &MatchResult) -> String {
     let MatchResult { games, wins, losses, elo, elo_low, elo_high, .. } = result;
     match (elo_low, elo_high) {
         (Some(low), _) if wins == games => format!("Elo {low:+.0} or more (95 %)"),
         (_, Some(high)) if losses == games => format!("Elo {high:+.0} or less (95 %)"),
-        (Some(low), Some(high)) => format!("Elo {elo:+.0}, 95 % {low:+.0} to {high:+.0}"),
-        (Some(low), None) => format!("Elo {elo:+.0}, 95 % {low:+.0} or more"),
-        (None, Some(high)) => format!("Elo {elo:+.0}, 95 % {high:+.0} or less"),
         (None, None) => format!("Elo {elo:+.0}, too few games for bounds"),
+        _ => format!("Elo {elo:+.0}, 95 % {}", bounds(*elo_low, *elo_high)),
+    }
+}
+
+/// Bounds of an Elo difference, of which either may be open.
+pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{low:+.0} to {high:+.0}"),
+        (Some(low), None) => format!("{low:+.0} or more"),
+        (None, Some(high)) => format!("{high:+.0} or less"),
+        (None, None) => "unknown".into(),
     }
 }
 
@@ -56,6 +127,15 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
         counted(faults.total(), "game", "games"),
         named.join(", ")
     )
+}
+
+/// How much stronger a generation is than an earlier one and than the opponent of the evaluation.
+pub fn rating_parts(rating: &Rating) -> Vec<String> {
+    let above = |name: &str, above: &Difference| {
+        format!("{:+.0} Elo above {name}, 95 % {}", above.elo, bounds(above.low, above.high))
+    };
+    let earlier = rating.above_earlier.iter().map(|(of, by)| above(&format!("generation {of}"), by));
+    earlier.chain(rating.above_opponent.iter().map(|(name, by)| above(name, by))).collect()
 }
 
 /// The gate's decision on a generation, and the match that it is based on.
@@ -147,13 +227,17 @@ mod tests {
 
     /// The text for pairs that all have the same score and this worth.
     fn text(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
+        verdict(&result(wins, draws, losses, worth))
+    }
+
+    fn result(wins: usize, draws: usize, losses: usize, worth: f64) -> MatchResult {
         let games = wins + draws + losses;
         let score = (wins as f64 + draws as f64 / 2.0) / games as f64;
         let bounds = estimate(&vec![score; games / 2], worth);
         let (elo, elo_low, elo_high) = (bounds.elo, bounds.low, bounds.high);
         let (distinct_games, cut_short) = (games, 0);
         let (pairs, sprt, faults) = Default::default();
-        verdict(&MatchResult {
+        MatchResult {
             games,
             distinct_games,
             effective_games: Some(worth * games as f64),
@@ -167,7 +251,22 @@ mod tests {
             elo_high,
             sprt,
             faults,
-        })
+        }
+    }
+
+    #[test]
+    fn openings_that_decide_are_mentioned() {
+        let said = |wins, draws, losses, pairs| {
+            openings_decided(&MatchResult { pairs, ..result(wins, draws, losses, 1.0) })
+        };
+        // 84 pairs with a win each, 16 with two draws
+        let line = said(84, 32, 84, [0, 0, 100, 0, 0]).unwrap();
+        assert!(line.starts_with("in 84 of 100 pairs the same side won both games"), "{line}");
+        // one pair in two is one-sided if equal agents toss a coin for each game
+        assert_eq!(said(100, 0, 100, [25, 0, 50, 0, 25]), None);
+        assert_eq!(said(0, 200, 0, [0, 0, 100, 0, 0]), None);
+        assert_eq!(said(30, 10, 60, [15, 5, 15, 5, 10]), None);
+        assert_eq!(said(4, 0, 4, [0, 0, 4, 0, 0]), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::forecast::Forecast;
 use super::help::with_own_name;
 use super::log::Log;
 use super::outline::Outline;
-use super::progress::{duration, gate_lines, roughly, sprt_standing, verdict};
+use super::progress::{duration, gate_lines, rating_parts, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
 use super::text::hanging;
 use crate::run::{Event, Observer, Played};
@@ -262,12 +262,18 @@ impl Screen<'_> {
             Event::Evaluating { done, games: all } => {
                 self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
             }
+            // its few games are part of the rating; alone they would mislead
+            Event::Evaluated { .. } if state.rates() && state.generation < state.generations => {}
             Event::Evaluated { generation, opponent, result } => {
                 // with a gate it may be an earlier generation
                 let is_newest = generation == state.generation;
                 let who = if is_newest { "".into() } else { format!("generation {generation} ") };
                 self.result(&format!("{who}against {opponent}: {}", verdict(&result)));
             }
+            Event::Rating { done, games: all } => {
+                self.show(state, Phase { name: "rating", done, all, unit: "games", details: Vec::new() });
+            }
+            Event::Rated(rating) => rating_parts(&rating).iter().for_each(|part| self.result(part)),
             Event::Gating { standing, games } => {
                 let details = standing.sprt.iter().map(sprt_standing).collect();
                 self.show(
@@ -308,6 +314,11 @@ impl Screen<'_> {
 }
 
 impl State<'_> {
+    /// Whether the run rates its generations.
+    fn rates(&self) -> bool {
+        self.outline.config.arena.ladder_games > 0
+    }
+
     /// The remaining time; `None` while too little is known.
     fn time_left(&self) -> Option<String> {
         let forecast = self.forecast.as_ref()?;

@@ -13,7 +13,7 @@ use self::plan::Plan;
 use super::allocator;
 use super::calibration::calibrate;
 use super::outline::Outline;
-use super::progress::{duration, verdict};
+use super::progress::{duration, rating_parts, verdict};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::memory;
 use crate::registry::{Job, Registry};
-use crate::run::{self, METRICS, Played, Summary, Times};
+use crate::run::{self, METRICS, Played, Rating, Summary, Times};
 
 /// Train an agent by self-play, or resume a run.
 #[derive(Args)]
@@ -44,8 +44,9 @@ Printed for each generation:
   floor        the entropy of the search results, which no network can beat
   value loss   cross-entropy between the predicted and the actual result; may
                rise without harm: games between better players are closer
-  Elo          against arena.opponent, with 95 % bounds; these are wide for few
-               games, so compare generations with `petteia arena`
+  Elo          how much stronger the generation is than one of half its age, and
+               than arena.opponent, with 95 % bounds, by all games of the run so
+               far; `petteia ladder` rates all generations by more games
 
 Examples:
   petteia train configs/phage.toml
@@ -225,6 +226,7 @@ fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started
         ),
         None => "strength: not measured (arena.final_games = 0)".into(),
     });
+    lines.extend(summary.rating.as_ref().and_then(rating_line));
     let checkpoints = match summary.generations {
         1 => "generation-0001".into(),
         last => format!("generation-0001 to generation-{last:04}"),
@@ -242,6 +244,7 @@ fn times_line(times: &Times) -> Option<String> {
         ("training", times.training),
         ("gate", times.gate),
         ("evaluation", times.evaluation),
+        ("rating", times.rating),
     ];
     let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     let shares: Vec<String> = parts
@@ -250,6 +253,20 @@ fn times_line(times: &Times) -> Option<String> {
         .map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / all))
         .collect();
     (!shares.is_empty()).then(|| format!("time of all sessions: {}: {}", duration(all), shares.join(", ")))
+}
+
+/// How the last generation is rated; `None` if it was compared with nothing.
+fn rating_line(rating: &Rating) -> Option<String> {
+    let parts = rating_parts(rating);
+    (!parts.is_empty()).then(|| {
+        format!(
+            "rating: generation {} is {}; {} of the run's own took {}",
+            rating.generation,
+            parts.join(" and "),
+            counted(rating.games, "game", "games"),
+            duration(rating.seconds)
+        )
+    })
 }
 
 /// Prints commands for the finished run.

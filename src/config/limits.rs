@@ -16,3 +16,5 @@ pub const MAX_CACHE: usize = 65_536;
 pub const MAX_OPENING_PLIES: usize = 1_000;
 /// The most worker threads of a command.
 pub const MAX_THREADS: usize = 512;
+/// The most agents of a ladder: the work of planning its games grows with the third power.
+pub const MAX_LADDER_AGENTS: usize = 300;

@@ -18,6 +18,11 @@ section! {
         value_planes: usize = 4, 1..=64;
         /// Hidden units of the value head (AlphaZero: 256).
         value_hidden: usize = 64, 1..=1024;
+        /// Whether the value head sees, instead of every square of its planes, the mean and the maximum of each plane
+        /// over the board, and the input has a plane of ones, which shows where the board ends (both as in KataGo).
+        /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
+        #[serde(skip_serializing_if = "is_off")]
+        value_pooling: bool = false;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
         /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.6 to 1.8 times as fast, if the CPU
@@ -43,6 +48,14 @@ choice! {
         Fused = "fused",
         /// burn's own forward pass: the reference.
         Burn = "burn",
+    }
+}
+
+impl EvaluatorKind {
+    /// Whether it needs large batches and leaves the cores free in the meantime: then games are advanced on all cores
+    /// while half of their leaves are evaluated, instead of one shard on each core.
+    pub fn in_bulk(self) -> bool {
+        self == EvaluatorKind::Burn
     }
 }
 

@@ -1,24 +1,38 @@
 //! The conformance test: does a game satisfy the contract of [`Game`]?
 //!
 //! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
-//! view and illegal actions. It returns statistics of the games, or the first violated rule with the seed that
-//! reproduces it: `check(&game, 1, violation.seed)` (a collision of keys may also need the preceding games).
+//! exchanged players, view, illegal actions and damaged texts. It returns statistics of the games, or the first
+//! violated rule with the seed that reproduces it: `check(&game, 1, violation.seed)` (a collision of keys and touched
+//! squares may also need the preceding games). Rules that panic are a violation, too.
 
+mod exchange;
+mod fuzz;
 mod playthrough;
+mod symmetry;
+mod texts;
+mod touched;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::{self, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::board::Symmetry;
 use crate::encode::{MAX_CELLS, Planes};
-use crate::game::{Action, Game, Outcome, Shape, id_of};
+use crate::game::{Action, BoardView, Game, Outcome, Shape, id_of};
 
-pub use playthrough::playthrough;
+use exchange::MoverPlanes;
+use fuzz::Fuzz;
+use touched::Touched;
+
+pub use playthrough::{playthrough, random_game};
+
+/// The most actions that a message lists.
+const LISTED: usize = 6;
 
 /// Statistics of the games of a passed [`check`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,13 +109,20 @@ impl std::error::Error for Violation {}
 
 /// Checks `game` with this many random games; game `i` has the seed `seed + i`.
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
-    let mut checker =
-        Checker { game, shape: game.shape(), keys: HashMap::new(), report: Statistics::default() };
+    let mut checker = Checker {
+        game,
+        shape: game.shape(),
+        keys: HashMap::new(),
+        mover_planes: MoverPlanes::default(),
+        touched: Touched::default(),
+        report: Statistics::default(),
+    };
     let initial = || game.state_text(&game.initial());
     checker.constants().map_err(|rule| Violation { seed, ply: 0, position: initial(), rule })?;
     for index in 0..games as u64 {
         checker.random_game(seed.wrapping_add(index))?;
     }
+    checker.touched.verdict()?;
     Ok(checker.report)
 }
 
@@ -113,21 +134,35 @@ fn require(kept: bool, rule: impl FnOnce() -> String) -> Checked {
     if kept { Ok(()) } else { Err(rule()) }
 }
 
+/// Runs rules that may panic; `what` begins the sentence that says so.
+fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result<T, String> {
+    let message = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => panic.downcast_ref::<&str>().unwrap_or(&"no message").to_string(),
+    };
+    catch_unwind(AssertUnwindSafe(rules)).map_err(|panic| format!("{} panics: {}", what(), message(panic)))
+}
+
 struct Checker<'a, G: Game> {
     game: &'a G,
     shape: Shape,
     /// By key: a digest of everything that positions with the same key must share, and the first such position as
     /// text.
     keys: HashMap<u64, (u64, String)>,
+    mover_planes: MoverPlanes,
+    touched: Touched,
     report: Statistics,
 }
 
-/// A position under examination, with its legal actions and planes.
+/// A position under examination, with what the rules say of it.
 struct Position<S> {
     state: S,
     text: String,
     legal: Vec<Action>,
+    /// The legal actions as text.
+    actions: Vec<String>,
     planes: Planes,
+    view: BoardView,
 }
 
 impl<G: Game> Checker<'_, G> {
@@ -156,27 +191,55 @@ impl<G: Game> Checker<'_, G> {
 
     fn random_game(&mut self, seed: u64) -> Result<(), Violation> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut fuzz = Fuzz::new(seed);
         let mut state = self.game.initial();
         for ply in 0.. {
-            let violation = |rule| {
-                let position = self.game.state_text(&state);
+            let mut next = || self.examine(&state, (seed, ply), &mut random, &mut fuzz);
+            let next = caught(|| "a function of the rules".into(), &mut next).flatten();
+            let next = next.map_err(|rule| {
+                let position = caught(String::new, || self.game.state_text(&state)).unwrap_or_default();
                 Violation { seed, ply, position, rule }
-            };
-            let position = self.look_at(&state, ply).map_err(violation)?;
-            self.same_key(&position).map_err(violation)?;
-            self.illegal_actions(&position, &mut random).map_err(violation)?;
-            self.report.positions += 1;
-            self.report.legal_actions += position.legal.len();
-            if let Some(outcome) = self.game.outcome(&state) {
-                let cut_short = G::DRAWLESS && outcome == Outcome::Draw;
-                require(!cut_short, || "a game without draws was drawn".into()).map_err(violation)?;
-                self.report.add(ply, outcome);
-                break;
+            })?;
+            match next {
+                Some(next) => state = next,
+                None => break,
             }
-            let action = position.legal[random.random_range(0..position.legal.len())];
-            self.game.play(&mut state, action);
         }
         Ok(())
+    }
+
+    /// Examines a position, and returns the one after a random action unless the game is over.
+    fn examine(
+        &mut self,
+        state: &G::State,
+        (seed, ply): (u64, usize),
+        random: &mut Xoshiro256PlusPlus,
+        fuzz: &mut Fuzz,
+    ) -> Result<Option<G::State>, String> {
+        let position = self.look_at(state, ply)?;
+        self.same_key(state, &position.text, &position.legal, &position.planes)?;
+        self.exchange(&position, ply)?;
+        self.illegal_actions(&position, random)?;
+        self.damaged_texts(&position, fuzz)?;
+        self.report.positions += 1;
+        self.report.legal_actions += position.legal.len();
+        if let Some(outcome) = self.game.outcome(state) {
+            let cut_short = G::DRAWLESS && outcome == Outcome::Draw;
+            require(!cut_short, || "a game without draws was drawn".into())?;
+            self.report.add(ply, outcome);
+            return Ok(None);
+        }
+        let action = position.legal[random.random_range(0..position.legal.len())];
+        let next = self.after(state, action);
+        self.touched.look(self.game, &position, action, &next, (seed, ply));
+        Ok(Some(next))
+    }
+
+    /// The position after an action.
+    fn after(&self, state: &G::State, action: Action) -> G::State {
+        let mut next = state.clone();
+        self.game.play(&mut next, action);
+        next
     }
 
     fn look_at(&self, state: &G::State, ply: usize) -> Result<Position<G::State>, String> {
@@ -187,23 +250,37 @@ impl<G: Game> Checker<'_, G> {
         require(ply < most || over, || format!("the game is not over after max_plies = {most} actions"))?;
         let legal = self.legal_actions(&state)?;
         let planes = self.planes(&state)?;
-        let position = Position { state, text, legal, planes };
-        self.action_texts(&position)?;
+        let actions = self.action_texts(&state, &legal)?;
+        let view = self.view(&state, &legal)?;
+        let position = Position { state, text, legal, actions, planes, view };
         self.state_text(&position)?;
-        self.view(&position)?;
         self.symmetries(&position, ply)?;
         Ok(position)
     }
 
+    /// The legal actions, if they are as they must be in any position.
     fn legal_actions(&self, state: &G::State) -> Result<Vec<Action>, String> {
         // the previous content of the list must not matter
         let mut legal = vec![Action(u16::MAX); 3];
         self.game.legal_actions(state, &mut legal);
-        let ascending = legal.is_sorted_by(|a, b| a < b);
-        require(ascending, || format!("the legal actions are not ascending: {}", indices(&legal)))?;
+        require(!legal.starts_with(&[Action(u16::MAX); 3]), || {
+            "legal_actions adds to the list that it is given instead of replacing what is in it".into()
+        })?;
+        let ascending = legal.windows(2).find(|pair| pair[0] >= pair[1]);
+        require(ascending.is_none(), || {
+            let [one, other] =
+                [0, 1].map(|at| self.named(state, ascending.map_or(Action(0), |pair| pair[at])));
+            match one == other {
+                true => format!("the legal actions are not ascending: {one} is listed twice"),
+                false => format!("the legal actions are not ascending: {one} comes before {other}"),
+            }
+        })?;
         let actions = self.shape.actions;
         let in_range = legal.last().is_none_or(|action| action.index() < actions);
-        require(in_range, || format!("a legal action is not below shape.actions = {actions}"))?;
+        require(in_range, || {
+            let last = self.named(state, legal[legal.len() - 1]);
+            format!("the legal {last} is not below shape.actions = {actions}")
+        })?;
         let outcome = self.game.outcome(state);
         require(legal.is_empty() == outcome.is_some(), || {
             format!("there are {} legal actions, but the outcome is {outcome:?}", legal.len())
@@ -215,55 +292,28 @@ impl<G: Game> Checker<'_, G> {
         Ok(legal)
     }
 
-    fn action_texts(&self, position: &Position<G::State>) -> Checked {
-        // a text is parsed as one action, so texts that round-trip are distinct
-        for &action in &position.legal {
-            let text = self.game.action_text(&position.state, action);
-            let parsed = self.game.parse_action(&position.state, &text);
-            require(parsed == Some(action), || {
-                format!("the text `{text}` of action {} is parsed as {parsed:?}", action.0)
-            })?;
-            let mut played = position.state.clone();
-            let tried = self.game.try_play(&mut played, action);
-            require(tried.is_ok(), || format!("try_play rejects the legal action `{text}`"))?;
-            let mut expected = position.state.clone();
-            self.game.play(&mut expected, action);
-            require(played == expected, || format!("try_play and play differ for the action `{text}`"))?;
-        }
-        Ok(())
+    /// An action for a message: its text, if it has one here, and its number.
+    fn named(&self, state: &G::State, action: Action) -> String {
+        let text = match action.index() < self.shape.actions {
+            true => caught(String::new, || self.game.action_text(state, action)).ok(),
+            false => None,
+        };
+        text.map_or_else(|| format!("action {}", action.0), |text| format!("action `{text}` ({})", action.0))
     }
 
-    fn state_text(&self, position: &Position<G::State>) -> Checked {
-        let Position { state, text, .. } = position;
-        require(!text.contains('\n'), || "the position's text has more than one line".into())?;
-        let parsed = self.game.parse_state(text);
-        let parsed = parsed.map_err(|error| format!("the position's own text is rejected: {error}"))?;
-        let written = self.game.without_history(state);
-        require(parsed == written, || "the position parsed from its own text is different".into())?;
-        let same = self.game.without_history(&written) == written;
-        require(same, || "the position without history still has one".into())?;
-        let again = self.game.state_text(&parsed);
-        require(again == *text, || format!("the parsed position's text is `{again}`"))?;
-        let legal = self.game.legal(&written);
-        self.behaves_like(&parsed, &written, &legal, "the position parsed from its own text")?;
-        let same = self.game.key(&parsed) == self.game.key(&written);
-        require(same, || "equal positions have different keys".into())?;
-        // a history may end the game, but has no other effect
-        require(legal == position.legal || position.legal.is_empty(), || {
-            "the position without history has different legal actions".into()
-        })
-    }
-
-    /// Checks that both have the same player to move, outcome and legal actions.
-    fn behaves_like(&self, other: &G::State, state: &G::State, legal: &[Action], what: &str) -> Checked {
-        let same = self.game.to_move(other) == self.game.to_move(state);
-        require(same, || format!("{what} has a different player to move"))?;
-        let same = self.game.outcome(other) == self.game.outcome(state);
-        require(same, || format!("{what} has a different outcome"))?;
-        let other = self.game.legal(other);
-        require(other == legal, || {
-            format!("{what} has different legal actions: {}, not {}", indices(&other), indices(legal))
-        })
+    /// Which actions are missing in `found` and which should not be there, in words.
+    fn difference(&self, state: &G::State, found: &[Action], expected: &[Action]) -> String {
+        let only = |these: &[Action], those: &[Action], what: &str| {
+            let only: Vec<Action> = these.iter().filter(|action| !those.contains(action)).copied().collect();
+            let mut texts: Vec<String> =
+                only.iter().take(LISTED).map(|action| self.named(state, *action)).collect();
+            if only.len() > LISTED {
+                texts.push(format!("{} more", only.len() - LISTED));
+            }
+            (!texts.is_empty()).then(|| format!("{what} {}", texts.join(", ")))
+        };
+        let parts = [only(expected, found, "without"), only(found, expected, "with")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     fn planes(&self, state: &G::State) -> Result<Planes, String> {
@@ -283,8 +333,15 @@ impl<G: Game> Checker<'_, G> {
         numbers
     }
 
-    fn view(&self, position: &Position<G::State>) -> Checked {
-        let view = self.game.view(&position.state);
+    /// The first plane in which two positions differ.
+    fn differing_plane(&self, one: &Planes, other: &Planes) -> Option<usize> {
+        let (one, other) = (self.expand(one), self.expand(other));
+        let at = one.iter().zip(&other).position(|(one, other)| one != other);
+        at.map(|at| at / self.shape.cells())
+    }
+
+    fn view(&self, state: &G::State, legal: &[Action]) -> Result<BoardView, String> {
+        let view = self.game.view(state);
         let (rows, columns) = (view.rows.len(), view.columns.len());
         let full = view.cells.len() == rows && view.cells.iter().all(|row| row.len() == columns);
         require(full && rows * columns > 0, || {
@@ -295,69 +352,32 @@ impl<G: Game> Checker<'_, G> {
         require(!first.chars().any(|letter| second.contains(letter)), || {
             format!("the view has a letter for pieces of both players: `{first}`, `{second}`")
         })?;
-        for &action in &position.legal {
-            for (row, column) in self.game.touched(&position.state, action) {
+        for &action in legal {
+            for (row, column) in self.game.touched(state, action) {
                 require(row < rows && column < columns, || {
-                    format!(
-                        "action {} touches row {row}, column {column}, which is not on the view",
-                        action.0
-                    )
+                    let action = self.named(state, action);
+                    format!("{action} touches row {row}, column {column}, which is not on the view")
                 })?;
             }
         }
-        Ok(())
-    }
-
-    fn symmetries(&self, position: &Position<G::State>, ply: usize) -> Checked {
-        let symmetries = self.game.symmetries(&position.state);
-        let first = symmetries.first() == Some(&Symmetry::IDENTITY);
-        require(first, || "the identity is not the first of the symmetries".into())?;
-        // all of them at the start, then in turn: a long game has enough positions for each
-        let looked_at = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
-        for index in (0..symmetries.len()).filter(looked_at) {
-            self.symmetry(position, symmetries[index]).map_err(|rule| format!("symmetry {index}: {rule}"))?;
-        }
-        Ok(())
-    }
-
-    fn symmetry(&self, position: &Position<G::State>, symmetry: Symmetry) -> Checked {
-        let Position { state, legal, planes, .. } = position;
-        let mapped = self.game.map_state(symmetry, state);
-        let identity = symmetry != Symmetry::IDENTITY || mapped == *state;
-        require(identity, || "the identity changes the position".into())?;
-        let image: Vec<Action> = legal.iter().map(|a| self.game.map_action(symmetry, *a)).collect();
-        let mut sorted = image.clone();
-        sorted.sort_unstable();
-        self.behaves_like(&mapped, state, &sorted, "the mapped position")?;
-        let seen = self.planes(&mapped)?;
-        let same = self.expand(&seen) == self.expand(&planes.mapped(symmetry));
-        require(same, || "the mapped position's planes are not the mapped planes".into())?;
-        for (&action, &image) in legal.iter().zip(&image) {
-            let (mut after, mut mapped) = (state.clone(), mapped.clone());
-            self.game.play(&mut after, action);
-            self.game.play(&mut mapped, image);
-            let commutes = self.game.map_state(symmetry, &after) == mapped;
-            require(commutes, || format!("playing action {} and mapping do not commute", action.0))?;
-        }
-        Ok(())
+        Ok(view)
     }
 
     /// Positions with the same key must agree in everything that a cache would store for them.
-    fn same_key(&mut self, position: &Position<G::State>) -> Checked {
-        let Position { state, text, legal, planes } = position;
+    fn same_key(&mut self, state: &G::State, text: &str, legal: &[Action], planes: &Planes) -> Checked {
         let mut hasher = DefaultHasher::new();
         (self.game.to_move(state), self.game.outcome(state), legal).hash(&mut hasher);
         self.expand(planes).iter().for_each(|number| number.to_bits().hash(&mut hasher));
         let digest = hasher.finish();
         match self.keys.entry(self.game.key(state)) {
             Entry::Vacant(entry) => {
-                entry.insert((digest, text.clone()));
+                entry.insert((digest, text.to_string()));
                 Ok(())
             }
             Entry::Occupied(entry) => {
                 let (other, other_text) = entry.get();
                 require(*other == digest, || {
-                    format!("the different position `{other_text}` has the same key")
+                    format!("`{text}` and the different position `{other_text}` have the same key")
                 })
             }
         }
@@ -376,11 +396,4 @@ impl<G: Game> Checker<'_, G> {
         }
         Ok(())
     }
-}
-
-/// The start of a list of actions, for a message.
-fn indices(actions: &[Action]) -> String {
-    let shown: Vec<u16> = actions.iter().take(12).map(|action| action.0).collect();
-    let more = if actions.len() > shown.len() { " ..." } else { "" };
-    format!("{shown:?}{more}")
 }

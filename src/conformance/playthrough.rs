@@ -12,24 +12,33 @@ const PLANES_EVERY: usize = 11;
 const FIRST: usize = 50;
 const LAST: usize = 10;
 
+/// A random game that depends only on the rules and `seed`: the positions from the initial one on, and the actions
+/// between them. It stops where the game is over, or after [`Game::max_plies`] if it should be.
+pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut states, mut actions) = (Vec::new(), Vec::new());
+    let mut state = game.initial();
+    loop {
+        states.push(state.clone());
+        let legal = game.legal(&state);
+        if game.outcome(&state).is_some() || legal.is_empty() || actions.len() >= game.max_plies() {
+            return (states, actions);
+        }
+        let action = legal[random.random_range(0..legal.len())];
+        game.play(&mut state, action);
+        actions.push(action);
+    }
+}
+
 /// One random game as text, for people to look at: boards, legal actions in words, drawn planes, and the outcome.
 ///
 /// It shows what no program can check, such as an outcome with the wrong sign. In a long game the middle has one line
 /// per ply. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
 pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
     let game = &rules.game;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut out = format!("{}: {} by {}, seed {seed}\n", rules.identity.id, G::TITLE, G::AUTHOR);
     out += &format!("{:?}, at most {} plies\n", game.shape(), game.max_plies());
-    let mut states = vec![game.initial()];
-    let mut actions = Vec::new();
-    while let Some(state) = states.last().filter(|state| game.outcome(state).is_none()) {
-        let legal = game.legal(state);
-        let mut next = state.clone();
-        actions.push(legal[random.random_range(0..legal.len())]);
-        game.play(&mut next, actions[actions.len() - 1]);
-        states.push(next);
-    }
+    let (states, actions) = random_game(game, seed);
     for (ply, state) in states.iter().enumerate() {
         let action = actions.get(ply);
         if let Some(action) = action.filter(|_| ply >= FIRST && ply + LAST < actions.len()) {

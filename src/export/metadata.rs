@@ -1,13 +1,14 @@
 //! The metadata of an export: names and texts, in every format.
 //!
 //! `petteia` is the checkpoint's manifest and the only entry that this program reads; the other entries repeat it and
-//! describe input and outputs for people and for other programs. The entries of a checkpoint are the same in every
+//! describe input, outputs and layers for people and for other programs. The entries of a checkpoint are the same in every
 //! format.
 
 use std::collections::BTreeMap;
 
 use crate::checkpoint::{Checkpoint, TENSORS};
 use crate::game::Shape;
+use crate::net::layers::Layers;
 use crate::program::Program;
 use crate::storage;
 
@@ -60,6 +61,7 @@ pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
                 .into(),
         ),
         ("action_order", action_order(game.shape)),
+        ("layers", json(serde_json::to_string(&Layers::new(&manifest.net, game.shape)))),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! The network as an ONNX file (opset 17, IR version 8): the function described at [`Weights`], in f32.
+//! The network as an ONNX file (opset 17, IR version 8): the layers of its [`Weights`], in f32.
 //!
 //! Input `planes` `[batch, planes, height, width]`; outputs `policy` `[batch, actions]`, the logits of all actions, to
 //! be masked to the legal ones before a softmax, and `wdl` `[batch, 3]`, the probabilities of win, draw and loss for
@@ -21,8 +21,9 @@ use super::safetensors::split;
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::game::Shape;
+use crate::net::layers::{Conv, Layer, Layers, Linear, Weighted};
 use crate::net::model;
-use crate::net::weights::{Conv, Linear, Weights};
+use crate::net::weights::Weights;
 
 const IR_VERSION: i64 = 8;
 const OPSET: i64 = 17;
@@ -54,7 +55,7 @@ pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
              outputs and where the network comes from.",
             manifest.game.id
         ),
-        graph: Some(graph(&network.weights(manifest.game.shape), &manifest.game.id, &entries)),
+        graph: Some(graph(&network.weights(), &manifest.game.id, &entries)),
         opset_import: vec![OperatorSetIdProto { version: OPSET }],
         metadata_props: entries
             .iter()
@@ -65,9 +66,9 @@ pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
 }
 
 fn graph(weights: &Weights, name: &str, entries: &Entries) -> GraphProto {
-    let Shape { planes, height, width, actions } = weights.shape;
-    let mut graph = Builder::default();
-    graph.network(weights);
+    let Shape { planes, height, width, actions } = weights.layers.shape;
+    let mut graph = Builder { weights, nodes: Vec::new(), initializers: Vec::new() };
+    graph.network();
     let value = |name: &str, dims: &[usize]| {
         let batch = Dimension { dim_value: None, dim_param: Some(BATCH.into()) };
         let fixed = dims.iter().map(|&dim| Dimension { dim_value: Some(dim as i64), dim_param: None });
@@ -90,75 +91,94 @@ fn graph(weights: &Weights, name: &str, entries: &Entries) -> GraphProto {
 }
 
 /// A graph under construction. Each method adds nodes and returns the name of the value that they compute.
-#[derive(Default)]
-struct Builder {
+struct Builder<'a> {
+    weights: &'a Weights,
     nodes: Vec<NodeProto>,
     initializers: Vec<TensorProto>,
 }
 
-impl Builder {
-    fn network(&mut self, weights: &Weights) {
-        let mut x = self.relu_conv("stem", INPUT, &weights.stem);
-        for (block, [first, second]) in weights.blocks.iter().enumerate() {
-            let name = format!("blocks.{block}");
-            let y = self.relu_conv(&format!("{name}.first"), &x, first);
-            let y = self.conv(&format!("{name}.second"), &y, second);
-            let sum = self.node("Add", &format!("{name}.add"), &[&y, &x], vec![]);
-            x = self.relu(&name, &sum);
-        }
-        self.policy(&x, weights);
-        let v = self.relu_conv("value_conv", &x, &weights.value_conv);
-        let v = self.flatten("value_conv", &v);
-        let v = self.linear("value_hidden", &v, &weights.value_hidden);
-        let v = self.relu("value_hidden", &v);
-        let v = self.linear("value_out", &v, &weights.value_out);
+impl<'a> Builder<'a> {
+    fn network(&mut self) {
+        let Layers { tower, policy, logits, value, .. } = &self.weights.layers;
+        let x = self.along(tower, INPUT);
+        let p = self.along(policy, &x);
+        // even a single part is concatenated, so that the output has its name
+        let logits: Vec<String> = logits.iter().map(|part| self.along(part, &p)).collect();
+        let logits: Vec<&str> = logits.iter().map(String::as_str).collect();
+        self.node("Concat", OUTPUTS[0], &logits, vec![int("axis", 1)]);
+        let v = self.along(value, &x);
         self.node("Softmax", OUTPUTS[1], &[&v], vec![int("axis", 1)]);
     }
 
-    fn policy(&mut self, x: &str, weights: &Weights) {
-        let p = self.relu_conv("policy_hidden", x, &weights.policy_hidden);
-        let mut logits = Vec::new();
-        if let Some(conv) = &weights.policy_planes {
-            let planes = self.conv("policy_planes", &p, conv);
-            logits.push(self.flatten("policy_planes", &planes));
-        }
-        if let Some((conv, linear)) = &weights.policy_extras {
-            let extras = self.relu_conv("policy_extras.conv", &p, conv);
-            let extras = self.flatten("policy_extras.conv", &extras);
-            logits.push(self.linear("policy_extras.linear", &extras, linear));
-        }
-        // even a single part is concatenated, so that the output has its name
-        let logits: Vec<&str> = logits.iter().map(String::as_str).collect();
-        self.node("Concat", OUTPUTS[0], &logits, vec![int("axis", 1)]);
+    fn along(&mut self, layers: &'a [Layer], input: &str) -> String {
+        // layers without a name are called after the one before
+        let mut name = input;
+        layers.iter().fold(input.to_string(), |x, layer| match layer {
+            Layer::Conv(conv) => {
+                name = &conv.name;
+                self.conv(conv, &x)
+            }
+            Layer::Block { name: block, first, second } => {
+                let y = self.conv(first, &x);
+                let y = self.conv(second, &y);
+                let sum = self.node("Add", &format!("{block}.add"), &[&y, &x], vec![]);
+                self.relu(block, &sum)
+            }
+            Layer::Ones => self.ones(&format!("{name}.ones"), &x),
+            // `[batch, channels, height, width]` to `[batch, channels * height * width]`
+            Layer::Flatten => self.node("Flatten", &format!("{name}.flatten"), &[&x], vec![int("axis", 1)]),
+            Layer::Pool => self.pool(name, &x),
+            Layer::Linear(linear) => {
+                name = &linear.name;
+                self.linear(linear, &x)
+            }
+        })
     }
 
-    fn relu_conv(&mut self, name: &str, input: &str, conv: &Conv) -> String {
-        let y = self.conv(name, input, conv);
-        self.relu(name, &y)
-    }
-
-    fn conv(&mut self, name: &str, input: &str, conv: &Conv) -> String {
-        let &Conv { inputs, outputs, kernel, ref weight, ref bias } = conv;
-        let weight = self.tensor(format!("{name}.weight"), &[outputs, inputs, kernel, kernel], weight);
-        let bias = self.tensor(format!("{name}.bias"), &[outputs], bias);
+    fn conv(&mut self, conv: &Conv, input: &str) -> String {
+        let &Conv { ref name, kernel, relu, .. } = conv;
+        let [weight, bias] = self.tensors(Weighted::Conv(conv));
         let attributes = vec![ints("kernel_shape", &[kernel; 2]), ints("pads", &[kernel / 2; 4])];
-        self.node("Conv", &format!("{name}.conv"), &[input, &weight, &bias], attributes)
+        let y = self.node("Conv", &format!("{name}.conv"), &[input, &weight, &bias], attributes);
+        if relu { self.relu(name, &y) } else { y }
     }
 
-    fn linear(&mut self, name: &str, input: &str, linear: &Linear) -> String {
-        let &Linear { inputs, outputs, ref weight, ref bias } = linear;
-        let weight = self.tensor(format!("{name}.weight"), &[inputs, outputs], weight);
-        let bias = self.tensor(format!("{name}.bias"), &[outputs], bias);
-        self.node("Gemm", &format!("{name}.gemm"), &[input, &weight, &bias], vec![])
+    fn linear(&mut self, linear: &Linear, input: &str) -> String {
+        let Linear { name, relu, .. } = linear;
+        let [weight, bias] = self.tensors(Weighted::Linear(linear));
+        let y = self.node("Gemm", &format!("{name}.gemm"), &[input, &weight, &bias], vec![]);
+        if *relu { self.relu(name, &y) } else { y }
+    }
+
+    /// One more channel, of ones: padding after the last.
+    fn ones(&mut self, name: &str, input: &str) -> String {
+        let sides = [0, 0, 0, 0, 0, 1, 0, 0].map(i64::to_le_bytes).concat();
+        let sides = self.tensor_of(proto::INT64, format!("{name}.sides"), &[8], sides);
+        let one = self.tensor(format!("{name}.one"), &[], &[1.0]);
+        self.node("Pad", name, &[input, &sides, &one], vec![])
+    }
+
+    /// `[batch, channels, height, width]` to `[batch, 2 * channels]`.
+    fn pool(&mut self, name: &str, input: &str) -> String {
+        let mut over_squares = |op: &str, part: &str| {
+            let attributes = vec![ints("axes", &[2, 3]), int("keepdims", 0)];
+            self.node(op, &format!("{name}.{part}"), &[input], attributes)
+        };
+        let (mean, maximum) = (over_squares("ReduceMean", "mean"), over_squares("ReduceMax", "maximum"));
+        self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)])
+    }
+
+    /// The weights and biases of a layer.
+    fn tensors(&mut self, layer: Weighted) -> [String; 2] {
+        let (name, numbers) = (layer.name(), self.weights.of(layer.name()));
+        [
+            self.tensor(format!("{name}.weight"), &layer.sizes(), &numbers.weight),
+            self.tensor(format!("{name}.bias"), &[layer.outputs()], &numbers.bias),
+        ]
     }
 
     fn relu(&mut self, name: &str, input: &str) -> String {
         self.node("Relu", &format!("{name}.relu"), &[input], vec![])
-    }
-
-    /// `[batch, channels, height, width]` to `[batch, channels * height * width]`.
-    fn flatten(&mut self, name: &str, input: &str) -> String {
-        self.node("Flatten", &format!("{name}.flatten"), &[input], vec![int("axis", 1)])
     }
 
     fn node(&mut self, op: &str, name: &str, inputs: &[&str], attribute: Vec<AttributeProto>) -> String {
@@ -173,12 +193,13 @@ impl Builder {
     }
 
     fn tensor(&mut self, name: String, dims: &[usize], values: &[f32]) -> String {
-        self.initializers.push(TensorProto {
-            dims: dims.iter().map(|&dim| dim as i64).collect(),
-            data_type: proto::FLOAT,
-            name: name.clone(),
-            raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        });
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.tensor_of(proto::FLOAT, name, dims, bytes)
+    }
+
+    fn tensor_of(&mut self, data_type: i32, name: String, dims: &[usize], raw_data: Vec<u8>) -> String {
+        let dims = dims.iter().map(|&dim| dim as i64).collect();
+        self.initializers.push(TensorProto { dims, data_type, name: name.clone(), raw_data });
         name
     }
 }

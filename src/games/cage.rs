@@ -405,12 +405,12 @@ impl Game for Cage {
     const NAME: &'static str = "cage";
     const TITLE: &'static str = "Cage";
     const AUTHOR: &'static str = "Mark Steere, 2010";
-    const SUMMARY: &'static str = "A player with no checkers left loses. A checker steps to an empty one of the 8 squares around it \
-        that is not next to a checker of its color (diagonals do not count): closer to the center, or from \
-        not next to an enemy to next to one, but never the other way around. Or it jumps straight over an \
-        adjacent enemy, which is removed, landing next to none of its own, and continues as long as it \
-        can; a jump over the edge removes both checkers. Step c3-d4, jump c3xc5, over the edge \
-        b5xoff(a5); pass if nothing else is possible.";
+    const SUMMARY: &'static str = "A checker steps to an empty one of the 8 squares around it that is not \
+        next to a checker of its color (diagonals do not count): closer to the center, or from not next to \
+        an enemy to next to one, but never the other way around. Or it jumps straight over an adjacent \
+        enemy, which is removed, landing next to none of its own, and continues as long as it can; a jump \
+        over the edge removes both checkers. Pass if nothing else is possible. A player with no checkers \
+        left loses. Write a step c3-d4, a jump c3xc5, a jump over the edge b5xoff(a5).";
     const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
     const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
     const ENCODING: u32 = 1;
@@ -575,5 +575,10 @@ impl Game for Cage {
             square => map(square as usize) as u8,
         };
         State { checkers, jumping, ..*state }
+    }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        let [red, blue] = state.checkers;
+        Some(State { checkers: [blue, red], to_move: state.to_move.other(), ..*state })
     }
 }

@@ -323,11 +323,11 @@ impl Game for Caissa {
     const NAME: &'static str = "caissa";
     const TITLE: &'static str = "Caïssa";
     const AUTHOR: &'static str = "Christian Freeling, rules of CodeCup 2003";
-    const SUMMARY: &'static str = "A player in check without an action loses; without check it is a draw, as it is after 200 \
-        actions. Q, R, B and N move as in chess, and only pieces block a line. R, B and N go to a tile (.), \
-        carry their own tile into a hole (*), or trade places with an R, B or N of either side. The queen \
-        needs a tile, may capture there, removes the tile she leaves, and in check moves one square only. \
-        All tiles must stay one group, and the queens must not see each other. Write b2-c4.";
+    const SUMMARY: &'static str = "Q, R, B and N move as in chess, and only pieces block a line. R, B and N \
+        go to a tile (.), carry their own tile into a hole (*), or trade places with an R, B or N of either \
+        side. The queen needs a tile, may capture there, removes the tile she leaves, and in check moves \
+        one square only. All tiles must stay one group, and the queens must not see each other. A player in \
+        check without an action loses; without check it is a draw, as it is after 200 actions. Write b2-c4.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         ("exchange_ban", "an exchange with an enemy may not be undone immediately, ruling R7 (default true)"),
@@ -531,5 +531,10 @@ impl Game for Caissa {
         let tiles =
             (0..CELLS as u8).filter(|square| state.tiles & bit(*square) != 0).fold(0, |s, q| s | bit(map(q)));
         State { tiles, pieces: state.pieces.map(|pieces| pieces.map(map)), ban: state.ban.map(map), ..*state }
+    }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        let [white, black] = state.pieces;
+        Some(State { pieces: [black, white], to_move: state.to_move.other(), ..*state })
     }
 }

@@ -1,20 +1,20 @@
 //! Connect Four, by Howard Wexler and Ned Strongin (1974), 7 columns x 6 rows: a benchmark, solved in 1988 (the first
 //! player wins, starting in the middle column).
 //!
-//! F1 Two players, Red first, take turns dropping a man into a column; it falls to the lowest empty square.
-//! F2 A full column accepts no more men.
-//! F3 A player with four men in a row, orthogonally or diagonally, wins.
+//! F1 Two players, Red first, take turns dropping a disc into a column; it falls to the lowest empty square.
+//! F2 A full column accepts no more discs.
+//! F3 A player with four discs in a row, orthogonally or diagonally, wins.
 //! F4 A full board without such a row is a draw.
 //!
 //! | action | meaning |
 //! |--------|---------|
-//! | 0..7   | a man into that column from the left; as text `1`..`7` |
+//! | 0..7   | a disc into that column from the left; as text `1`..`7` |
 //!
 //! | plane | on squares (row 0 is the bottom) |
 //! |-------|----------------------------------|
-//! | 0     | men of the player to move |
-//! | 1     | men of the opponent |
-//! | 2     | where a man would fall now |
+//! | 0     | discs of the player to move |
+//! | 1     | discs of the opponent |
+//! | 2     | where a disc would fall now |
 //!
 //! [`Game::encode`] takes about 130 ns.
 //!
@@ -49,14 +49,14 @@ pub struct ConnectFour;
 /// A position and the actions that led to it. Bit `column * 7 + row` of a set is a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    men: [u64; 2],
+    discs: [u64; 2],
     played: [u8; CELLS],
     plies: u8,
 }
 
 impl State {
     fn occupied(&self) -> u64 {
-        self.men[0] | self.men[1]
+        self.discs[0] | self.discs[1]
     }
 
     fn mover(&self) -> Player {
@@ -68,18 +68,18 @@ impl State {
     }
 
     fn has_four(&self, player: Player) -> bool {
-        let men = self.men[player.index()];
+        let discs = self.discs[player.index()];
         // upward, to the right, and both diagonals
         [1, STRIDE, STRIDE - 1, STRIDE + 1].iter().any(|step| {
-            let pairs = men & men >> step;
+            let pairs = discs & discs >> step;
             pairs & pairs >> (2 * step) != 0
         })
     }
 }
 
 /// Converts a set of squares to row-major order, as in planes.
-fn plane(men: u64) -> u128 {
-    let squares = (0..CELLS).filter(|square| men >> (square % WIDTH * STRIDE + square / WIDTH) & 1 == 1);
+fn plane(discs: u64) -> u128 {
+    let squares = (0..CELLS).filter(|square| discs >> (square % WIDTH * STRIDE + square / WIDTH) & 1 == 1);
     squares.fold(0, |set, square| set | 1 << square)
 }
 
@@ -89,8 +89,9 @@ impl Game for ConnectFour {
     const NAME: &'static str = "connect-four";
     const TITLE: &'static str = "Connect Four";
     const AUTHOR: &'static str = "Howard Wexler and Ned Strongin, 1974";
-    const SUMMARY: &'static str = "Drop a man into a column; it falls to the lowest empty square. Four of your men in a row, column \
-        or diagonal win; a full board without them is a draw. Write the column: 1 to 7.";
+    const SUMMARY: &'static str = "Drop a disc into a column; it falls to the lowest empty square. Four of \
+        your discs in a row, column or diagonal win; a full board without them is a draw. Write the column: \
+        1 to 7.";
     const PLAYERS: [&'static str; 2] = ["Red", "Yellow"];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
@@ -109,7 +110,7 @@ impl Game for ConnectFour {
     }
 
     fn initial(&self) -> State {
-        State { men: [0; 2], played: [0; CELLS], plies: 0 }
+        State { discs: [0; 2], played: [0; CELLS], plies: 0 }
     }
 
     fn to_move(&self, state: &State) -> Player {
@@ -134,10 +135,10 @@ impl Game for ConnectFour {
     fn play(&self, state: &mut State, action: Action) {
         let column = action.index();
         debug_assert!(state.height(column) < HEIGHT);
-        // the bottom bit carries through the men of the column to its lowest empty square
-        let man =
+        // the bottom bit carries through the discs of the column to its lowest empty square
+        let disc =
             (state.occupied() + (1 << (column * STRIDE))) & (COLUMN << (column * STRIDE)) & !state.occupied();
-        state.men[state.mover().index()] |= man;
+        state.discs[state.mover().index()] |= disc;
         state.played[state.plies as usize] = column as u8;
         state.plies += 1;
     }
@@ -153,17 +154,17 @@ impl Game for ConnectFour {
 
     fn encode(&self, state: &State, planes: &mut Planes) {
         let own = state.mover().index();
-        planes.set_bits(0, plane(state.men[own]));
-        planes.set_bits(1, plane(state.men[1 - own]));
+        planes.set_bits(0, plane(state.discs[own]));
+        planes.set_bits(1, plane(state.discs[1 - own]));
         let landings = (0..WIDTH).filter(|column| state.height(*column) < HEIGHT);
         planes
             .set_bits(2, landings.fold(0, |set, column| set | 1 << (state.height(column) * WIDTH + column)));
     }
 
     fn key(&self, state: &State) -> u64 {
-        // Red's men plus one bit above the top man of each column: a number unique to the position
+        // Red's discs plus one bit above the top disc of each column: a number unique to the position
         let bottoms: u64 = (0..WIDTH).fold(0, |set, column| set | 1 << (column * STRIDE));
-        let mixed = (state.men[0] + state.occupied() + bottoms).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state.discs[0] + state.occupied() + bottoms).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 32
     }
 
@@ -199,13 +200,13 @@ impl Game for ConnectFour {
         for (ply, letter) in (1..).zip(text.chars()) {
             let column = letter.to_digit(10).filter(|digit| (1..=7).contains(digit));
             let Some(column) = column else {
-                return Err(wrong(format!("man {ply}: `{letter}` is not a column from 1 to 7")));
+                return Err(wrong(format!("disc {ply}: `{letter}` is not a column from 1 to 7")));
             };
             if self.outcome(&state).is_some() {
-                return Err(wrong(format!("man {ply}: the game is over before it")));
+                return Err(wrong(format!("disc {ply}: the game is over before it")));
             }
             if state.height(column as usize - 1) == HEIGHT {
-                return Err(wrong(format!("man {ply}: column {column} is full")));
+                return Err(wrong(format!("disc {ply}: column {column} is full")));
             }
             self.play(&mut state, Action(column as u16 - 1));
         }
@@ -215,7 +216,7 @@ impl Game for ConnectFour {
     fn view(&self, state: &State) -> BoardView {
         let cell = |row: usize, column: usize| {
             let bit = column * STRIDE + row;
-            match (state.men[0] >> bit & 1, state.men[1] >> bit & 1) {
+            match (state.discs[0] >> bit & 1, state.discs[1] >> bit & 1) {
                 (1, _) => "X".to_string(),
                 (_, 1) => "O".to_string(),
                 _ => ".".to_string(),
@@ -270,7 +271,7 @@ mod tests {
 
     #[test]
     fn rows_do_not_wrap_around_the_edge() {
-        // Red's men at the top of column 1 and the bottom of column 2 are adjacent in the bit set
+        // Red's discs at the top of column 1 and the bottom of column 2 are adjacent in the bit set
         let state = ConnectFour.parse_state("2122111").unwrap();
         assert_eq!(ConnectFour.outcome(&state), None);
     }
@@ -279,11 +280,11 @@ mod tests {
     fn a_wrong_text_is_rejected_with_the_place() {
         let cases = [
             ("", "it is empty"),
-            ("0", "man 1: `0` is not a column from 1 to 7"),
-            ("44x", "man 3: `x` is not a column from 1 to 7"),
-            ("4\u{664}", "man 2: `\u{664}` is not a column"),
-            ("1111111", "man 7: column 1 is full"),
-            ("12121212", "man 8: the game is over before it"),
+            ("0", "disc 1: `0` is not a column from 1 to 7"),
+            ("44x", "disc 3: `x` is not a column from 1 to 7"),
+            ("4\u{664}", "disc 2: `\u{664}` is not a column"),
+            ("1111111", "disc 7: column 1 is full"),
+            ("12121212", "disc 8: the game is over before it"),
         ];
         for (text, expected) in cases {
             let error = ConnectFour.parse_state(text).unwrap_err().to_string();

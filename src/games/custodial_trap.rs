@@ -367,12 +367,13 @@ impl Game for CustodialTrap {
     const NAME: &'static str = "custodial-trap";
     const TITLE: &'static str = "Custodial Trap";
     const AUTHOR: &'static str = "Rich Hutnik, 2014";
-    const SUMMARY: &'static str = "A man is trapped and cannot act if the unbroken row of own men through it, along a file, rank or \
-        diagonal, has an enemy directly at both ends. Others slide like a chess queen (a1-d4) or capture \
-        an adjacent enemy if one of their own men is directly behind it or behind the row that it \
-        begins (b4xc5). A player with fewer than 7 men left or without an action loses; with reserves, men \
-        are dropped on inner squares (@c3), and a player with none left to drop and all men joined along \
-        files and ranks wins. The setup places men with W@c3 and B@c3, then uses the words in the list.";
+    const SUMMARY: &'static str = "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
+        if a man of its own side is directly behind it or behind the row that it begins (b4xc5). It is \
+        trapped and can do neither if the unbroken row of own men through it, along a file, rank or \
+        diagonal, has an enemy directly at both ends. With reserves, men are dropped on inner squares \
+        (@c3). The setup places men with W@c3 and B@c3, then uses the words in the list. A player with \
+        fewer than 7 men left or without an action loses; with reserves, a player with none left to drop \
+        and all men joined along files and ranks wins.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         ("start", "\"standard\" (default), in intro also \"quarters\", in intermediate also \"blocks\""),
@@ -551,5 +552,10 @@ impl Game for CustodialTrap {
 
     fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
         state.mapped(symmetry)
+    }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        // A and B do different things in the setup
+        (state.phase == Phase::Play).then(|| state.exchanged())
     }
 }

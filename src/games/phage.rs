@@ -23,7 +23,7 @@
 //! | 4-7    | the opponent's |
 //! | 8      | closed squares |
 //! | 9      | open squares |
-//! | 10-13  | own moves left / 7, by kind, everywhere |
+//! | 10-13  | own slides left / 7, by kind, everywhere |
 //! | 14-17  | the opponent's |
 //! | 18     | 1 if White is to move (the draw rule of P5 is not symmetric) |
 //! | 19-22  | where each own piece can slide now |
@@ -31,7 +31,7 @@
 //!
 //! [`Game::encode`] takes about 30 ns.
 //!
-//! Position text: `<board> <side> <moves left>`: ranks 8 to 1 separated by `/`, digit = run of open empty
+//! Position text: `<board> <side> <slides left>`: ranks 8 to 1 separated by `/`, digit = run of open empty
 //! squares, `x` = closed, `C S T D` White's circle, square, triangle, diamond, `c s t d` Black's; `w` or `b`;
 //! four digits for White, `/`, four for Black, in the order C S T D. Action text: `e3-h6`.
 
@@ -133,7 +133,7 @@ impl State {
         [reach(0), reach(1), reach(2), reach(3)]
     }
 
-    /// The squares that a piece can slide to, ignoring its moves left.
+    /// The squares that a piece can slide to, ignoring its slides left.
     #[inline(always)]
     fn slides(&self, player: usize, kind: usize) -> u64 {
         let square = self.pieces[player][kind] as usize;
@@ -187,10 +187,11 @@ impl Game for Phage {
     const NAME: &'static str = "phage";
     const TITLE: &'static str = "Phage";
     const AUTHOR: &'static str = "Steve Gardner, 2003";
-    const SUMMARY: &'static str = "A player who cannot act loses, but if White is to act and neither side can, it is a draw. Pieces \
-        slide over open squares and permanently close the square they leave (x): the circle (C, c) in \
-        all 8 directions, the square (S, s) diagonally, the diamond (D, d) along files and ranks, the \
-        triangle (T, t) sideways and ahead only. Each has 7 slides; nothing is captured. Write e3-h6.";
+    const SUMMARY: &'static str = "Pieces slide over open squares and permanently close the square they \
+        leave (x): the circle (C, c) in all 8 directions, the square (S, s) diagonally, the diamond (D, d) \
+        along files and ranks, the triangle (T, t) sideways and ahead only. Each piece has 7 slides; \
+        nothing is captured. A player who cannot slide loses, but if White is to act and neither side can, \
+        it is a draw. Write e3-h6.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
@@ -283,7 +284,7 @@ impl Game for Phage {
         let word = |bytes: [[u8; KINDS]; 2]| {
             (u32::from_le_bytes(bytes[0]) as u64) << 32 | u32::from_le_bytes(bytes[1]) as u64
         };
-        // squares and moves left are small numbers: the top bit is free for the side to move
+        // squares and slides left are small numbers: the top bit is free for the side to move
         let left = word(state.left) | (state.to_move.index() as u64) << 63;
         [state.open, word(state.pieces), left].into_iter().fold(0, |hash: u64, word| {
             let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -349,7 +350,7 @@ impl Game for Phage {
             let parts = state.left[player].iter().zip(LETTERS[player].chars());
             parts.map(|(left, letter)| format!("{letter}{left}")).collect::<Vec<_>>().join(" ")
         };
-        let note = format!("moves left: White {}, Black {}", left(0), left(1));
+        let note = format!("slides left: White {}, Black {}", left(0), left(1));
         BoardView::of_squares(SIDE, SIDE, LETTERS, cell, note)
     }
 
@@ -377,12 +378,24 @@ impl Game for Phage {
         let pieces = state.pieces.map(|pieces| pieces.map(|square| map(square as usize) as u8));
         State { open, pieces, ..*state }
     }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        // P5: if neither side can move, it matters who White is
+        let both_stuck = !state.can_move(0) && !state.can_move(1);
+        let turned = |player: usize| state.pieces[player].map(|square| seen_square(square as usize, 1) as u8);
+        (!both_stuck).then(|| State {
+            open: seen(state.open, 1),
+            pieces: [turned(1), turned(0)],
+            left: [state.left[1], state.left[0]],
+            to_move: state.to_move.other(),
+        })
+    }
 }
 
 fn parse(text: &str) -> Result<State, String> {
     let fields: Vec<&str> = text.split(' ').collect();
     let [board, side, left] = fields[..] else {
-        return Err("it needs three fields: board, side to move, moves left".into());
+        return Err("it needs three fields: board, side to move, slides left".into());
     };
     let to_move = match side {
         "w" => Player::First,
@@ -453,7 +466,7 @@ fn parse_left(text: &str) -> Result<[[u8; KINDS]; 2], String> {
     };
     let both = text.split_once('/').and_then(|(white, black)| Some([digits(white)?, digits(black)?]));
     both.ok_or_else(|| {
-        format!("the moves left must be four digits 0..7 per side like `7777/7777`, not `{text}`")
+        format!("the slides left must be four digits 0..7 per side like `7777/7777`, not `{text}`")
     })
 }
 

@@ -16,7 +16,8 @@
 //! [`Game::encode`] takes about 2 ns.
 //!
 //! Position text: ranks 3 to 1 separated by `/`, `X`, `O` or `.` for each square, then the side to move:
-//! `.../.X./O.. X`. Symmetries: all 8 of the square.
+//! `.../.X./O.. X`. Symmetries: all 8 of the square. The number of marks says who is to move, so there is no position
+//! with the players exchanged ([`Game::exchanged`]).
 
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Device;
 
-use super::cpu::{CpuNet, Scratch, Wanted};
-use super::model::{self, Network};
+use super::cpu::{CpuNet, Wanted};
+use super::forward::{Batch, BurnNet, Forward, Pass};
+use super::model::Network;
 use crate::config::{EvaluatorKind, NetConfig, Precision};
-use crate::encode::Planes;
-use crate::encode::Shape;
+use crate::encode::{Planes, Shape};
 use crate::error::Result;
 use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
@@ -21,42 +21,37 @@ use crate::search::policy::{not_finite, softmax};
 #[derive(Clone)]
 pub struct SharedNet {
     shape: Shape,
-    forward: Forward,
+    forward: Arc<dyn Forward>,
 }
 
 debug_fields!(SharedNet, shape);
 
-#[derive(Clone)]
-enum Forward {
-    Fused(Arc<CpuNet>),
-    Burn(Arc<Network>),
-}
-
 impl SharedNet {
-    /// Packs a [`Network::snapshot`]; uses f32 where the CPU lacks the precision of `config`.
-    pub fn new(snapshot: &Network, shape: Shape, config: &NetConfig) -> SharedNet {
-        let forward = match config.evaluator {
+    /// The forward pass that `config` asks for, of a [`Network::snapshot`]: the fused one, in f32 where the CPU lacks the
+    /// precision, or burn's on `device`.
+    pub fn new(snapshot: &Network, config: &NetConfig, device: &Device) -> SharedNet {
+        SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {
-                let weights = snapshot.weights(shape);
+                let weights = snapshot.weights();
                 let net = CpuNet::new(&weights, config.precision);
                 let net = net.or_else(|| CpuNet::new(&weights, Precision::F32));
-                Forward::Fused(Arc::new(net.expect("every CPU has f32")))
+                Arc::new(net.expect("every CPU has f32"))
             }
-            EvaluatorKind::Burn => Forward::Burn(Arc::new(snapshot.snapshot())),
-        };
-        SharedNet { shape, forward }
+            EvaluatorKind::Burn => Arc::new(BurnNet::new(snapshot, device)),
+        })
+    }
+
+    /// A forward pass of your own.
+    pub fn from_forward(forward: Arc<dyn Forward>) -> SharedNet {
+        SharedNet { shape: forward.shape(), forward }
     }
 
     /// A separate evaluator for one thread.
     pub fn evaluator<G: Game>(&self, game: &G) -> NetEvaluator<G> {
-        let scratch = match &self.forward {
-            Forward::Fused(net) => Some(net.scratch()),
-            Forward::Burn(_) => None,
-        };
         NetEvaluator {
             net: self.clone(),
             game: game.clone(),
-            scratch,
+            pass: self.forward.clone().pass(),
             planes: Planes::new(self.shape),
             input: Vec::new(),
             actions: Vec::new(),
@@ -71,7 +66,7 @@ impl SharedNet {
 pub struct NetEvaluator<G> {
     net: SharedNet,
     game: G,
-    scratch: Option<Scratch>,
+    pass: Box<dyn Pass>,
     planes: Planes,
     /// `[n, planes, h, w]`
     input: Vec<f32>,
@@ -103,28 +98,12 @@ impl<G: Game> NetEvaluator<G> {
     }
 
     /// Computes the network's logits for everything that was encoded.
-    pub fn forward(&mut self) {
-        let (shape, n) = (self.net.shape, self.ends.len());
+    pub fn forward(&mut self) -> Result<()> {
         self.logits.resize(self.actions.len(), 0.0);
-        self.wdl.resize(n * 3, 0.0);
-        match &self.net.forward {
-            Forward::Fused(net) => {
-                let scratch = self.scratch.as_mut().expect("made for the fused forward");
-                let wanted = Wanted { actions: &self.actions, ends: &self.ends };
-                net.forward(scratch, &self.input, wanted, &mut self.logits, &mut self.wdl);
-            }
-            Forward::Burn(network) => {
-                let input = TensorData::new(self.input.clone(), [n, shape.planes, shape.height, shape.width]);
-                let (policy, wdl) = network.forward(Tensor::from_data(input, &model::device()));
-                let policy = policy.into_data().try_into_vec::<f32>().expect("our networks are f32");
-                self.wdl = wdl.into_data().try_into_vec::<f32>().expect("our networks are f32");
-                for (row, policy) in policy.chunks_exact(shape.actions).enumerate() {
-                    for wanted in self.begin(row)..self.ends[row] {
-                        self.logits[wanted] = policy[self.actions[wanted] as usize];
-                    }
-                }
-            }
-        }
+        self.wdl.resize(self.ends.len() * 3, 0.0);
+        let wanted = Wanted { actions: &self.actions, ends: &self.ends };
+        let (planes, logits, wdl) = (&self.input, &mut self.logits, &mut self.wdl);
+        self.pass.run(Batch { planes, wanted, logits, wdl })
     }
 
     /// The encoded input and the logits that [`NetEvaluator::forward`] computed from it: planes `[n, planes, h, w]`,
@@ -159,7 +138,7 @@ impl<G: Game> NetEvaluator<G> {
 impl<G: Game> Evaluator<G> for NetEvaluator<G> {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         self.encode(requests);
-        self.forward();
+        self.forward()?;
         self.answer(requests, out)
     }
 }

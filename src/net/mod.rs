@@ -1,16 +1,20 @@
 //! The policy/value network: encoded planes in, policy logits and win, draw, loss out.
 //!
-//! Three parts:
+//! Four parts:
+//! - the description: [`layers`] lists what a network computes, and everything else follows it;
 //! - the network as a burn module: [`model`] is what training changes, [`tensors`] checks a file of its weights,
 //!   [`weights`] holds them as plain numbers with batch norm folded in;
 //! - `training`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use.
 //!
-//! [`evaluator`] connects a network to the search; the kernels of both passes are written with `vector`.
+//! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search; the kernels of both passes are written with `vector`.
 
 pub mod cpu;
 pub mod evaluator;
+pub mod forward;
+pub mod layers;
 pub mod model;
+mod parts;
 pub mod tensors;
 mod training;
 mod vector;

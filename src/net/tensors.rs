@@ -13,6 +13,7 @@ use std::io::Read;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::layers::Layers;
 use crate::config::NetConfig;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
@@ -23,8 +24,6 @@ pub const PREFIX: u64 = 8;
 pub const LARGEST_HEADER: u64 = 1 << 20;
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
-/// Planes that feed the logits of actions that belong to no square.
-pub(super) const EXTRA_PLANES: usize = 8;
 
 /// The header entry of a tensor.
 #[derive(Deserialize)]
@@ -57,40 +56,9 @@ pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
 
 /// The tensors of a network of these sizes, with their shapes.
 fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
-    let filters = config.filters;
-    let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
-    let mut tensors = BTreeMap::new();
-    let mut add = |name: String, sizes: &[usize]| {
-        tensors.insert(name, sizes.iter().map(|&size| size as u64).collect());
-    };
-    let mut normed = |name: String, inputs: usize, outputs: usize, kernel: usize| {
-        add(format!("{name}.conv.weight"), &[outputs, inputs, kernel, kernel]);
-        for part in ["gamma", "beta", "running_mean", "running_var"] {
-            add(format!("{name}.norm.{part}"), &[outputs]);
-        }
-    };
-    normed("stem".into(), shape.planes, filters, 3);
-    for block in 0..config.blocks {
-        normed(format!("blocks.{block}.first"), filters, filters, 3);
-        normed(format!("blocks.{block}.second"), filters, filters, 3);
-    }
-    normed("policy_hidden".into(), filters, filters, 1);
-    normed("value_conv".into(), filters, config.value_planes, 1);
-    let mut biased = |name: &str, sizes: &[usize], outputs: usize| {
-        add(format!("{name}.weight"), sizes);
-        add(format!("{name}.bias"), &[outputs]);
-    };
-    if planes > 0 {
-        biased("policy_planes", &[planes, filters, 1, 1], planes);
-    }
-    if extras > 0 {
-        biased("policy_extras.conv", &[EXTRA_PLANES, filters, 1, 1], EXTRA_PLANES);
-        biased("policy_extras.linear", &[EXTRA_PLANES * shape.cells(), extras], extras);
-    }
-    let hidden = config.value_hidden;
-    biased("value_hidden", &[config.value_planes * shape.cells(), hidden], hidden);
-    biased("value_out", &[hidden, 3], 3);
-    tensors
+    let layers = Layers::new(config, shape);
+    let tensors = layers.weighted().flat_map(|layer| layer.tensors());
+    tensors.map(|(name, sizes)| (name, sizes.iter().map(|&size| size as u64).collect())).collect()
 }
 
 /// Total bytes of the tensors of such a network.

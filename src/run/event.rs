@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::gate::Decision;
+use super::ladder::Rating;
 use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
@@ -69,6 +70,15 @@ pub enum Event {
         /// How the match ended.
         result: Box<MatchResult>,
     },
+    /// Progress of the games between generations.
+    Rating {
+        /// Games done.
+        done: usize,
+        /// Games in all.
+        games: usize,
+    },
+    /// A generation was rated.
+    Rated(Box<Rating>),
     /// Progress of the gate.
     Gating {
         /// How far its match is.
@@ -120,6 +130,8 @@ pub struct Times {
     pub gate: f64,
     /// Evaluation.
     pub evaluation: f64,
+    /// Games between generations.
+    pub rating: f64,
 }
 
 /// Receives events, from any thread, and says when to stop.
@@ -150,6 +162,8 @@ pub struct Summary {
     pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
+    /// The rating of the last generation, if the run rates its generations.
+    pub rating: Option<Rating>,
     /// The self-play games of each generation, as far as the metrics have them.
     pub played: Vec<Played>,
     /// How long each part took.

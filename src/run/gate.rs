@@ -55,19 +55,26 @@ pub fn decide<G: Game>(
     let decision = match champion {
         None => Decision { promoted: true, champion: None, result: None, weights },
         Some(champion) => {
-            let load = |checkpoint: &Checkpoint| -> Result<Contestant<G>> {
-                let network = checkpoint.network(&model::device())?;
-                let net = SharedNet::new(&network, rules.identity.shape, &config.net);
-                Ok(Contestant::trained(&rules.game, &config.search, net, config.arena.simulations))
-            };
+            let agents = [contestant(rules, config, checkpoint)?, contestant(rules, config, &champion)?];
             let plan = plan(config, number)?;
-            let result = play_match(&rules.game, &plan, [&load(checkpoint)?, &load(&champion)?], None, tick)?;
+            let result = play_match(&rules.game, &plan, agents.each_ref(), None, tick)?;
             let promoted = result.sprt.is_some_and(|test| test.verdict == Verdict::H1);
             Decision { promoted, champion: Some(champion.manifest.generation), result: Some(result), weights }
         }
     };
     storage::write_whole(&checkpoint.path.join(GATE), storage::sealed(&decision).as_bytes())?;
     Ok(decision)
+}
+
+/// A checkpoint of the run as it plays in its matches.
+pub(super) fn contestant<G: Game>(
+    rules: &Rules<G>,
+    config: &Config,
+    checkpoint: &Checkpoint,
+) -> Result<Contestant<G>> {
+    let network = checkpoint.network(&model::device())?;
+    let net = SharedNet::new(&network, &config.net, &model::device());
+    Ok(Contestant::trained(&rules.game, &config.search, net, config.arena.simulations))
 }
 
 fn plan(config: &Config, generation: usize) -> Result<Match> {

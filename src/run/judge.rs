@@ -28,7 +28,7 @@ impl<G: Game> Run<'_, G> {
         }
     }
 
-    /// What follows a checkpoint: the gate, then the evaluation of the network that represents the run.
+    /// What follows a checkpoint: the gate, the evaluation of the network that represents the run, and its rating.
     pub(super) fn judge(
         &mut self,
         checkpoint: &Checkpoint,
@@ -44,7 +44,7 @@ impl<G: Game> Run<'_, G> {
         if changed || number == self.config.train.generations {
             self.evaluate(trainer, opponent, number)?;
         }
-        Ok(())
+        self.rate(checkpoint)
     }
 
     /// Returns whether the checkpoint is the champion now.
@@ -76,7 +76,7 @@ impl<G: Game> Run<'_, G> {
             return Ok(());
         }
         let (player, network) = self.player(trainer, number)?;
-        let net = SharedNet::new(&network, self.rules.identity.shape, &self.config.net);
+        let net = SharedNet::new(&network, &self.config.net, &model::device());
         let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let started = Instant::now();

@@ -111,10 +111,14 @@ impl Metrics {
         self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
     }
 
+    /// The lines of a kind, the oldest first.
+    pub(super) fn lines_of(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.lines.iter().filter(move |line| line["kind"] == kind)
+    }
+
     /// The self-play games of every generation, the oldest first.
     pub(super) fn played(&self) -> impl Iterator<Item = Played> {
-        let lines = self.lines.iter().filter(|line| line["kind"] == SELFPLAY);
-        lines.filter_map(|line| Played::deserialize(line).ok())
+        self.lines_of(SELFPLAY).filter_map(|line| Played::deserialize(line).ok())
     }
 
     /// How long each part of the run took, as far as its lines say.
@@ -128,6 +132,7 @@ impl Metrics {
                 Some(TRAIN) => times.training += seconds("seconds"),
                 Some("gate") => times.gate += seconds("seconds"),
                 Some("evaluation") => times.evaluation += seconds("seconds"),
+                Some("ladder") => times.rating += seconds("seconds"),
                 _ => {}
             }
             times.window += seconds("window_seconds");

@@ -15,6 +15,7 @@ pub mod fork;
 pub mod gate;
 mod inherit;
 mod judge;
+mod ladder;
 mod learn;
 mod metrics;
 mod play;
@@ -30,6 +31,7 @@ pub use self::event::{Event, Observer, Played, Summary, Times};
 use self::folder::Folder;
 pub use self::folder::{is_run, settings_of};
 pub use self::inherit::Progress;
+pub use self::ladder::Rating;
 pub use self::metrics::METRICS;
 use self::metrics::Metrics;
 pub use self::tensorboard::EVENTS;
@@ -132,6 +134,7 @@ pub fn train<G: Game>(
         steps: trainer.step,
         champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
+        rating: ladder::rating(&run.metrics, &config.arena.opponent, config.train.generations),
         played: run.metrics.played().collect(),
         times: run.metrics.times(),
     })

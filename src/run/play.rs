@@ -13,6 +13,7 @@ use crate::config::{Bootstrap, Config, EvaluatorKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::net::evaluator::SharedNet;
+use crate::net::model;
 use crate::replay::place::{self, Origin, shards_of};
 use crate::replay::sample::Sample;
 use crate::replay::store::{self, Shard};
@@ -43,7 +44,7 @@ impl<G: Game> Run<'_, G> {
             Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
             Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
             None => {
-                let net = SharedNet::new(&network, identity.shape, &self.config.net);
+                let net = SharedNet::new(&network, &self.config.net, &model::device());
                 match self.config.selfplay.cache {
                     0 => self.fill(&generation, &|| Box::new(net.evaluator(game)))?,
                     size => self.fill(&generation, &|| {

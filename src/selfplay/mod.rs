@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::config::{Config, EvaluatorKind};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
 use crate::parallel;
@@ -148,14 +148,14 @@ pub fn play_generation<G: Game>(
     if let Some(folder) = path_of(0).parent() {
         storage::create_folder(folder)?;
     }
-    match generation.config.net.evaluator {
-        EvaluatorKind::Fused => parallel::each(missing.len(), &|index| {
+    match generation.config.net.evaluator.in_bulk() {
+        false => parallel::each(missing.len(), &|index| {
             let shard = missing[index];
             let games = games_of(shard);
             let records = play_shard(game, generation, games, &mut *evaluator(), &monitor, tick)?;
             store::write_shard(&path_of(shard), &records, Some(origin))
         }),
-        EvaluatorKind::Burn => {
+        true => {
             let mut evaluator = evaluator();
             missing.into_iter().try_for_each(|shard| {
                 let games = games_of(shard);

@@ -162,7 +162,11 @@ fn wrong_names_are_explained() {
     fails(&["perft", "tic-tac-toe-9", "--depth", "1"], 2, &["unknown game `tic-tac-toe-9`"]);
     fails(&["perft", "phage", "--depth", "60"], 2, &["no game is longer than 56"]);
     fails(&["perft", "phage", "--depth", "1", "--position", "junk"], 1, &["Phage position `junk`", "7d/5t2"]);
-    fails(&["arena", "phage", "rolout:400", "random"], 1, &["unknown agent `rolout:400`", "rollout:SIMS"]);
+    fails(
+        &["arena", "phage", "rolout:400", "random"],
+        2,
+        &["unknown agent `rolout:400`", "did you mean `rollout`?"],
+    );
     fails(&["arena", "phage", "rollout", "random"], 2, &["needs a number of simulations"]);
     fails(&["arena", "phage", "rollout:0", "random"], 2, &["`0` is not a number of simulations"]);
     fails(&["arena", "phage", "random:5", "random"], 2, &["does not search"]);
@@ -224,7 +228,14 @@ fn wrong_settings_are_explained() {
     train("seed = 1\n", &[], &["missing field `game`"]);
     train("[game]\nid = 'tic-tac-toe'\n[ search ] # tuned\ncpuct = 0\n", &[], &["line 4", "0.01 to 100"]);
     train(good, &["game.id=chess"], &["--set game.id=chess: unknown game `chess`"]);
-    train(good, &["search.simulatons=5"], &["--set search.simulatons=5", "unknown field"]);
+    let meant = |key: &str, meant: &str| train(good, &[key], &[key, "unknown field", meant]);
+    meant("search.simulatons=5", "did you mean `simulations`?");
+    meant("simulations=5", "did you mean `search.simulations`?");
+    meant("train.games=5", "did you mean `selfplay.games` or `arena.games`?");
+    meant("training.generations=5", "did you mean `train`?");
+    train(good, &["search.simulations=abc"], &["string \"abc\", expected a whole number, 0 or more"]);
+    train(good, &["search.cpuct=abc"], &["string \"abc\", expected a number"]);
+    train("game = 'chess'\n", &[], &["expected a section `[game]` with the `id` of a game"]);
     train(good, &["search.cpuct=nan"], &["--set search.cpuct=nan", "0.01 to 100"]);
     train(good, &["search.cpuct"], &["key=value"]);
     train(good, &["selfplay.fast_simulations=64"], &["--set selfplay.fast_simulations=64", "not below"]);
@@ -241,6 +252,24 @@ fn wrong_settings_are_explained() {
     );
     train(good, &["arena.opponent=nobody"], &["arena.opponent", "unknown agent `nobody`"]);
     fails(&["train", "no/such.toml"], 2, &["no/such.toml"]);
+    fails(&["train", "configs/tictactoe.toml"], 2, &["did you mean configs/tic-tac-toe.toml?"]);
+    fails(&["train", "phag"], 2, &["did you mean configs/phage.toml?"]);
+}
+
+#[test]
+fn a_new_crate_says_what_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = |name: &str, more: &[&str]| {
+        let path = folder.path().join(name);
+        let place = path.to_str().unwrap();
+        let output = succeeds(&[&["new", name, "--path", place], more].concat(), "");
+        assert!(path.join("src/lib.rs").is_file());
+        err(&output).to_string()
+    };
+    assert!(new("hexapawn", &[]).contains("this crate will not build: use --from-checkout DIR"));
+    let checkout = ["--from-checkout", env!("CARGO_MANIFEST_DIR")];
+    assert_eq!(new("nine-stones", &checkout), "");
+    assert!(new("phage", &checkout).contains("this program has a game `phage`, too"));
 }
 
 #[test]

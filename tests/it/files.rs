@@ -216,6 +216,8 @@ fn inspect_knows_every_file() {
         assert!(object["game"] == "tic-tac-toe" || kind == "metrics of a run", "{object}");
         let shown = out(&succeeds(&["inspect", text(&path)], ""));
         assert!(shown.lines().next().unwrap().ends_with(kind) && !shown.contains("problem"), "{shown}");
+        assert_eq!(shown.lines().last(), Some("intact"), "{shown}");
+        assert!(!shown.contains("  shape") || shown.contains(" 2 planes of 3x3, 9 actions\n"), "{shown}");
     }
 }
 
@@ -306,8 +308,8 @@ fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
     };
     export(&format!("{}:100", RUN.1), 2, &format!("write just {}", RUN.1));
     export(&missing, 1, "missing does not exist");
-    fails(&["arena", "tic-tac-toe", &missing, "random"], 1, &["missing does not exist"]);
-    fails(&["play", "tic-tac-toe", "--opponent", &missing], 1, &["missing does not exist"]);
+    fails(&["arena", "tic-tac-toe", &missing, "random"], 2, &["missing does not exist"]);
+    fails(&["play", "tic-tac-toe", "--opponent", &missing], 2, &["missing does not exist"]);
     let half = format!("{}:1:f16", RUN.1);
     fails(
         &["arena", "tic-tac-toe", &half, "random"],

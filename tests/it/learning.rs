@@ -4,17 +4,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use petteia::arena::perfect::Solver;
 use petteia::config::{EvaluatorKind, NetConfig, OptimizerKind, Precision, TrainConfig};
 use petteia::game::{Game, GameOptions, Outcome, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::CpuNet;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, training_device};
+use petteia::net::model::{Network, device, training_device};
 use petteia::random::{Purpose, stream};
 use petteia::replay::record::{FORMAT, Record};
 use petteia::replay::window::Window;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
+use petteia::solve::{Limits, Solver};
 use petteia::train::Trainer;
 
 type State = <TicTacToe as Game>::State;
@@ -80,7 +80,7 @@ fn perfect_record(
 fn trained(rules: &Rules<TicTacToe>, config: TrainConfig, steps: usize) -> (Trainer, Window, Vec<State>) {
     let positions = positions(&rules.game);
     assert_eq!(positions.len(), 4520, "positions of tic-tac-toe that are not over");
-    let mut solver = Solver::new(rules.game.clone());
+    let mut solver = Solver::new(rules.game.clone(), Limits::default());
     let records: Vec<Record> =
         positions.iter().enumerate().map(|(i, state)| perfect_record(rules, &mut solver, state, i)).collect();
     let mut window = Window::new(100_000, rules.identity.shape);
@@ -114,7 +114,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
     assert!(losses.value < 0.02, "value cross entropy {}", losses.value);
 
     // and what the evaluator says of every position is what the rules say
-    let mut solver = Solver::new(rules.game.clone());
+    let mut solver = Solver::new(rules.game.clone(), Limits::default());
     let (fused, burn) = (EvaluatorKind::Fused, EvaluatorKind::Burn);
     for (evaluator, precision) in [(burn, Precision::F32), (fused, Precision::F32), (fused, Precision::Bf16)]
     {
@@ -124,8 +124,8 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let kind = (evaluator, precision);
         let net = SharedNet::new(
             &trainer.snapshot(),
-            rules.identity.shape,
             &NetConfig::with(|net| (net.evaluator, net.precision) = kind),
+            &device(),
         );
         let mut evaluator = net.evaluator(&rules.game);
         let legal: Vec<_> = positions.iter().map(|state| rules.game.legal(state)).collect();
@@ -135,7 +135,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         evaluator.evaluate(&requests, &mut out).unwrap();
         let (mut wrong_values, mut wrong_actions) = (0, 0);
         for ((state, legal), found) in positions.iter().zip(&legal).zip(out.rows()) {
-            let truth: Outcome = solver.solve(state).unwrap();
+            let truth: Outcome = solver.outcome(state).unwrap();
             let value = truth.value_for(rules.game.to_move(state));
             wrong_values += ((found.wdl.value() - value).abs() > 0.5) as usize;
             let top = (0..legal.len()).max_by(|a, b| found.priors[*a].total_cmp(&found.priors[*b])).unwrap();

@@ -169,7 +169,7 @@ fn long_words_of_a_command_line_are_not_repeated() {
     let long = "x".repeat(100_000);
     let set = format!("game.{long}=1");
     for (arguments, code, part) in [
-        (vec!["arena", "tic-tac-toe", &long, "random"], 1, "unknown agent `xxx"),
+        (vec!["arena", "tic-tac-toe", &long, "random"], 2, "unknown agent `xxx"),
         (
             vec!["arena", "tic-tac-toe", &format!("rollout:{long}"), "random"],
             2,

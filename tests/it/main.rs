@@ -8,11 +8,13 @@
 
 mod support;
 
+mod accuracy;
 mod arena;
 mod audit;
 mod bot;
 mod cache;
 mod cli;
+mod conformance_faults;
 mod contract;
 mod data_cage;
 mod data_caissa;
@@ -25,6 +27,7 @@ mod faults;
 mod files;
 mod gumbel;
 mod layering;
+mod ladder;
 mod learning;
 mod lineage;
 mod limits;
@@ -48,6 +51,7 @@ mod search;
 mod selfplay;
 mod settings;
 mod signals;
+mod solve;
 mod surroundings;
 mod times;
 mod traces;

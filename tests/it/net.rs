@@ -1,12 +1,17 @@
 //! The traps of the network library, each with a test, and the fused forward against burn's.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::support::training::{self, batch, random};
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
 use petteia::game::{Game, GameIdentity, Rules, Shape};
 use petteia::games::Games;
+use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
+use petteia::net::forward::{self, Forward, Pass};
 use petteia::net::model::{Network, device, training_device};
 use petteia::registry::{Job, Registry};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
@@ -16,6 +21,13 @@ const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
 
 fn small() -> NetConfig {
     NetConfig::with(|net| (net.filters, net.blocks, net.value_planes, net.value_hidden) = (8, 2, 2, 8))
+}
+
+/// The same with global pooling in the value head.
+fn pooling() -> NetConfig {
+    let mut net = small();
+    net.value_pooling = true;
+    net
 }
 
 fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
@@ -122,7 +134,9 @@ fn a_changed_weight_is_refused() {
     assert!(error.contains("SHA-256") && error.contains("weights.safetensors"), "{error}");
 }
 
-struct FusedAgainstBurn;
+struct FusedAgainstBurn {
+    value_pooling: bool,
+}
 
 impl Job for FusedAgainstBurn {
     type Output = f32;
@@ -130,7 +144,8 @@ impl Job for FusedAgainstBurn {
     fn run<G: Game>(self, rules: Rules<G>) -> f32 {
         let game = &rules.game;
         let shape = game.shape();
-        let config = NetConfig::with(|net| (net.filters, net.blocks) = (24, 2));
+        let mut config = NetConfig::with(|net| (net.filters, net.blocks) = (24, 2));
+        config.value_pooling = self.value_pooling;
         let snapshot = training::trained(&config, shape, 3).snapshot();
         let states = training::positions(game, 40);
         let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
@@ -140,7 +155,8 @@ impl Job for FusedAgainstBurn {
             let mut out = Evaluations::new();
             let mut config = config.clone();
             config.evaluator = kind;
-            SharedNet::new(&snapshot, shape, &config).evaluator(game).evaluate(&requests, &mut out).unwrap();
+            let net = SharedNet::new(&snapshot, &config, &device());
+            net.evaluator(game).evaluate(&requests, &mut out).unwrap();
             out
         };
         let (fused, burn) = (evaluate(EvaluatorKind::Fused), evaluate(EvaluatorKind::Burn));
@@ -156,10 +172,10 @@ impl Job for FusedAgainstBurn {
 
 #[test]
 fn the_fused_forward_agrees_with_burn_on_every_game() {
-    for id in Games::ids() {
-        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn).unwrap();
-        println!("{id}: largest difference {most:e}");
-        assert!(most < 1e-4, "{id}: {most}");
+    for (id, value_pooling) in Games::ids().into_iter().flat_map(|id| [(id.clone(), false), (id, true)]) {
+        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn { value_pooling }).unwrap();
+        println!("{id}, value_pooling = {value_pooling}: largest difference {most:e}");
+        assert!(most < 1e-4, "{id}, value_pooling = {value_pooling}: {most}");
     }
 }
 
@@ -167,7 +183,7 @@ fn the_fused_forward_agrees_with_burn_on_every_game() {
 fn the_fused_forward_agrees_with_burn_on_logits() {
     let snapshot = trained(3).snapshot();
     let input = batch(SHAPE, 5, &mut random(95)).planes.into_raw_vec_and_offset().0;
-    let net = CpuNet::new(&snapshot.weights(SHAPE), Precision::F32).expect("every CPU has f32");
+    let net = CpuNet::new(&snapshot.weights(), Precision::F32).expect("every CPU has f32");
     let actions: Vec<u16> = (0..5).flat_map(|_| 0..SHAPE.actions as u16).collect();
     let ends = [1, 2, 3, 4, 5].map(|row| row * SHAPE.actions);
     let wanted = Wanted { actions: &actions, ends: &ends };
@@ -179,14 +195,67 @@ fn the_fused_forward_agrees_with_burn_on_logits() {
     }
 }
 
+/// A forward pass that knows nothing but the sizes, and counts.
+struct Fake {
+    batches: AtomicUsize,
+}
+
+impl Forward for Fake {
+    fn shape(&self) -> Shape {
+        Shape { planes: 2, height: 3, width: 3, actions: 9 }
+    }
+
+    fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+        Box::new(FakePass(self))
+    }
+}
+
+struct FakePass(Arc<Fake>);
+
+impl Pass for FakePass {
+    fn run(&mut self, batch: forward::Batch) -> petteia::error::Result<()> {
+        if self.0.batches.fetch_add(1, Ordering::SeqCst) == 2 {
+            return Err(petteia::error::Error::Data("the device is gone".into()));
+        }
+        assert_eq!((batch.planes.len(), batch.wanted.ends.len()), (2 * 18, 2));
+        batch.logits.fill(0.0);
+        batch.wdl.copy_from_slice(&[1000.0, 0.0, 0.0, 0.0, 0.0, 1000.0]);
+        Ok(())
+    }
+}
+
+#[test]
+fn any_forward_pass_can_evaluate_and_can_fail() {
+    let game = TicTacToe;
+    let states = &training::positions(&game, 2)[..2];
+    let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
+    let requests: Vec<_> =
+        states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+    let fake = Arc::new(Fake { batches: AtomicUsize::new(0) });
+    let net = SharedNet::from_forward(fake.clone());
+    // each thread has a pass of its own, of the same network
+    let (mut one, mut other) = (net.evaluator(&game), net.clone().evaluator(&game));
+    let mut out = Evaluations::new();
+    for evaluator in [&mut one, &mut other] {
+        evaluator.evaluate(&requests, &mut out).unwrap();
+        let values: Vec<_> = out.rows().map(|row| row.wdl.value()).collect();
+        assert_eq!(values, [1.0, -1.0]);
+        assert!(out.rows().next().unwrap().priors.iter().all(|prior| (prior - 1.0 / 9.0).abs() < 1e-6));
+    }
+    let error = one.evaluate(&requests, &mut out).unwrap_err().to_string();
+    assert!(error.contains("the device is gone"), "{error}");
+    assert_eq!(fake.batches.load(Ordering::SeqCst), 3);
+}
+
 /// In training the convolutions are an operation of our own, except with checkpointing, where they are burn's.
 #[test]
 fn training_agrees_with_burns_operations() {
     let config = Config::new("tic-tac-toe");
     // one with logits of planes and of extra actions, one with extra actions only
-    for shape in [SHAPE, Shape { planes: 3, height: 6, width: 7, actions: 7 }] {
+    let other = Shape { planes: 3, height: 6, width: 7, actions: 7 };
+    for (net, shape) in [(small(), SHAPE), (small(), other), (pooling(), SHAPE)] {
         let trained = |device: &burn::tensor::Device| {
-            let mut trainer = Trainer::new(&config.train, Network::new(&small(), shape, 1, device));
+            let mut trainer = Trainer::new(&config.train, Network::new(&net, shape, 1, device));
             let losses: Vec<_> = (0..4)
                 .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001))
                 .flat_map(|losses| [losses.policy, losses.value])
@@ -199,6 +268,22 @@ fn training_agrees_with_burns_operations() {
         assert_ne!(ours, burns, "two ways");
         for (a, b) in ours.0.iter().chain(&ours.1).zip(burns.0.iter().chain(&burns.1)) {
             assert!((a - b).abs() < 1e-3, "{ours:?} and {burns:?}");
+        }
+    }
+}
+
+/// As for a larger board of the same game: with pooling every tensor fits, without it none of the value head does.
+#[test]
+fn with_pooling_weights_fit_boards_of_other_sizes() {
+    let larger = Shape { height: 6, width: 9, actions: 2 * 54, ..SHAPE };
+    let shape = Shape { actions: 2 * SHAPE.cells(), ..SHAPE };
+    for (net, fits) in [(pooling(), true), (small(), false)] {
+        let bytes = training::trained(&net, shape, 2).snapshot().to_safetensors("{}").unwrap();
+        let loaded = Network::from_safetensors(bytes, "a", &net, larger, &device());
+        assert_eq!(loaded.is_ok(), fits, "{loaded:?}");
+        if let Ok(network) = loaded {
+            let input = batch(larger, 2, &mut random(93)).planes.into_raw_vec_and_offset().0;
+            assert!(outputs(&network, &input, larger).iter().all(|number| number.is_finite()));
         }
     }
 }

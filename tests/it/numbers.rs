@@ -50,7 +50,7 @@ fn overflowing<G: Game>(config: &NetConfig, game: &G, device: &burn::tensor::Dev
 }
 
 fn broken_net<G: Game>(config: &Config, game: &G) -> SharedNet {
-    SharedNet::new(&overflowing(&config.net, game, &device()), game.shape(), &config.net)
+    SharedNet::new(&overflowing(&config.net, game, &device()), &config.net, &device())
 }
 
 fn is_said<T>(result: Result<T>) {

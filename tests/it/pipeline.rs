@@ -160,6 +160,7 @@ fn batches_of_one_and_of_many_play_the_same_games() {
 fn an_interrupted_run_ends_with_the_same_bytes() {
     same_bytes_after_an_interruption(&[]);
     same_bytes_after_an_interruption(GATE);
+    same_bytes_after_an_interruption(&["net.value_pooling=true"]);
 }
 
 fn same_bytes_after_an_interruption(sets: &[&str]) {
@@ -266,7 +267,7 @@ fn a_gate_does_not_decide_twice() {
     let after_training: Vec<&str> =
         before.0.lines().rev().take_while(|line| !line.contains("\"train\"")).collect();
     let text = &before.0[..before.0.len() - after_training.iter().map(|line| line.len() + 1).sum::<usize>()];
-    assert_eq!(after_training.len(), 2, "a gate and an evaluation");
+    assert_eq!(after_training.len(), 3, "a gate, an evaluation and a rating");
     for decided in [true, false] {
         fs::write(&metrics, text).unwrap();
         if !decided {

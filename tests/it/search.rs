@@ -1,7 +1,6 @@
 //! The search on trees written as text, and on tic-tac-toe with exact values.
 
 use crate::support::tree_game::TreeGame;
-use petteia::arena::perfect::Solver;
 use petteia::config::{RootKind, SearchConfig};
 use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, Player};
@@ -12,6 +11,7 @@ use petteia::search::Search;
 use petteia::search::evaluator::{Evaluation, Evaluations, Evaluator, Request, Rollout, Uniform, Wdl};
 use petteia::search::tree::Tree;
 use petteia::search::walk::{Leaf, Walk};
+use petteia::solve::{Limits, Solver};
 use proptest::prelude::*;
 
 fn random() -> Random {
@@ -276,7 +276,7 @@ impl Evaluator<TicTacToe> for Exact {
     fn evaluate(&mut self, requests: &[Request<TicTacToe>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {
-            let outcome = self.0.solve(request.state).unwrap();
+            let outcome = self.0.outcome(request.state).unwrap();
             let wdl = Wdl::of(outcome, self.1.to_move(request.state));
             out.push_uniform(request.legal.len(), wdl);
         }
@@ -305,21 +305,21 @@ fn never_errs(
         }
         return;
     }
-    let truth = exact.0.solve(state).unwrap();
+    let truth = exact.0.outcome(state).unwrap();
     let mut search = Search::new(game.clone(), config.clone(), *state);
     // forced playouts are few only beside many others
     let noise = config.forced_playouts > 0.0;
     search_all(&mut search, exact, if noise { 200 } else { 30 }, noise);
     let mut next = *state;
     game.play(&mut next, search.tree().best_action().unwrap());
-    assert_eq!(exact.0.solve(&next).unwrap(), truth, "at {}", game.state_text(state));
+    assert_eq!(exact.0.outcome(&next).unwrap(), truth, "at {}", game.state_text(state));
     never_errs(game, exact, config, &next, side, seen);
 }
 
 #[test]
 fn search_with_exact_values_never_loses() {
     let game = TicTacToe::new(&GameOptions::default()).unwrap();
-    let mut exact = Exact(Solver::new(game.clone()), game.clone());
+    let mut exact = Exact(Solver::new(game.clone(), Limits::default()), game.clone());
     for config in configs() {
         for side in [Player::First, Player::Second] {
             never_errs(&game, &mut exact, &config, &game.initial(), side, &mut Default::default());
@@ -328,7 +328,7 @@ fn search_with_exact_values_never_loses() {
 }
 
 /// Random trees with random players.
-fn tree_text() -> impl Strategy<Value = String> {
+pub fn tree_text() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![Just("+".to_string()), Just("-".to_string()), Just("=".to_string())];
     leaf.prop_recursive(5, 60, 4, |inner| {
         (prop_oneof![Just('1'), Just('2')], prop::collection::vec(inner, 1..4))

@@ -15,7 +15,7 @@ fn played(halves: bool, settings: &str, games: usize, stop_at: usize) -> (Result
     let text = format!("game.id = 'connect-four'\nnet = {{ filters = 8, blocks = 1, {settings} }}");
     let config = Config::parse("test", &text, &[]).unwrap();
     let network = Network::new(&config.net, identity.shape, 1, &device());
-    let net = SharedNet::new(&network, identity.shape, &config.net);
+    let net = SharedNet::new(&network, &config.net, &device());
     let generation = Generation {
         config: &config,
         identity: &identity,

@@ -55,6 +55,7 @@ fn every_setting_is_listed_and_documented_once() {
     // switches of later versions are written only while they are on
     let mut all_on = Config::new("tic-tac-toe");
     all_on.train.tensorboard = true;
+    all_on.net.value_pooling = true;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");

@@ -6,6 +6,23 @@
 pub mod config {
     //! `petteia::config`.
 
+    /// Sizes of a network.
+    #[derive(Default)]
+    pub struct NetConfig {
+        /// Channels of the tower.
+        pub filters: usize,
+        /// Residual blocks.
+        pub blocks: usize,
+        /// Planes of the value head.
+        pub value_planes: usize,
+        /// Hidden units of the value head.
+        pub value_hidden: usize,
+        /// Global pooling in the value head.
+        pub value_pooling: bool,
+        /// As in `petteia::config`, there is more.
+        pub more: (),
+    }
+
     /// Products of the forward pass.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Precision {
@@ -20,7 +37,7 @@ pub mod encode {
     //! `petteia::encode`.
 
     /// Sizes of a network's input and policy.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
     pub struct Shape {
         /// Input planes.
         pub planes: usize,
@@ -43,6 +60,10 @@ pub mod encode {
             self.planes * self.cells()
         }
     }
+}
+
+macro_rules! debug_fields {
+    ($Type:ident, $($field:ident),*) => {};
 }
 
 pub mod net;

@@ -2,6 +2,8 @@
 
 #[path = "../../src/net/cpu/mod.rs"]
 pub mod cpu;
+#[path = "../../src/net/layers.rs"]
+pub mod layers;
 #[path = "../../src/net/vector.rs"]
 mod vector;
 #[path = "../../src/net/weights.rs"]

@@ -207,7 +207,7 @@ impl Game for Breakthrough {
     }
 
     fn key(&self, state: &State) -> u64 {
-        mix(mix(state.own) ^ state.enemy.rotate_left(1) ^ state.mover.index() as u64)
+        mix(mix(mix(state.own) ^ state.enemy) ^ state.mover.index() as u64)
     }
 
     fn action_text(&self, state: &State, action: Action) -> String {
@@ -287,6 +287,11 @@ impl Game for Breakthrough {
             squares.fold(0, |set, square| set | self.bit(symmetry.square(square, self.side, self.side)))
         };
         State { own: map(state.own), enemy: map(state.enemy), mover: state.mover }
+    }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        // the men are stored as the player to move sees them
+        Some(State { mover: state.mover.other(), ..*state })
     }
 }
 

@@ -30,8 +30,8 @@ legal actions. Each thread has its own evaluator.")]
 pub struct Net {
     #[command(flatten)]
     setup: Setup,
-    /// Also write the weights, and outputs.json with planes, logits and values of some
-    /// positions, to this folder, which is created if missing
+    /// Also write the weights, and outputs.json with the layers, and planes, logits and
+    /// values of some positions, to this folder, which is created if missing
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
 }
@@ -64,7 +64,7 @@ impl Benchmark for Forward {
                 let mut evaluator = net.evaluator(&bench.game);
                 evaluator.encode(&requests[..batch]);
                 while !counters.stopped() {
-                    evaluator.forward();
+                    evaluator.forward()?;
                     counters.add(0, batch);
                 }
                 Ok(())
@@ -102,14 +102,15 @@ fn save<G: Game>(bench: &Bench<G>, evaluator: &mut NetEvaluator<G>, folder: &Pat
     let requests: Vec<Request<G>> =
         states.iter().map(|state| Request { state, legal: &all, seed: 0 }).collect();
     evaluator.encode(&requests);
-    evaluator.forward();
+    evaluator.forward()?;
     let (planes, policy, wdl) = evaluator.numbers();
+    let network = bench.network(&model::device())?;
     let outputs = json!({
         "game": bench.identity.id, "net": bench.net_text(), "precision": bench.precision(),
         "shape": [SAVED, shape.planes, shape.height, shape.width], "actions": shape.actions,
-        "planes": planes, "policy": policy, "wdl": wdl,
+        "planes": planes, "policy": policy, "wdl": wdl, "layers": network.layers(),
     });
-    let weights = bench.network(&model::device())?.to_safetensors("{}")?;
+    let weights = network.to_safetensors("{}")?;
     storage::write_whole(&folder.join("weights.safetensors"), &weights)?;
     storage::write_whole(&folder.join("outputs.json"), outputs.to_string().as_bytes())
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::measure::Counters;
 use super::setup::{Bench, Benchmark, Setup};
+use crate::config::Config;
 use crate::config::limits::MAX_CACHE;
-use crate::config::{Config, EvaluatorKind};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::memory;
@@ -129,10 +129,7 @@ fn play<G: Game>(
         *seen = now;
         tick(new)
     };
-    let play = match config.net.evaluator {
-        EvaluatorKind::Fused => play_shard,
-        EvaluatorKind::Burn => play_halves,
-    };
+    let play = if config.net.evaluator.in_bulk() { play_halves } else { play_shard };
     match play(&bench.game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
         // `tick` ended it: enough was measured
         Ok(_) | Err(Error::Interrupted) => Ok(()),
@@ -152,7 +149,7 @@ impl<G: Game> Evaluator<G> for Timed<G> {
         let start = Instant::now();
         self.inner.encode(requests);
         let encoded = Instant::now();
-        self.inner.forward();
+        self.inner.forward()?;
         let computed = Instant::now();
         self.inner.answer(requests, out)?;
         let parts = [encoded - start, computed - encoded, computed.elapsed()];

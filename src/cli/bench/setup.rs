@@ -187,8 +187,8 @@ impl<G: Game> Bench<G> {
 
     /// The network in the form that evaluators share.
     pub fn shared(&self) -> Result<SharedNet> {
-        let network = self.network(&model::device())?;
-        Ok(SharedNet::new(&network, self.identity.shape, &self.config))
+        let device = model::device();
+        Ok(SharedNet::new(&self.network(&device)?, &self.config, &device))
     }
 
     /// Positions of random games, none of them final.

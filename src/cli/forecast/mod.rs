@@ -149,6 +149,8 @@ impl Forecast {
                 self.next = if decision.promoted || last { Work::Evaluation } else { Work::Done };
             }
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
+            // a few games that the forecast does not know
+            Event::Rating { .. } | Event::Rated(_) => {}
             Event::Played(_) | Event::Training { .. } | Event::Warning(_) => {}
         }
         self.last_event = now;

@@ -1,7 +1,7 @@
 //! The amount of work in a run, computed from its settings: games, simulations, steps, and the number of threads that
 //! share them.
 
-use crate::config::{Config, EvaluatorKind, GateKind};
+use crate::config::{Config, GateKind};
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ impl Plan {
                 trained,
             },
             shard: play.batch,
-            // burn's evaluator plays one shard after another, each on all cores
-            players: if config.net.evaluator == EvaluatorKind::Burn { 1 } else { threads },
+            // in bulk one shard is played after another, each on all cores
+            players: if config.net.evaluator.in_bulk() { 1 } else { threads },
             threads,
             steps_per_position: config.train.samples_per_position as f64 / config.train.batch as f64,
             evaluation: arena.games,

@@ -8,6 +8,7 @@ mod network;
 mod records;
 mod run;
 mod plain;
+mod solved;
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -32,8 +33,8 @@ use crate::run::SETTINGS;
 #[derive(Args)]
 #[command(after_help = "\
 Recognizes run folders, their generations of records, shards of records (including \
-those set aside as damaged), checkpoints, exported networks, optimizer states, \
-configs and metrics. Hashes are verified, games are replayed, and networks are \
+those set aside as damaged), sets of solved positions, checkpoints, exported networks, \
+optimizer states, configs and metrics. Hashes are verified, games are replayed, and networks are \
 loaded. The exit code is 1 if there is a problem.
 
 Examples:
@@ -56,7 +57,7 @@ struct Kind {
 }
 
 /// The kinds, in the order in which they are tried.
-fn kinds<R: Registry>() -> [Kind; 12] {
+fn kinds<R: Registry>() -> [Kind; 13] {
     [
         Kind { name: "run folder", is: run::is, report: run::report::<R> },
         Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint::<R> },
@@ -66,6 +67,7 @@ fn kinds<R: Registry>() -> [Kind; 12] {
             is: store::is_set_aside,
             report: records::report::<R>,
         },
+        Kind { name: "set of solved positions", is: solved::is_set, report: solved::report::<R> },
         Kind { name: "shard of records", is: records::is_shard, report: records::report::<R> },
         Kind { name: "network", is: network::is_file, report: network::file::<R> },
         Kind {
@@ -192,13 +194,36 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
     print(format_args!("{}: {}", path.display(), painted(kind, ACCENT)))?;
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in facts {
-        let line = format!("  {name:<width$}  {}", display_value(value));
+        let line = format!("  {name:<width$}  {}", fact_text(name, value));
         print(hanging(&line, width + 4, terminal_width()))?;
     }
     for problem in problems {
         print(wrapped(&with_own_name(format!("  problem: {problem}")), terminal_width()))?;
     }
-    Ok(())
+    match problems.len() {
+        0 => print("intact"),
+        // the error has their number
+        _ => Ok(()),
+    }
+}
+
+/// A fact for people: sizes in the order in which one says them, which the fields of JSON do not have.
+fn fact_text(name: &str, value: &Value) -> String {
+    let mut rest = value.clone();
+    let mut take = |key: &str| rest.as_object_mut().and_then(|fields| fields.remove(key)?.as_u64());
+    let sizes = match name {
+        "shape" => (|| {
+            let (planes, height, width) = (take("planes")?, take("height")?, take("width")?);
+            Some(format!("{planes} planes of {height}x{width}, {} actions", take("actions")?))
+        })(),
+        "network" => (|| Some(format!("{} filters, {} blocks", take("filters")?, take("blocks")?)))(),
+        _ => None,
+    };
+    match (sizes, rest.as_object().is_some_and(|fields| fields.is_empty())) {
+        (None, _) => display_value(value),
+        (Some(sizes), true) => sizes,
+        (Some(sizes), false) => format!("{sizes}, {}", display_value(&rest)),
+    }
 }
 
 /// The bytes of a file, or of everything in a folder.

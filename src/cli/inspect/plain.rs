@@ -33,7 +33,7 @@ pub fn is_match(path: &Path) -> bool {
     path.is_file() && match_header(path).is_some()
 }
 
-/// The first line of a file by `petteia arena --save`.
+/// The first line of a file by `petteia arena --save` or `petteia ladder --save`.
 fn match_header(path: &Path) -> Option<Value> {
     let mut first = String::new();
     let file = BufReader::new(File::open(path).ok()?);
@@ -42,11 +42,15 @@ fn match_header(path: &Path) -> Option<Value> {
     (header["agents"].is_array() && header["opening_plies"].is_u64()).then_some(header)
 }
 
-/// The games of a match; `petteia arena` replays them when it resumes the match.
+/// The games of a match or a ladder; they are replayed when it is resumed.
 pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     let header = match_header(path).unwrap_or_default();
     for name in ["game", "agents", "seed", "opening_plies"] {
         report.fact(name, header[name].clone());
+    }
+    let is_ladder = header["pairing"] != Value::Null;
+    if is_ladder {
+        report.fact("pairing", header["pairing"].clone());
     }
     let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
     let mut scores = [0; 3];
@@ -67,7 +71,9 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
         }
     }
     report.fact("games", scores.iter().sum::<usize>());
-    report.fact("first agent", json!({"wins": scores[0], "draws": scores[1], "losses": scores[2]}));
+    if !is_ladder {
+        report.fact("first agent", json!({"wins": scores[0], "draws": scores[1], "losses": scores[2]}));
+    }
     Ok(())
 }
 

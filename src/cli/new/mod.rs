@@ -1,24 +1,26 @@
 //! `petteia new`: creates a crate with a small, complete game for the user to modify.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::{print, shell_word};
 use crate::error::{Error, Result, quoted};
+use crate::registry::Registry;
 use crate::storage;
 
 /// Create a crate for your own game.
 #[derive(Args)]
 #[command(after_help = "\
 The crate has a small, complete game for you to modify, with tests, a config and a \
-program with all of these commands. It depends on this version of Petteia from \
-crates.io; if that is not published, use --from-checkout with a folder of Petteia's \
-source.
+program with all of these commands. With --from-checkout it depends on Petteia's \
+source in a folder; without, on this version of Petteia from crates.io, where it is \
+not published yet.
 
 Examples:
-  petteia new hexapawn
-  petteia new hexapawn --path ~/games/hexapawn --from-checkout ~/src/petteia")]
+  petteia new hexapawn --from-checkout ~/src/petteia
+  petteia new hexapawn --path ~/games/hexapawn --from-checkout .")]
 pub struct New {
     /// Name of the crate, the program and the game: lowercase words joined by hyphens
     #[arg(value_name = "NAME")]
@@ -72,7 +74,7 @@ const KEYWORDS: [&str; 52] = [
 
 impl New {
     /// Writes the crate.
-    pub fn run(self) -> Result<()> {
+    pub fn run<R: Registry>(self) -> Result<()> {
         check_name(&self.name)?;
         let folder = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.name));
         refuse_filled(&folder)?;
@@ -88,7 +90,18 @@ impl New {
         if let Some(checkout) = checkout {
             copy_lock(&checkout, &folder)?;
         }
-        self.print_next_steps(&folder)
+        self.print_next_steps(&folder)?;
+        if R::ids().contains(&self.name) {
+            warn(format_args!(
+                "this program has a game `{0}`, too: their files have the same id, so neither reads those of the other \
+                 one; another name avoids that",
+                self.name
+            ));
+        }
+        if self.from_checkout.is_none() {
+            warn("Petteia is not on crates.io yet, so this crate will not build: use --from-checkout DIR");
+        }
+        Ok(())
     }
 
     fn print_next_steps(&self, folder: &Path) -> Result<()> {
@@ -101,6 +114,12 @@ impl New {
         print("cargo test --release")?;
         print(format_args!("cargo run --release -- train configs/{name}.toml"))
     }
+}
+
+/// Says what the user should know about a crate that was written.
+fn warn(what: impl std::fmt::Display) {
+    // standard error may be closed
+    let _ = writeln!(anstream::stderr(), "warning: {what}");
 }
 
 /// The placeholders of the files with their values.

@@ -10,7 +10,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::cli::screen::Screen;
 use crate::cli::text::counted;
 use crate::config::Config;
-use crate::error::{Error, Input, Result};
+use crate::error::{Error, Input, Result, nearest};
 use crate::game::{Game, Rules};
 use crate::run::extend::{Extension, extend};
 use crate::run::fork::Fork;
@@ -238,8 +238,20 @@ fn read_config(path: &Path) -> Result<(String, String)> {
     Ok((place, text))
 }
 
-/// A user who gives a game's id instead of a config means the config of that name.
+/// A user who gives a game's id instead of a config means the config of that name, and one who misspells it the nearest
+/// one in the same folder.
 fn hint(path: &Path) -> String {
     let meant = Path::new("configs").join(path).with_extension("toml");
-    if meant.is_file() { format!("; did you mean {}?", meant.display()) } else { String::new() }
+    if meant.is_file() {
+        return format!("; did you mean {}?", meant.display());
+    }
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("configs"));
+    let stem = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let beside = storage::list(folder).unwrap_or_default();
+    let configs = beside.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let names: Vec<String> = configs.filter_map(|path| stem(path)).collect();
+    let near = nearest(&stem(path).unwrap_or_default(), names.iter().map(String::as_str));
+    near.map(|name| format!("; did you mean {}?", folder.join(format!("{name}.toml")).display()))
+        .unwrap_or_default()
 }

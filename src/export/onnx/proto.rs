@@ -7,6 +7,8 @@ use prost::Message;
 
 /// `TensorProto.DataType.FLOAT`
 pub const FLOAT: i32 = 1;
+/// `TensorProto.DataType.INT64`
+pub const INT64: i32 = 7;
 /// `AttributeProto.AttributeType.INT`
 pub const INT: i32 = 2;
 /// `AttributeProto.AttributeType.INTS`

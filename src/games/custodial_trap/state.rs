@@ -83,6 +83,22 @@ impl State {
         mapped
     }
 
+    /// The position in play with the colors exchanged; the players keep theirs, so each has the other's men.
+    pub(super) fn exchanged(&self) -> State {
+        let swapped = |[white, black]: [u64; 2]| [black, white];
+        let [white, black] = self.reserve;
+        State {
+            men: swapped(self.men),
+            left: swapped(self.left),
+            reached: swapped(self.reached),
+            reserve: [black, white],
+            turn: 1 - self.turn,
+            first: if self.first == NEITHER { NEITHER } else { 1 - self.first },
+            outcome: self.outcome.map(Outcome::opposite),
+            ..*self
+        }
+    }
+
     /// The men of the color to move and those of the other one.
     #[inline(always)]
     pub(super) fn sides(&self) -> (u64, u64) {

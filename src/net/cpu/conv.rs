@@ -10,8 +10,9 @@ use std::ops::Range;
 
 use super::matrix::{Finish, Matrix, Rows, finished};
 use super::products::{Packing, Products, Work};
+use crate::net::layers::Conv;
 use crate::net::vector::{Aligned, BLOCK, Vector};
-use crate::net::weights::Conv;
+use crate::net::weights::Numbers;
 
 /// Products of a 2x2 tile.
 const FREQUENCIES: usize = 16;
@@ -114,16 +115,21 @@ pub(super) struct Transformed {
 
 impl Conv3 {
     /// Packs `conv` with the packing `winograd` if that form has fewer products, otherwise with `direct`.
-    pub(super) fn new(conv: &Conv, board: Board, direct: Packing, winograd: Packing) -> Conv3 {
-        let &Conv { inputs, kernel, .. } = conv;
-        assert_eq!((kernel, conv.weight.len()), (3, conv.outputs * inputs * 9), "weights of a convolution");
+    pub(super) fn new(
+        conv: &Conv,
+        numbers: &Numbers,
+        board: Board,
+        [direct, winograd]: [Packing; 2],
+    ) -> Conv3 {
+        let (&Conv { inputs, kernel, .. }, Numbers { weight, bias }) = (conv, numbers);
+        assert_eq!((kernel, weight.len()), (3, conv.outputs * inputs * 9), "weights of a convolution");
         let better = board.tiles() * (FREQUENCIES + TRANSFORM) < board.height * board.width * 9;
-        let filter = |input: usize, output: usize| &conv.weight[(output * inputs + input) * 9..][..9];
+        let filter = |input: usize, output: usize| &weight[(output * inputs + input) * 9..][..9];
         let matrix = match better {
-            true => Matrix::new(winograd, [FREQUENCIES, 1, inputs], &conv.bias, |[f, _, input, output]| {
+            true => Matrix::new(winograd, [FREQUENCIES, 1, inputs], bias, |[f, _, input, output]| {
                 kernel_transform(filter(input, output), f)
             }),
-            false => Matrix::new(direct, [1, 9, inputs], &conv.bias, |[_, tap, input, output]| {
+            false => Matrix::new(direct, [1, 9, inputs], bias, |[_, tap, input, output]| {
                 filter(input, output)[tap]
             }),
         };

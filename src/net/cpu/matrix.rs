@@ -95,6 +95,13 @@ pub(super) enum Finish {
     SkipRelu,
 }
 
+impl Finish {
+    /// Bias, and ReLU if that is wanted.
+    pub(super) fn of(relu: bool) -> Finish {
+        if relu { Finish::Relu } else { Finish::Plain }
+    }
+}
+
 /// Where rows are read from and written to.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {

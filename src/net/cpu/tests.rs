@@ -1,6 +1,9 @@
-//! Compares the forward pass with the formula, written naively in f64.
+//! Compares the forward pass with the formulas of the layers, written naively in f64.
 
 use super::*;
+use crate::config::NetConfig;
+use crate::net::layers::{Layers, Linear, Weighted};
+use crate::net::weights::Numbers;
 
 /// A linear congruential generator.
 struct Random(u64);
@@ -16,31 +19,32 @@ impl Random {
         self.0 >> 40
     }
 
-    fn conv(&mut self, inputs: usize, outputs: usize, kernel: usize) -> Conv {
-        let Linear { weight, bias, .. } = self.linear(inputs * kernel * kernel, outputs);
-        Conv { inputs, outputs, kernel, weight, bias }
+    fn numbers(&mut self, layer: Weighted) -> Numbers {
+        let sizes = layer.sizes();
+        let inputs = sizes.iter().product::<usize>() / layer.outputs();
+        let weight = self.floats(inputs * layer.outputs(), (3.0 / inputs as f32).sqrt());
+        Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
     }
 
-    fn linear(&mut self, inputs: usize, outputs: usize) -> Linear {
-        let weight = self.floats(inputs * outputs, (3.0 / inputs as f32).sqrt());
-        Linear { inputs, outputs, weight, bias: self.floats(outputs, 0.3) }
-    }
-
+    /// Every second network that is asked for pools.
     fn weights(&mut self, [planes, height, width, actions, filters, blocks]: [usize; 6]) -> Weights {
-        let shape = Shape { planes, height, width, actions };
-        let (cells, f) = (shape.cells(), filters);
-        let (whole, extras) = (actions / cells, actions % cells);
-        Weights {
-            shape,
-            stem: self.conv(planes, f, 3),
-            blocks: (0..blocks).map(|_| [self.conv(f, f, 3), self.conv(f, f, 3)]).collect(),
-            policy_hidden: self.conv(f, f, 1),
-            policy_planes: (whole > 0).then(|| self.conv(f, whole, 1)),
-            policy_extras: (extras > 0).then(|| (self.conv(f, 2, 1), self.linear(2 * cells, extras))),
-            value_conv: self.conv(f, 4, 1),
-            value_hidden: self.linear(4 * cells, 70),
-            value_out: self.linear(70, 3),
-        }
+        let (value_planes, value_pooling) = ([4, 21][blocks % 2], (height + actions) % 2 == 1);
+        let net = NetConfig {
+            filters,
+            blocks,
+            value_planes,
+            value_hidden: 70,
+            value_pooling,
+            ..NetConfig::default()
+        };
+        self.weights_of(&net, Shape { planes, height, width, actions })
+    }
+
+    fn weights_of(&mut self, net: &NetConfig, shape: Shape) -> Weights {
+        let layers = Layers::new(net, shape);
+        let numbers =
+            layers.weighted().map(|layer| (layer.name().to_string(), self.numbers(layer))).collect();
+        Weights { layers, numbers }
     }
 }
 
@@ -61,45 +65,62 @@ const NETS: &[[usize; 6]] = &[
     [3, 2, 1, 2, 8, 1],
 ];
 
-fn naive_conv(conv: &Conv, shape: Shape, x: &[f64]) -> Vec<f64> {
-    let (h, w, k) = (shape.height, shape.width, conv.kernel);
+fn relu(x: Vec<f64>, wanted: bool) -> Vec<f64> {
+    if wanted { x.into_iter().map(|x| x.max(0.0)).collect() } else { x }
+}
+
+fn naive_conv(conv: &Conv, weights: &Weights, x: &[f64]) -> Vec<f64> {
+    let Shape { height: h, width: w, .. } = weights.layers.shape;
+    let (&Conv { inputs, outputs, kernel: k, .. }, numbers) = (conv, weights.of(&conv.name));
     let output = |(o, row, column): (usize, usize, usize)| {
-        let mut sum = f64::from(conv.bias[o]);
-        for (i, down, right) in (0..conv.inputs * k * k).map(|i| (i / (k * k), i / k % k, i % k)) {
+        let mut sum = f64::from(numbers.bias[o]);
+        for (i, down, right) in (0..inputs * k * k).map(|i| (i / (k * k), i / k % k, i % k)) {
             let (row, column) = ((row + down).wrapping_sub(k / 2), (column + right).wrapping_sub(k / 2));
             if row < h && column < w {
-                let weight = conv.weight[((o * conv.inputs + i) * k + down) * k + right];
+                let weight = numbers.weight[((o * inputs + i) * k + down) * k + right];
                 sum += f64::from(weight) * x[(i * h + row) * w + column];
             }
         }
         sum
     };
-    (0..conv.outputs * h * w).map(|i| (i / (h * w), i / w % h, i % w)).map(output).collect()
+    let y = (0..outputs * h * w).map(|i| (i / (h * w), i / w % h, i % w)).map(output).collect();
+    relu(y, conv.relu)
 }
 
-fn naive_linear(linear: &Linear, x: &[f64]) -> Vec<f64> {
-    let weight = |i: usize, o: usize| f64::from(linear.weight[i * linear.outputs + o]);
+fn naive_linear(linear: &Linear, weights: &Weights, x: &[f64]) -> Vec<f64> {
+    let numbers = weights.of(&linear.name);
+    let weight = |i: usize, o: usize| f64::from(numbers.weight[i * linear.outputs + o]);
     let sum = |o: usize| x.iter().enumerate().map(|(i, x)| x * weight(i, o)).sum::<f64>();
-    (0..linear.outputs).map(|o| f64::from(linear.bias[o]) + sum(o)).collect()
+    relu((0..linear.outputs).map(|o| f64::from(numbers.bias[o]) + sum(o)).collect(), linear.relu)
+}
+
+/// Planes are `[plane, row, column]`.
+fn naive_layers(layers: &[Layer], weights: &Weights, x: &[f64]) -> Vec<f64> {
+    layers.iter().fold(x.to_vec(), |x, layer| match layer {
+        Layer::Conv(conv) => naive_conv(conv, weights, &x),
+        Layer::Block { first, second, .. } => {
+            let y = naive_conv(second, weights, &naive_conv(first, weights, &x));
+            relu(x.iter().zip(&y).map(|(x, y)| x + y).collect(), true)
+        }
+        Layer::Ones => [x, vec![1.0; weights.layers.shape.cells()]].concat(),
+        Layer::Flatten => x,
+        Layer::Pool => {
+            let planes = x.chunks(weights.layers.shape.cells());
+            let means = planes.clone().map(|plane| plane.iter().sum::<f64>() / plane.len() as f64);
+            means.chain(planes.map(|plane| plane.iter().copied().fold(f64::MIN, f64::max))).collect()
+        }
+        Layer::Linear(linear) => naive_linear(linear, weights, &x),
+    })
 }
 
 /// Policy and value logits.
 fn naive_net(weights: &Weights, planes: &[f32]) -> [Vec<f64>; 2] {
-    let relu = |x: Vec<f64>| x.into_iter().map(|x| x.max(0.0)).collect::<Vec<_>>();
-    let conv = |conv: &Conv, x: &[f64]| naive_conv(conv, weights.shape, x);
     let planes: Vec<f64> = planes.iter().copied().map(f64::from).collect();
-    let mut x = relu(conv(&weights.stem, &planes));
-    for [a, b] in &weights.blocks {
-        let y = conv(b, &relu(conv(a, &x)));
-        x = relu(x.iter().zip(&y).map(|(x, y)| x + y).collect());
-    }
-    let p = relu(conv(&weights.policy_hidden, &x));
-    let mut policy = weights.policy_planes.as_ref().map_or(Vec::new(), |layer| conv(layer, &p));
-    if let Some((layer, linear)) = &weights.policy_extras {
-        policy.extend(naive_linear(linear, &relu(conv(layer, &p))));
-    }
-    let hidden = relu(naive_linear(&weights.value_hidden, &relu(conv(&weights.value_conv, &x))));
-    [policy, naive_linear(&weights.value_out, &hidden)]
+    let Layers { tower, policy, logits, value, .. } = &weights.layers;
+    let x = naive_layers(tower, weights, &planes);
+    let p = naive_layers(policy, weights, &x);
+    let logits = logits.iter().flat_map(|part| naive_layers(part, weights, &p)).collect();
+    [logits, naive_layers(value, weights, &x)]
 }
 
 /// The largest absolute difference, relative to the largest number if that is above 1.
@@ -121,7 +142,7 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
     for (seed, &net) in NETS.iter().enumerate() {
         let random = &mut Random(seed as u64);
         let weights = random.weights(net);
-        let (len, actions) = (weights.shape.input_len(), weights.shape.actions);
+        let (len, actions) = (weights.layers.shape.input_len(), weights.layers.shape.actions);
         let planes = random.floats(BATCH * len, 1.5);
         let expected: Vec<_> = planes.chunks(len).map(|row| naive_net(&weights, row)).collect();
         let every: Vec<u16> = (0..BATCH * actions).map(|i| (i % actions) as u16).collect();
@@ -162,7 +183,7 @@ fn networks_of_any_sizes_follow_the_formula() {
         let net = [any(1, 9), height, width, actions, any(1, 40), any(0, 2)];
         let batch = any(1, BATCH);
         let weights = random.weights(net);
-        let len = weights.shape.input_len();
+        let len = weights.layers.shape.input_len();
         let planes = random.floats(batch * len, 1.5);
         let every: Vec<u16> = (0..batch * actions).map(|i| (i % actions) as u16).collect();
         let ends: Vec<usize> = (1..=batch).map(|row| row * actions).collect();
@@ -187,7 +208,7 @@ fn networks_of_any_sizes_follow_the_formula() {
 fn only_the_logits_asked_for_are_computed_in_their_order() {
     let random = &mut Random(7);
     let weights = random.weights([4, 5, 4, 43, 16, 1]);
-    let planes = random.floats(3 * weights.shape.input_len(), 1.0);
+    let planes = random.floats(3 * weights.layers.shape.input_len(), 1.0);
     let cpu = CpuNet::new(&weights, Precision::F32).expect("every CPU has f32");
     let scratch = &mut cpu.scratch();
     let every: Vec<u16> = (0..3 * 43).map(|i| i % 43).collect();
@@ -201,10 +222,9 @@ fn only_the_logits_asked_for_are_computed_in_their_order() {
 #[should_panic(expected = "a scratch of another network")]
 fn a_scratch_of_another_network_is_rejected() {
     let weights = |value_planes: usize| {
-        let random = &mut Random(3);
-        let mut weights = random.weights([2, 1, 4, 4, 16, 0]);
-        weights.value_conv = random.conv(16, value_planes, 1);
-        weights.value_hidden = random.linear(value_planes * 4, 70);
+        let net =
+            NetConfig { filters: 16, blocks: 0, value_planes, value_hidden: 70, ..NetConfig::default() };
+        let weights = Random(3).weights_of(&net, Shape { planes: 2, height: 1, width: 4, actions: 4 });
         CpuNet::new(&weights, Precision::F32).expect("every CPU has f32")
     };
     let ends: Vec<usize> = (1..=MAX_GROUP).collect();
@@ -215,8 +235,19 @@ fn a_scratch_of_another_network_is_rejected() {
 #[test]
 #[should_panic(expected = "a linear layer")]
 fn layers_that_do_not_fit_are_rejected() {
-    let random = &mut Random(4);
-    let mut weights = random.weights([2, 3, 3, 9, 16, 1]);
-    weights.value_hidden = random.linear(100, 70);
+    let mut weights = Random(4).weights([2, 3, 3, 9, 16, 1]);
+    let hidden = weights.layers.value.iter_mut().find_map(|layer| match layer {
+        Layer::Linear(linear) => Some(linear),
+        _ => None,
+    });
+    hidden.expect("a linear layer").inputs = 100;
+    CpuNet::new(&weights, Precision::F32);
+}
+
+#[test]
+#[should_panic(expected = "the numbers of stem")]
+fn numbers_that_do_not_fit_are_rejected() {
+    let mut weights = Random(4).weights([2, 3, 3, 9, 16, 1]);
+    weights.numbers.get_mut("stem").expect("it has one").weight.pop();
     CpuNet::new(&weights, Precision::F32);
 }

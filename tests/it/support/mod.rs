@@ -1,6 +1,8 @@
 //! What several tests share.
 
 pub mod command;
+pub mod faulty;
+pub mod othello;
 pub mod runs;
 pub mod training;
 pub mod tree_game;

@@ -1,7 +1,8 @@
 //! A game that is a tree written as text, for tests of the search.
 //!
 //! `1(2(+ -) =)`: the first player has two actions; after action 0 the second player has two, to a win of
-//! the first (`+`) or of the second (`-`); action 1 is a draw (`=`). Players need not alternate.
+//! the first (`+`) or of the second (`-`); action 1 is a draw (`=`). Players need not alternate. `<` leads back to the
+//! start.
 
 use std::sync::Arc;
 
@@ -52,6 +53,10 @@ impl TreeGame {
 
 /// Depth first; a node's index is taken before its children's.
 fn parse_node(rest: &mut Vec<u8>, nodes: &mut Vec<Node>) -> usize {
+    if rest.last() == Some(&b'<') {
+        rest.pop();
+        return 0;
+    }
     let index = nodes.len();
     nodes.push(Node::Leaf(Outcome::Draw));
     nodes[index] = match rest.pop() {

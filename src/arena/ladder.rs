@@ -1,0 +1,305 @@
+//! Ladders: many agents rated together, from paired games among them.
+//!
+//! Pairs of games are planned in rounds: what a round is depends on the results of all rounds before it and on nothing
+//! else, so it does not depend on threads, and an interrupted ladder goes on to the same end. Every pair of games has
+//! an opening of its own. Pairs are counted and saved in the order of their numbers.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use super::agent::Contestant;
+use super::journal::{Journal, Saved};
+use super::pairing::{Pairing, Planner};
+use super::rating::{Meeting, Ratings};
+use super::repeats::Repeats;
+use super::sprt::Pentanomial;
+use super::{Faults, Match, Pair, Played, Standing, openings, play_game};
+use crate::config::limits::{MAX_LADDER_AGENTS, MAX_MATCH_GAMES};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game};
+use crate::parallel;
+
+/// The pairs of games of a round: enough for many cores, few enough to learn from them soon.
+const ROUND: usize = 32;
+
+/// The plan of a ladder.
+#[derive(Clone, Debug)]
+pub struct Ladder {
+    /// The number of all games, even.
+    pub games: usize,
+    /// The random seed of openings and agents.
+    pub seed: u64,
+    /// The number of random actions in an opening.
+    pub opening_plies: usize,
+    /// How opponents are chosen.
+    pub pairing: Pairing,
+}
+
+/// What two agents of a ladder played against each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Met {
+    /// The agents, by number.
+    pub agents: [usize; 2],
+    /// Games won by the first one.
+    pub wins: usize,
+    /// Drawn games.
+    pub draws: usize,
+    /// Games lost by the first one.
+    pub losses: usize,
+    /// The number of games that differ in at least one action.
+    pub distinct_games: usize,
+    /// The number of different games that would be worth as much.
+    pub effective_games: f64,
+    /// The number of pairs by the first one's score.
+    pub pairs: Pentanomial,
+}
+
+/// The result of a ladder.
+#[derive(Clone, Debug)]
+pub struct LadderResult {
+    /// The number of games played.
+    pub games: usize,
+    /// Games drawn only by the action limit, if the rules have no draws.
+    pub cut_short: usize,
+    /// The ratings of the agents, in their order.
+    pub ratings: Ratings,
+    /// Who played whom, in the order of the agents.
+    pub met: Vec<Met>,
+    /// The games that each agent lost by forfeit.
+    pub faults: Vec<Faults>,
+}
+
+impl Ladder {
+    /// Checks the plan for this many agents of a game.
+    ///
+    /// # Errors
+    /// A number is out of range, or the games are too few to connect the agents.
+    pub fn check<G: Game>(&self, game: &G, agents: usize) -> Result<()> {
+        let wrong = |what: String| Err(Error::Config(what));
+        if !(2..=MAX_LADDER_AGENTS).contains(&agents) {
+            return wrong(format!("a ladder has from 2 to {MAX_LADDER_AGENTS} agents, not {agents}"));
+        }
+        if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
+            return wrong(format!(
+                "{} games: a ladder has an even number from 2 to {MAX_MATCH_GAMES}; each opening is played twice",
+                self.games
+            ));
+        }
+        let least = 2 * (agents - 1);
+        if self.games < least {
+            return wrong(format!(
+                "{} games do not connect {agents} agents: at least {least} are needed",
+                self.games
+            ));
+        }
+        if self.opening_plies >= game.max_plies() {
+            return wrong(format!(
+                "{} random plies at the start: no game is longer than {} actions",
+                self.opening_plies,
+                game.max_plies()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Plays a ladder of `game`, after the pairs that `journal` holds. `tick` gets the progress and returns false to stop.
+/// Returns the result so far, and whether the ladder is complete.
+///
+/// # Errors
+/// The plan does not fit, an agent fails, or the journal cannot be written.
+pub fn play_ladder<G: Game>(
+    game: &G,
+    plan: &Ladder,
+    agents: &[&Contestant<G>],
+    journal: Option<Journal>,
+    tick: &(dyn Fn(&Standing) -> bool + Sync),
+) -> Result<(LadderResult, bool)> {
+    plan.check(game, agents.len())?;
+    let Ladder { games, seed, opening_plies, .. } = *plan;
+    let all = Match { games, seed, opening_plies, sprt: None };
+    let mut openings = openings(game, &all);
+    let mut book = Book::new(game, plan, agents.len(), journal);
+    while let Some(round) = book.round() {
+        let tasks: Vec<Task> = round
+            .zip(&mut openings)
+            .map(|((number, agents), opening)| Task { number, agents, opening })
+            .collect();
+        let counted = book.next;
+        let missing = tasks.iter().filter(|task| task.number >= counted);
+        let games = Mutex::new(missing.flat_map(|task| [(task, 0), (task, 1)]));
+        let shared = Mutex::new(&mut book);
+        let locked = || -> MutexGuard<&mut Book<G>> { shared.lock().expect("no panic while counting") };
+        let played = parallel::drain(&|| {
+            let next = games.lock().expect("no panic while planning").next();
+            let Some((task, first_agent)) = next else { return Ok(false) };
+            let standing = locked().standing();
+            if !tick(&standing) {
+                return Err(Error::Interrupted);
+            }
+            let pair = task.agents.map(|agent| agents[agent]);
+            let played = play_game(game, seed, task.number, &task.opening, pair, first_agent)?;
+            locked().add(task, first_agent, played).map(|()| true)
+        });
+        match played {
+            Err(Error::Interrupted) => return Ok((book.result(), false)),
+            played => played?,
+        }
+    }
+    tick(&book.standing());
+    Ok((book.result(), true))
+}
+
+/// A pair of games to play.
+struct Task {
+    number: usize,
+    agents: [usize; 2],
+    opening: Vec<Action>,
+}
+
+/// The pairs of an ongoing ladder.
+struct Book<'a, G: Game> {
+    game: &'a G,
+    plan: &'a Ladder,
+    agents: usize,
+    journal: Option<Journal>,
+    /// The pairs in the journal that were not counted yet.
+    saved: std::iter::Peekable<std::vec::IntoIter<Saved>>,
+    edges: BTreeMap<[usize; 2], Edge>,
+    faults: Vec<Faults>,
+    cut_short: usize,
+    /// The number of counted pairs, which is that of the next one.
+    next: usize,
+    /// The first pair of the next round.
+    planned: usize,
+    /// Games that finished before one with a lower number.
+    ahead: BTreeMap<usize, ([usize; 2], [Option<Played>; 2])>,
+    /// Games finished, counted or not.
+    games: usize,
+}
+
+/// The counted pairs of two agents.
+#[derive(Default)]
+struct Edge {
+    pairs: Pentanomial,
+    /// Games won, drawn and lost by the first one.
+    results: [usize; 3],
+    repeats: Repeats,
+}
+
+impl<'a, G: Game> Book<'a, G> {
+    fn new(game: &'a G, plan: &'a Ladder, agents: usize, mut journal: Option<Journal>) -> Self {
+        let saved = journal.as_mut().map(|journal| std::mem::take(&mut journal.saved)).unwrap_or_default();
+        Book {
+            game,
+            plan,
+            agents,
+            journal,
+            saved: saved.into_iter().peekable(),
+            edges: BTreeMap::new(),
+            faults: vec![Faults::default(); agents],
+            cut_short: 0,
+            next: 0,
+            planned: 0,
+            ahead: BTreeMap::new(),
+            games: 0,
+        }
+    }
+
+    /// The numbers and agents of the next pairs, `None` after the last. Those that the journal has are counted.
+    fn round(&mut self) -> Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>> {
+        let (start, all) = (self.planned, self.plan.games / 2);
+        // the chain that connects all agents comes first
+        let len = if start == 0 { self.agents - 1 } else { ROUND };
+        let end = all.min(start + len);
+        if start == end {
+            return None;
+        }
+        let kept: Vec<Saved> = self.saved.by_ref().take(end - start).collect();
+        // planned as if the others of the round had not been played either
+        let mut agents = if kept.len() < end - start { self.plan(start, len) } else { vec![[0, 1]; len] };
+        for (saved, agents) in kept.into_iter().zip(&mut agents) {
+            *agents = saved.agents;
+            self.count(saved.agents, saved.pair);
+            self.games += 2;
+        }
+        self.planned = end;
+        Some((start..end).zip(agents))
+    }
+
+    /// The agents of `len` pairs from number `start` on, for which the results of all pairs before are known.
+    fn plan(&self, start: usize, len: usize) -> Vec<[usize; 2]> {
+        let candidates = self.plan.pairing.candidates(self.agents);
+        let in_turn = |number: usize| candidates[number % candidates.len()];
+        match self.plan.pairing {
+            Pairing::Adaptive if start > 0 => {
+                let mut planner = Planner::new(&self.ratings());
+                (0..len).filter_map(|_| planner.choose(&candidates)).collect()
+            }
+            _ => (start..start + len).map(in_turn).collect(),
+        }
+    }
+
+    /// Adds a finished game, and counts and saves all pairs whose turn it is.
+    fn add(&mut self, task: &Task, first_agent: usize, played: Played) -> Result<()> {
+        self.games += 1;
+        let (_, pair) = self.ahead.entry(task.number).or_insert((task.agents, [None, None]));
+        pair[first_agent] = Some(played);
+        while let Some((_, [Some(_), Some(_)])) = self.ahead.get(&self.next)
+            && let Some((agents, [Some(first), Some(second)])) = self.ahead.remove(&self.next)
+        {
+            let pair = [first, second];
+            if let Some(journal) = &mut self.journal {
+                journal.append(self.game, self.next, Some(agents), &pair)?;
+            }
+            self.count(agents, pair);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, agents: [usize; 2], pair: Pair) {
+        let edge = self.edges.entry(agents).or_default();
+        edge.pairs[(2.0 * (pair[0].score + pair[1].score)) as usize] += 1;
+        for (side, played) in pair.into_iter().enumerate() {
+            edge.results[(2.0 - 2.0 * played.score) as usize] += 1;
+            self.cut_short += (G::DRAWLESS && played.score == 0.5) as usize;
+            if let Some(fault) = played.fault {
+                self.faults[agents[(played.score == 1.0) as usize]].add(fault);
+            }
+            edge.repeats.count(side, played.actions);
+        }
+        self.next += 1;
+    }
+
+    fn standing(&self) -> Standing {
+        Standing { games: self.games, sprt: None }
+    }
+
+    fn ratings(&self) -> Ratings {
+        let meetings: Vec<Meeting> = self
+            .edges
+            .iter()
+            .map(|(agents, edge)| Meeting { agents: *agents, pairs: edge.pairs, worth: edge.repeats.worth() })
+            .collect();
+        Ratings::fit(self.agents, &meetings)
+    }
+
+    fn result(&self) -> LadderResult {
+        let met = self.edges.iter().map(|(agents, edge)| Met {
+            agents: *agents,
+            wins: edge.results[0],
+            draws: edge.results[1],
+            losses: edge.results[2],
+            distinct_games: edge.repeats.distinct(),
+            effective_games: edge.repeats.effective(),
+            pairs: edge.pairs,
+        });
+        LadderResult {
+            games: 2 * self.next,
+            cut_short: self.cut_short,
+            ratings: self.ratings(),
+            met: met.collect(),
+            faults: self.faults.clone(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Which agents of a ladder play next.
+//!
+//! Adaptive: after a round of pairs that connects all agents, each pair of games goes to the two agents for which the
+//! sum of the variances of all differences between agents is expected to fall most (an A-optimal design). Games between
+//! agents that are far apart tell little, and so do those between agents that are well known. How much a pair of games
+//! tells depends on the difference, which is not known well at first; so it is averaged over what the difference may
+//! be, as MacKay does (Neural Computation 4, 1992, "The evidence framework applied to classification networks").
+//!
+//! A choice must not depend too much on the results so far: if games went only to agents that seem close, a gap that
+//! seems large by chance would never be looked at again, and ladders would come out too long. With the variances of
+//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31 % too long; with those of all, -2 to +10 %.
+
+use std::f64::consts::PI;
+
+use serde::Serialize;
+
+use super::rating::{Matrix, Ratings, sigmoid};
+
+/// The precision of what is assumed about an agent before it has played: a standard deviation of 520 Elo.
+const ASSUMED: f64 = 1.0 / 9.0;
+
+/// How opponents are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Pairing {
+    /// Where a game tells most.
+    Adaptive,
+    /// Everybody against everybody, again and again.
+    RoundRobin,
+    /// The agent of this number against each of the others, again and again.
+    Gauntlet(usize),
+}
+
+impl Pairing {
+    /// The pairs of agents that may play, in the order of a round; the first ones connect all.
+    pub fn candidates(self, count: usize) -> Vec<[usize; 2]> {
+        match self {
+            Pairing::Gauntlet(one) => (0..count)
+                .filter(|other| *other != one)
+                .map(|other| [one.min(other), one.max(other)])
+                .collect(),
+            // neighbors first
+            _ => (1..count).flat_map(|apart| (apart..count).map(move |high| [high - apart, high])).collect(),
+        }
+    }
+}
+
+/// The present knowledge of the ratings, in which games are planned.
+#[derive(Debug)]
+pub struct Planner {
+    logits: Vec<f64>,
+    covariance: Matrix,
+}
+
+impl Planner {
+    /// The knowledge of some ratings. An agent without games is expected to be as strong as the one before it.
+    pub fn new(ratings: &Ratings) -> Planner {
+        let (logits, information) = ratings.parts();
+        let (mut logits, mut precision) = (logits.to_vec(), information.clone());
+        for agent in 0..logits.len() {
+            if agent > 0 && precision.at(agent, agent) == 0.0 {
+                logits[agent] = logits[agent - 1];
+            }
+            precision.add(agent, agent, ASSUMED);
+        }
+        Planner { logits, covariance: precision.inverse() }
+    }
+
+    /// The one of these pairs of agents that should play a pair of games next, which then counts as played; the first
+    /// one if several are equal. `None` if there are none.
+    pub fn choose(&mut self, candidates: &[[usize; 2]]) -> Option<[usize; 2]> {
+        let mut best: Option<(f64, [usize; 2])> = None;
+        for &pair in candidates {
+            let gain = self.gain(pair);
+            if best.is_none_or(|(most, _)| gain > most) {
+                best = Some((gain, pair));
+            }
+        }
+        let (_, pair) = best?;
+        self.count(pair);
+        Some(pair)
+    }
+
+    /// How much the covariance changes with a pair of games: by this factor times the square of [`Planner::towards`]
+    /// (Sherman and Morrison 1950).
+    fn weight(&self, [a, b]: [usize; 2]) -> f64 {
+        let variance = self.covariance.of_difference(a, b);
+        let unsure = (1.0 + PI / 8.0 * variance).sqrt();
+        let expected = sigmoid((self.logits[a] - self.logits[b]) / unsure);
+        let information = 2.0 * expected * (1.0 - expected);
+        information / (1.0 + information * variance)
+    }
+
+    /// The covariance of each agent with the difference of two.
+    fn towards(&self, [a, b]: [usize; 2]) -> impl Iterator<Item = f64> {
+        // the rows are the columns
+        let size = self.covariance.size;
+        let row = |agent: usize| &self.covariance.values[agent * size..][..size];
+        row(a).iter().zip(row(b)).map(|(a, b)| a - b)
+    }
+
+    /// By how much the sum of the variances of all differences is expected to fall.
+    fn gain(&self, pair: [usize; 2]) -> f64 {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for shared in self.towards(pair) {
+            sum += shared;
+            squares += shared * shared;
+        }
+        self.weight(pair) * (self.logits.len() as f64 * squares - sum * sum)
+    }
+
+    fn count(&mut self, pair: [usize; 2]) {
+        let weight = self.weight(pair);
+        let towards: Vec<f64> = self.towards(pair).collect();
+        for (row, first) in towards.iter().enumerate() {
+            for (column, second) in towards.iter().enumerate() {
+                self.covariance.add(row, column, -weight * first * second);
+            }
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Ratings of many agents from the games among them, with 95% bounds.
+//!
+//! The model is that of Bradley and Terry (Biometrika 39, 1952): an agent whose rating is higher by 400 Elo scores ten
+//! times as much, and a draw is half a win. [`Ratings::fit`] maximizes the likelihood by Newton's method.
+//!
+//! - **Prior**: that of Jeffreys, which keeps perfect scores finite and removes most of the bias of few games (Firth,
+//!   Biometrika 80, 1993). It is a drawn game for every agent but one, spread over the meetings by how much the ratings
+//!   depend on them. A clean sweep of two agents is rated as in `super::elo`: half a game is missing from one game more.
+//! - **Bounds** are those of the normal distribution on the logit scale, from the inverse of the Fisher information.
+//!   The information of a game assumes that games are independent and not drawn; what the pairs really scatter around
+//!   the fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws make bounds
+//!   narrower, unequal halves of a pair narrower too, equal ones wider, and so do results that one number for each
+//!   agent cannot explain. One more pair of the greatest possible variance keeps a few equal scores from looking
+//!   certain.
+//! - **Open bounds**: without a chain of agents from one to another, each of which scored something against the next,
+//!   nothing but the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957):
+//!   that bound is `None`.
+//! - **Repeated games** have a weight below 1, see `super::repeats`.
+//!
+//! Agents that no chain of games connects are not compared at all.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::elo::Z;
+use super::sprt::Pentanomial;
+
+/// Elo for a factor of e in the odds.
+const ELO: f64 = 400.0 / std::f64::consts::LN_10;
+/// The largest change of a difference in one step of Newton's method; the likelihood is far from quadratic beyond it.
+const LONGEST_STEP: f64 = 2.0;
+const MOST_STEPS: usize = 1000;
+const SMALLEST_STEP: f64 = 1e-11;
+
+/// The pairs of games that two agents played against each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meeting {
+    /// The two agents, by number.
+    pub agents: [usize; 2],
+    /// The number of pairs by the first one's score.
+    pub pairs: Pentanomial,
+    /// The weight of a pair, 0..1: less than 1 if games repeat.
+    pub worth: f64,
+}
+
+/// How much higher one agent is rated than another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// The most likely difference.
+    pub elo: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// The lower 95% bound; `None` if the games set no limit.
+    pub low: Option<f64>,
+    /// The upper 95% bound, likewise.
+    pub high: Option<f64>,
+}
+
+/// The ratings of some agents, known up to a constant.
+#[derive(Clone, Debug)]
+pub struct Ratings {
+    /// In units of [`ELO`]; the first agent of each group of connected ones has 0.
+    logits: Vec<f64>,
+    /// The group of each agent: the number of its first agent.
+    groups: Vec<usize>,
+    /// The information about the differences, a square matrix.
+    information: Matrix,
+    /// The covariance of the ratings; 0 for the first agent of a group.
+    covariance: Matrix,
+    /// The variance of a pair's score divided by that of two independent games without draws.
+    spread: f64,
+    /// Who scored anything against whom.
+    scored: Vec<Vec<usize>>,
+}
+
+/// All games between two agents.
+struct Edge {
+    agents: [usize; 2],
+    /// Weighted numbers of pairs by the first one's score.
+    pairs: [f64; 5],
+}
+
+impl Edge {
+    fn games(&self) -> f64 {
+        2.0 * self.pairs.iter().sum::<f64>()
+    }
+
+    /// What the first agent scored in [`Edge::games`].
+    fn score(&self) -> f64 {
+        self.pairs.iter().zip(0..).map(|(pairs, points)| pairs * points as f64 / 2.0).sum()
+    }
+}
+
+impl Ratings {
+    /// The ratings of agents 0 to `count` - 1. The order of the meetings does not matter.
+    ///
+    /// # Panics
+    ///
+    /// If a meeting is with an agent of a higher number, or of an agent with itself.
+    pub fn fit(count: usize, meetings: &[Meeting]) -> Ratings {
+        let edges = edges(count, meetings);
+        let groups = groups(count, &edges);
+        let is_fixed: Vec<bool> = groups.iter().enumerate().map(|(agent, group)| agent == *group).collect();
+        let mut logits = vec![0.0; count];
+        let mut covariance = Matrix::new(count);
+        for _ in 0..MOST_STEPS {
+            covariance = covariance_of(&information(&logits, &edges), &is_fixed);
+            let step = covariance.times(&slope(&logits, &edges, &covariance));
+            let across = |edge: &Edge| (step[edge.agents[0]] - step[edge.agents[1]]).abs();
+            let longest = edges.iter().map(across).fold(0.0, f64::max);
+            let share = if longest > LONGEST_STEP { LONGEST_STEP / longest } else { 1.0 };
+            logits.iter_mut().zip(&step).for_each(|(logit, step)| *logit += share * step);
+            if longest < SMALLEST_STEP {
+                break;
+            }
+        }
+        let spread = spread(&logits, &edges, count);
+        covariance.values.iter_mut().for_each(|value| *value *= spread);
+        let information = information(&logits, &edges);
+        Ratings { logits, groups, information, covariance, spread, scored: scored(count, &edges) }
+    }
+
+    /// The number of agents.
+    pub fn len(&self) -> usize {
+        self.logits.len()
+    }
+
+    /// Whether there are no agents.
+    pub fn is_empty(&self) -> bool {
+        self.logits.is_empty()
+    }
+
+    /// How much higher agent `a` is rated than `b`; `None` if no games connect them.
+    pub fn difference(&self, a: usize, b: usize) -> Option<Difference> {
+        if self.groups[a] != self.groups[b] {
+            return None;
+        }
+        let logit = self.logits[a] - self.logits[b];
+        let error = self.covariance.of_difference(a, b).max(0.0).sqrt();
+        // + 0.0 turns a negative zero into zero
+        let bound = |sign: f64, known: bool| known.then_some(ELO * (logit + sign * Z * error) + 0.0);
+        Some(Difference {
+            elo: ELO * logit + 0.0,
+            error: ELO * error,
+            low: bound(-1.0, self.is_limited(a, b)),
+            high: bound(1.0, self.is_limited(b, a)),
+        })
+    }
+
+    /// The expected score of agent `a` in a game against `b`; `None` if no games connect them.
+    pub fn expected(&self, a: usize, b: usize) -> Option<f64> {
+        (self.groups[a] == self.groups[b]).then(|| sigmoid(self.logits[a] - self.logits[b]))
+    }
+
+    /// The agents that games connect with `agent`, strongest first.
+    pub fn ranking(&self, agent: usize) -> Vec<usize> {
+        let mut ranking: Vec<usize> =
+            (0..self.len()).filter(|other| self.groups[*other] == self.groups[agent]).collect();
+        ranking.sort_by(|a, b| self.logits[*b].total_cmp(&self.logits[*a]).then(a.cmp(b)));
+        ranking
+    }
+
+    /// The variance of the pairs' scores around the fit, divided by that of two independent games without draws.
+    pub fn spread(&self) -> f64 {
+        self.spread
+    }
+
+    /// The ratings on the logit scale, and the information about their differences.
+    pub(super) fn parts(&self) -> (&[f64], &Matrix) {
+        (&self.logits, &self.information)
+    }
+
+    /// Whether there is a chain from agent `from` to `to` in which each one scored against the next.
+    fn is_limited(&self, from: usize, to: usize) -> bool {
+        let mut reached = vec![false; self.len()];
+        let mut open = vec![from];
+        while let Some(agent) = open.pop() {
+            if !std::mem::replace(&mut reached[agent], true) {
+                open.extend(&self.scored[agent]);
+            }
+        }
+        reached[to]
+    }
+}
+
+pub(super) fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
+/// The meetings by their two agents.
+fn edges(count: usize, meetings: &[Meeting]) -> Vec<Edge> {
+    let mut sums: BTreeMap<[usize; 2], [f64; 5]> = BTreeMap::new();
+    for meeting in meetings.iter().filter(|meeting| meeting.pairs != [0; 5]) {
+        let ([a, b], mut pairs) = (meeting.agents, meeting.pairs);
+        assert!(a != b && a.max(b) < count, "no such meeting: {meeting:?}");
+        if a > b {
+            pairs.reverse();
+        }
+        let sum = sums.entry([a.min(b), a.max(b)]).or_default();
+        sum.iter_mut().zip(pairs).for_each(|(sum, pairs)| *sum += meeting.worth * pairs as f64);
+    }
+    sums.into_iter().map(|(agents, pairs)| Edge { agents, pairs }).collect()
+}
+
+/// The first agent that is connected with each agent.
+fn groups(count: usize, edges: &[Edge]) -> Vec<usize> {
+    let mut groups: Vec<usize> = (0..count).collect();
+    for Edge { agents: [a, b], .. } in edges {
+        let (low, high) = (groups[*a].min(groups[*b]), groups[*a].max(groups[*b]));
+        groups.iter_mut().filter(|group| **group == high).for_each(|group| *group = low);
+    }
+    groups
+}
+
+/// For each agent those that it scored anything against.
+fn scored(count: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
+    let mut scored = vec![Vec::new(); count];
+    for edge in edges {
+        let [a, b] = edge.agents;
+        if edge.pairs[1..].iter().any(|pairs| *pairs > 0.0) {
+            scored[a].push(b);
+        }
+        if edge.pairs[..4].iter().any(|pairs| *pairs > 0.0) {
+            scored[b].push(a);
+        }
+    }
+    scored
+}
+
+/// The information of a game between two agents about their difference.
+fn information_of(logits: &[f64], [a, b]: [usize; 2]) -> f64 {
+    let expected = sigmoid(logits[a] - logits[b]);
+    expected * (1.0 - expected)
+}
+
+fn information(logits: &[f64], edges: &[Edge]) -> Matrix {
+    let mut information = Matrix::new(logits.len());
+    for edge in edges {
+        let [a, b] = edge.agents;
+        information.add_difference(a, b, edge.games() * information_of(logits, edge.agents));
+    }
+    information
+}
+
+/// The inverse, with 0 for those that are fixed.
+fn covariance_of(information: &Matrix, is_fixed: &[bool]) -> Matrix {
+    let size = information.size;
+    let in_fixed = |at: usize| is_fixed[at / size] || is_fixed[at % size];
+    let mut free = information.clone();
+    for (at, value) in free.values.iter_mut().enumerate().filter(|(at, _)| in_fixed(*at)) {
+        *value = (at / size == at % size) as u8 as f64;
+    }
+    let mut covariance = free.inverse();
+    covariance
+        .values
+        .iter_mut()
+        .enumerate()
+        .filter(|(at, _)| in_fixed(*at))
+        .for_each(|(_, value)| *value = 0.0);
+    covariance
+}
+
+/// The gradient of the log-likelihood with the prior, for the covariance at these ratings.
+fn slope(logits: &[f64], edges: &[Edge], covariance: &Matrix) -> Vec<f64> {
+    let mut slope = vec![0.0; logits.len()];
+    for edge in edges {
+        let [a, b] = edge.agents;
+        let expected = sigmoid(logits[a] - logits[b]);
+        // its part of the information about the difference: 1 if no other games tell about it
+        let drawn = edge.games() * information_of(logits, edge.agents) * covariance.of_difference(a, b);
+        let excess = edge.score() + drawn / 2.0 - (edge.games() + drawn) * expected;
+        slope[a] += excess;
+        slope[b] -= excess;
+    }
+    slope
+}
+
+/// See [`Ratings::spread`]. Each match counts in proportion to the variance that it should have.
+fn spread(logits: &[f64], edges: &[Edge], count: usize) -> f64 {
+    let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
+    for edge in edges {
+        let mean = sigmoid(logits[edge.agents[0]] - logits[edge.agents[1]]);
+        let square = |score: f64| (score - mean) * (score - mean);
+        seen += edge
+            .pairs
+            .iter()
+            .zip(0..)
+            .map(|(pairs, quarters)| pairs * square(quarters as f64 / 4.0))
+            .sum::<f64>();
+        expected += edge.games() / 2.0 * mean * (1.0 - mean) / 2.0;
+        pairs += edge.games() / 2.0;
+    }
+    // the ratings follow the results: so much less do these scatter
+    let left = ((pairs - (count as f64 - 1.0)) / pairs.max(1.0)).max(0.0);
+    // and one pair of equal agents that both won or both lost
+    (seen + 0.25) / (expected * left + 0.125)
+}
+
+/// A square matrix.
+#[derive(Clone, Debug)]
+pub(super) struct Matrix {
+    pub(super) size: usize,
+    pub(super) values: Vec<f64>,
+}
+
+impl Matrix {
+    fn new(size: usize) -> Matrix {
+        Matrix { size, values: vec![0.0; size * size] }
+    }
+
+    pub(super) fn at(&self, row: usize, column: usize) -> f64 {
+        self.values[row * self.size + column]
+    }
+
+    pub(super) fn add(&mut self, row: usize, column: usize, value: f64) {
+        self.values[row * self.size + column] += value;
+    }
+
+    fn times(&self, vector: &[f64]) -> Vec<f64> {
+        let product = |row: &[f64]| row.iter().zip(vector).map(|(a, b)| a * b).sum();
+        self.values.chunks_exact(self.size.max(1)).map(product).collect()
+    }
+
+    /// The variance of a difference, if this is a covariance.
+    pub(super) fn of_difference(&self, a: usize, b: usize) -> f64 {
+        self.at(a, a) + self.at(b, b) - 2.0 * self.at(a, b)
+    }
+
+    fn add_difference(&mut self, a: usize, b: usize, value: f64) {
+        for (row, column, sign) in [(a, a, 1.0), (b, b, 1.0), (a, b, -1.0), (b, a, -1.0)] {
+            self.add(row, column, sign * value);
+        }
+    }
+
+    /// The inverse of a symmetric positive definite matrix, by Cholesky's decomposition.
+    pub(super) fn inverse(&self) -> Matrix {
+        let n = self.size;
+        let mut lower = Matrix::new(n);
+        for row in 0..n {
+            for column in 0..=row {
+                let known: f64 = (0..column).map(|k| lower.at(row, k) * lower.at(column, k)).sum();
+                let rest = self.at(row, column) - known;
+                // never zero but by rounding
+                let value = match row == column {
+                    true => rest.max(f64::MIN_POSITIVE).sqrt(),
+                    false => rest / lower.at(column, column),
+                };
+                lower.add(row, column, value);
+            }
+        }
+        let mut inverse = Matrix::new(n);
+        for unit in 0..n {
+            let mut column = vec![0.0; n];
+            column[unit] = 1.0;
+            for row in unit..n {
+                let known: f64 = (unit..row).map(|k| lower.at(row, k) * column[k]).sum();
+                column[row] = (column[row] - known) / lower.at(row, row);
+            }
+            for row in (0..n).rev() {
+                let known: f64 = (row + 1..n).map(|k| lower.at(k, row) * column[k]).sum();
+                column[row] = (column[row] - known) / lower.at(row, row);
+            }
+            column.iter().enumerate().for_each(|(row, value)| inverse.add(row, unit, *value));
+        }
+        inverse
+    }
+}
+
+#[cfg(test)]
+mod tests;

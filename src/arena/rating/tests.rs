@@ -1,0 +1,246 @@
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::arena::elo;
+use crate::arena::pairing::{Pairing, Planner};
+use crate::random::Random;
+
+fn meeting(a: usize, b: usize, pairs: Pentanomial) -> Meeting {
+    Meeting { agents: [a, b], pairs, worth: 1.0 }
+}
+
+fn elo(ratings: &Ratings, a: usize, b: usize) -> f64 {
+    ratings.difference(a, b).unwrap().elo
+}
+
+/// The scores of `count` pairs of agents with a difference of `logit`, of whose games this share is drawn where they
+/// can be, and of whose pairs this share has two equal games.
+fn play(random: &mut Random, logit: f64, count: usize, draws: f64, equal: f64) -> Pentanomial {
+    let chance = sigmoid(logit);
+    let mut pairs = [0; 5];
+    for _ in 0..count {
+        let mut game = || {
+            // as often as leaves the mean as it is
+            let drawn = draws * 2.0 * chance.min(1.0 - chance);
+            let wins = chance - drawn / 2.0;
+            match random.random::<f64>() {
+                x if x < drawn => 1,
+                x if x < drawn + wins => 2,
+                _ => 0,
+            }
+        };
+        let first = game();
+        let second = game();
+        let second = if random.random::<f64>() < equal { first } else { second };
+        pairs[first + second] += 1;
+    }
+    pairs
+}
+
+/// Plays a ladder of agents with these logits; the first pairs are a chain.
+fn ladder(
+    random: &mut Random,
+    truth: &[f64],
+    pairs: usize,
+    pairing: Pairing,
+    draws: f64,
+    equal: f64,
+) -> Ratings {
+    let count = truth.len();
+    let candidates = pairing.candidates(count);
+    let mut meetings: Vec<Meeting> = Vec::new();
+    let mut planned: Vec<[usize; 2]> = candidates[..count - 1].to_vec();
+    let mut played = 0;
+    while played < pairs {
+        for [a, b] in planned.drain(..).take(pairs - played) {
+            meetings.push(meeting(a, b, play(random, truth[a] - truth[b], 1, draws, equal)));
+            played += 1;
+        }
+        let mut planner = Planner::new(&Ratings::fit(count, &meetings));
+        planned = match pairing {
+            Pairing::Adaptive => (0..16).filter_map(|_| planner.choose(&candidates)).collect(),
+            _ => (played..played + 16).map(|number| candidates[number % candidates.len()]).collect(),
+        };
+    }
+    Ratings::fit(count, &meetings)
+}
+
+#[test]
+fn two_agents_are_rated_as_in_a_match() {
+    // the prior is the correction of a clean sweep
+    let sweep = Ratings::fit(2, &[meeting(0, 1, [0, 0, 0, 0, 10])]);
+    let match_elo = elo::estimate(&[1.0; 10], 1.0).elo;
+    assert!((elo(&sweep, 0, 1) - match_elo).abs() < 1e-6, "{} {match_elo}", elo(&sweep, 0, 1));
+    let Difference { low, high, .. } = sweep.difference(0, 1).unwrap();
+    assert!(high.is_none() && low.unwrap() > 100.0, "{low:?}");
+    let Difference { low, high, .. } = sweep.difference(1, 0).unwrap();
+    assert!(low.is_none() && high.unwrap() < -100.0, "{high:?}");
+    // otherwise about the same number and bounds
+    for pairs in [[2, 8, 30, 40, 20], [20, 10, 20, 10, 40], [0, 0, 100, 0, 0], [30, 0, 0, 0, 70]] {
+        let own = Ratings::fit(2, &[meeting(0, 1, pairs)]).difference(0, 1).unwrap();
+        let scores: Vec<f64> = (0..5).flat_map(|points| vec![points as f64 / 4.0; pairs[points]]).collect();
+        let known = elo::estimate(&scores, 1.0);
+        assert!((own.elo - known.elo).abs() < 2.0, "{own:?} {known:?}");
+        assert!((own.low.unwrap() - known.low.unwrap()).abs() < 8.0, "{own:?} {known:?}");
+        assert!((own.high.unwrap() - known.high.unwrap()).abs() < 8.0, "{own:?} {known:?}");
+        // a weight is as good as fewer pairs
+        let weighted = Meeting { worth: 0.25, ..meeting(0, 1, pairs.map(|pairs| 4 * pairs)) };
+        let weighted = Ratings::fit(2, &[weighted]).difference(0, 1).unwrap();
+        assert!((weighted.elo - own.elo).abs() < 1e-6 && (weighted.error - own.error).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn a_known_ladder() {
+    // 3 of 4 points in each step: 191 Elo, two steps of it, and what the ends play agrees (9 of 10)
+    let meetings = [
+        meeting(0, 1, [0, 0, 0, 4000, 0]),
+        meeting(1, 2, [0, 0, 0, 4000, 0]),
+        meeting(0, 2, [100, 0, 0, 0, 900]),
+    ];
+    let ratings = Ratings::fit(3, &meetings);
+    for ((a, b), expected) in [((0, 1), 190.8), ((1, 2), 190.8), ((0, 2), 381.7)] {
+        assert!((elo(&ratings, a, b) - expected).abs() < 0.2, "{a} {b}: {}", elo(&ratings, a, b));
+        assert_eq!(elo(&ratings, a, b), -elo(&ratings, b, a));
+    }
+    assert!((ratings.expected(0, 2).unwrap() - 0.9).abs() < 1e-3);
+    assert_eq!(ratings.ranking(1), [0, 1, 2]);
+    assert_eq!((elo(&ratings, 1, 1), ratings.difference(1, 1).unwrap().error), (0.0, 0.0));
+}
+
+#[test]
+fn order_does_not_matter() {
+    let mut random = Random::seed_from_u64(3);
+    let truth: Vec<f64> = (0..8).map(|_| 4.0 * random.random::<f64>()).collect();
+    let mut meetings: Vec<Meeting> = (1..8)
+        .flat_map(|b| (0..b).map(move |a| [a, b]))
+        .map(|[a, b]| meeting(a, b, play(&mut random, truth[a] - truth[b], 6, 0.3, 0.2)))
+        .collect();
+    let forward = Ratings::fit(8, &meetings);
+    meetings.reverse();
+    let backward = Ratings::fit(8, &meetings);
+    // the same games from the other side, in two parts
+    let halves = meetings.iter().flat_map(|whole| {
+        let [a, b] = whole.agents;
+        let first = whole.pairs.map(|pairs| pairs / 2);
+        let mut rest: Vec<usize> =
+            whole.pairs.iter().zip(first).map(|(pairs, first)| pairs - first).collect();
+        rest.reverse();
+        [meeting(a, b, first), meeting(b, a, rest.try_into().unwrap())]
+    });
+    let halves = Ratings::fit(8, &halves.collect::<Vec<_>>());
+    // the agents in another order
+    let renamed: Vec<Meeting> = meetings
+        .iter()
+        .map(|it| Meeting { agents: it.agents.map(|agent| 7 - agent), ..it.clone() })
+        .collect();
+    let renamed = Ratings::fit(8, &renamed);
+    for (a, b) in (0..8).flat_map(|a| (0..8).map(move |b| (a, b))) {
+        let expected = forward.difference(a, b).unwrap();
+        assert_eq!(backward.difference(a, b).unwrap(), expected, "the same bits");
+        for other in [halves.difference(a, b).unwrap(), renamed.difference(7 - a, 7 - b).unwrap()] {
+            assert!((other.elo - expected.elo).abs() < 1e-6 && (other.error - expected.error).abs() < 1e-6);
+        }
+    }
+    assert_eq!(forward.ranking(0), backward.ranking(0));
+}
+
+#[test]
+fn perfect_scores_are_finite() {
+    // a chain of 100 agents, each of which loses both games against the next
+    let chain: Vec<Meeting> = (1..100).map(|b| meeting(b - 1, b, [1, 0, 0, 0, 0])).collect();
+    let ratings = Ratings::fit(100, &chain);
+    let top = ratings.difference(99, 0).unwrap();
+    assert!(top.elo.is_finite() && top.elo > 10_000.0 && top.error.is_finite(), "{top:?}");
+    assert_eq!(top.high, None, "nothing limits it");
+    assert_eq!(ratings.ranking(0), (0..100).rev().collect::<Vec<_>>());
+    // one draw at each end of the chain limits it
+    let limits = [meeting(0, 99, [0, 1, 0, 0, 0])];
+    let ratings = Ratings::fit(100, &[chain, limits.to_vec()].concat());
+    assert!(ratings.difference(99, 0).unwrap().high.is_some());
+    assert!(ratings.difference(0, 99).unwrap().low.is_some());
+    // the hugest matches
+    let huge = Ratings::fit(3, &[meeting(0, 1, [0, 0, 0, 0, 500_000]), meeting(1, 2, [500_000, 0, 0, 0, 0])]);
+    assert!(elo(&huge, 0, 1) > 2000.0 && elo(&huge, 0, 2).abs() < 1e-6, "{}", elo(&huge, 0, 1));
+}
+
+#[test]
+fn agents_without_connection_are_not_compared() {
+    let ratings = Ratings::fit(5, &[meeting(3, 0, [0, 1, 0, 1, 0]), meeting(1, 4, [1, 0, 0, 0, 1])]);
+    assert_eq!(ratings.ranking(0), [0, 3]);
+    assert_eq!(ratings.ranking(4), [1, 4]);
+    assert_eq!(ratings.ranking(2), [2]);
+    assert!(ratings.difference(0, 1).is_none() && ratings.expected(2, 0).is_none());
+    assert!(ratings.difference(0, 3).is_some() && ratings.difference(4, 1).is_some());
+    assert_eq!(Ratings::fit(3, &[]).ranking(1), [1]);
+    assert!(Ratings::fit(0, &[]).is_empty());
+}
+
+/// The bounds cover planted differences as often as they promise, also if many games are drawn, if the two games of a
+/// pair tend to end alike, and if games are chosen by the results so far.
+#[test]
+fn bounds_cover_planted_ratings() {
+    let mut random = Random::seed_from_u64(11);
+    for (pairing, pairs) in [(Pairing::Adaptive, 100), (Pairing::Adaptive, 300), (Pairing::RoundRobin, 90)] {
+        for (draws, equal) in [(0.0, 0.0), (0.8, 0.0), (0.0, 0.6), (0.3, 0.3)] {
+            let (mut covered, mut all, mut neighbors, mut steps) = (0, 0, 0, 0);
+            let (mut product, mut square) = (0.0, 0.0);
+            for _ in 0..150 {
+                let mut truth: Vec<f64> = (0..10).map(|_| 5.0 * random.random::<f64>()).collect();
+                truth.sort_by(f64::total_cmp);
+                let ratings = ladder(&mut random, &truth, pairs, pairing, draws, equal);
+                for (a, b) in (1..10).flat_map(|b| (0..b).map(move |a| (a, b))) {
+                    let difference = ratings.difference(a, b).unwrap();
+                    let planted = ELO * (truth[a] - truth[b]);
+                    (product, square) = (product + planted * difference.elo, square + planted * planted);
+                    let inside = difference.low.is_none_or(|low| low <= planted)
+                        && difference.high.is_none_or(|high| planted <= high);
+                    (covered, all) = (covered + inside as usize, all + 1);
+                    if b == a + 1 {
+                        (neighbors, steps) = (neighbors + inside as usize, steps + 1);
+                    }
+                }
+            }
+            let about = format!(
+                "{pairing:?}, {pairs} pairs, draws {draws}, equal {equal}: {covered} of {all}, {neighbors} of \
+                 {steps} neighbors, {:.3} times as long",
+                product / square
+            );
+            assert!(covered as f64 > 0.93 * all as f64 && neighbors as f64 > 0.93 * steps as f64, "{about}");
+            // neither too long nor too short, as ladders are whose games go only to agents that seem close
+            assert!((0.9..1.15).contains(&(product / square)), "{about}");
+        }
+    }
+}
+
+/// Games where they tell most: the same number of games leaves smaller errors than a round robin.
+#[test]
+fn chosen_games_tell_more() {
+    let mut random = Random::seed_from_u64(5);
+    let truth: Vec<f64> = (0..12).map(|agent| 0.8 * agent as f64).collect();
+    let mut error = |pairing| {
+        let mut squares = 0.0;
+        for _ in 0..40 {
+            let ratings = ladder(&mut random, &truth, 132, pairing, 0.2, 0.0);
+            squares += (1..12).map(|b| (elo(&ratings, b, b - 1) - ELO * 0.8).powi(2)).sum::<f64>();
+        }
+        (squares / (40.0 * 11.0)).sqrt()
+    };
+    let (chosen, round) = (error(Pairing::Adaptive), error(Pairing::RoundRobin));
+    assert!(chosen < 0.85 * round, "{chosen:.1} Elo against {round:.1}");
+}
+
+#[test]
+fn a_round_connects_everybody_first() {
+    for pairing in [Pairing::Adaptive, Pairing::RoundRobin, Pairing::Gauntlet(2)] {
+        let candidates = pairing.candidates(5);
+        let first: Vec<Meeting> =
+            candidates[..4].iter().map(|[a, b]| meeting(*a, *b, [0, 0, 1, 0, 0])).collect();
+        assert_eq!(Ratings::fit(5, &first).ranking(0).len(), 5, "{pairing:?}");
+        let mut once = candidates.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), candidates.len());
+        assert_eq!(candidates.len(), if pairing == Pairing::Gauntlet(2) { 4 } else { 10 });
+    }
+}

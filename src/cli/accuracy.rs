@@ -1,0 +1,243 @@
+//! `petteia accuracy`: how often agents err in positions whose value is known.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::counter::Counter;
+use super::table::{Column, Table};
+use super::text::terminal_width;
+use super::{AGENTS, GameArgs, catch_interrupts, interrupted, on_game, print, use_threads};
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::config::limits::MAX_SIMULATIONS;
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::registry::{Job, Registry};
+use crate::truth::accuracy::{Accuracy, Bin, Budget, PLIES, Rate, Tally, measure};
+use crate::truth::set::{self, Set};
+
+/// Measure how often agents err in positions whose value is known.
+#[derive(Args)]
+#[command(after_help = format!("\
+FILE is a set of solved positions: those of Petteia are in the folder sets, and \
+`petteia solve --out` makes others. \
+An error is an action that does not keep the value of the position: it turns a win into \
+a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
+  errors  of all positions, also of those where no action errs (as AlphaZero.jl)
+  slow    not the fastest win or slowest loss; only where the set has scores
+  sign    values of the agent with the right sign, except in drawn positions
+  Brier   mean square of the expected score's error; a value of 0 everywhere
+          has 0.25 in won and lost positions
+A network is measured without a search (the action of the greatest prior) and with \
+each number of --simulations, or only as SIMS says if it is given.
+
+{AGENTS}
+
+Examples:
+  petteia accuracy phage --agent rollout:400 --set sets/phage.jsonl.zst
+  petteia accuracy connect-four --agent runs/a --agent runs/b:800 \\
+    --set sets/connect-four.jsonl.zst --json > a-b.json"))]
+pub struct AccuracyCommand {
+    /// Game id (see `petteia games`)
+    #[arg(value_name = "GAME")]
+    id: String,
+    /// Agents, see below; may be repeated
+    #[arg(long = "agent", value_name = "AGENT", required = true, num_args = 1..)]
+    agents: Vec<OsString>,
+    /// The set of solved positions; also a game option, e.g. game.start=blocks
+    #[arg(long, value_name = "FILE|KEY=VALUE", required = true)]
+    set: Vec<String>,
+    /// Simulations of networks without SIMS; 0 is the network alone
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0,100,400,1600")]
+    simulations: Vec<usize>,
+    /// Random seed of the agents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Worker threads; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command without its game.
+struct Measure {
+    command: AccuracyCommand,
+    positions: PathBuf,
+}
+
+impl AccuracyCommand {
+    /// Measures; what is not an option of the game among `--set` is the set.
+    pub fn run<R: Registry>(mut self) -> Result<()> {
+        let is_option = |text: &String| text.starts_with("game.") && text.contains('=');
+        let (options, mut files): (Vec<String>, Vec<String>) =
+            std::mem::take(&mut self.set).into_iter().partition(is_option);
+        let (Some(positions), true) = (files.pop().map(PathBuf::from), files.is_empty()) else {
+            return Err(Error::Config(
+                "give one set of solved positions with --set FILE; those of Petteia are in the folder sets"
+                    .into(),
+            ));
+        };
+        let game = GameArgs { id: self.id.clone(), set: options };
+        on_game::<R>(&game, Measure { command: self, positions })
+    }
+}
+
+impl Job for Measure {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let Measure { command, positions } = self;
+        command.measure(&rules, &positions)
+    }
+}
+
+impl AccuracyCommand {
+    fn measure<G: Game>(self, rules: &Rules<G>, positions: &Path) -> Result<()> {
+        if let Some(simulations) = self.simulations.iter().find(|simulations| **simulations > MAX_SIMULATIONS)
+        {
+            return Err(Error::Config(format!(
+                "--simulations {simulations}: must be at most {MAX_SIMULATIONS}"
+            )));
+        }
+        let loaded: Vec<(Contestant<G>, Vec<Budget>)> =
+            self.agents.iter().map(|text| self.load(rules, text)).collect::<Result<_>>()?;
+        use_threads(self.threads)?;
+        let set = set::read(positions, rules)?;
+        if !self.json {
+            print(about(&set))?;
+        }
+        catch_interrupts();
+        let turns: usize = loaded.iter().map(|(_, budgets)| budgets.len()).sum();
+        let counter = Counter::new((turns * set.positions.len()) as u64, "positions");
+        let (mut measured, mut before) = (Vec::new(), 0);
+        for ((agent, budgets), text) in loaded.iter().zip(&self.agents) {
+            for &budget in budgets {
+                let name = named(&text.to_string_lossy(), budget);
+                let tick = |done: usize| {
+                    counter.show((before + done) as u64, &format!(", {name}"));
+                    !interrupted()
+                };
+                let accuracy = measure(&rules.game, &set, agent, budget, self.seed, &tick)?;
+                before += set.positions.len();
+                match self.json {
+                    true => measured.push(shown(&name, agent.identity(), budget, &accuracy)),
+                    false => print_accuracy(&name, &accuracy)?,
+                }
+            }
+        }
+        drop(counter);
+        match self.json {
+            true => print(json!({
+                "game": rules.identity.id, "set": positions.display().to_string(), "sha256": set.sha256,
+                "positions": set.positions.len(), "seed": self.seed, "agents": measured,
+            })),
+            false => Ok(()),
+        }
+    }
+
+    /// An agent, and how it is measured.
+    fn load<G: Game>(&self, rules: &Rules<G>, text: &OsString) -> Result<(Contestant<G>, Vec<Budget>)> {
+        let spec = AgentSpec::parse(text)?;
+        let of = |simulations: &usize| match simulations {
+            0 => Budget::Policy,
+            simulations => Budget::Simulations(*simulations),
+        };
+        let budgets = match &spec {
+            AgentSpec::Trained(path, ..) if has_no_simulations(text, path.as_os_str()) => {
+                self.simulations.iter().map(of).collect()
+            }
+            _ => vec![Budget::Own],
+        };
+        Ok((Contestant::new(rules, &spec)?, budgets))
+    }
+}
+
+/// Whether a trained agent was written without SIMS: behind its path there is a precision at most.
+fn has_no_simulations(text: &OsString, path: &std::ffi::OsStr) -> bool {
+    let behind = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
+    behind.is_some_and(|rest| [b"".as_slice(), b":f32", b":bf16"].contains(&rest))
+}
+
+fn named(text: &str, budget: Budget) -> String {
+    match budget {
+        Budget::Own => text.to_string(),
+        Budget::Policy => format!("{text}, policy alone"),
+        Budget::Simulations(simulations) => format!("{text}, {simulations} simulations"),
+    }
+}
+
+fn about<S>(set: &Set<S>) -> String {
+    let header = &set.header;
+    format!("{} positions of {}, made by: {}", set.positions.len(), header.game, header.made_by)
+}
+
+fn print_accuracy(name: &str, accuracy: &Accuracy) -> Result<()> {
+    let columns = vec![
+        Column::text("", 13, 0),
+        Column::number("positions", 9, 0),
+        Column::number("errors", 16, 0),
+        Column::number("slow", 16, 2),
+        Column::number("sign", 16, 1),
+        Column::number("Brier", 5, 1),
+    ];
+    let table = Table::new(columns, terminal_width());
+    let cell = |rate: Option<Rate>| rate.map_or("-".into(), rate_text);
+    let line = |name: &str, tally: &Tally| {
+        let brier = tally.brier().map_or("-".into(), |brier| format!("{brier:.3}"));
+        let rates = [tally.error_rate(), tally.slow_rate(), tally.agreement()].map(cell);
+        let [errors, slow, sign] = rates;
+        table.line(&[name.to_string(), tally.positions.to_string(), errors, slow, sign, brier])
+    };
+    print("")?;
+    print(name)?;
+    print(table.head())?;
+    print(line("all", &accuracy.all))?;
+    for (class, tally) in &accuracy.classes {
+        print(line(class, tally))?;
+    }
+    for (first, tally) in &accuracy.plies {
+        print(line(&format!("plies {first}-{}", first + PLIES - 1), tally))?;
+    }
+    Ok(())
+}
+
+/// `12.3 (10.9-13.8)`, in percent; what rounds to 100 has no decimals, so that every cell fits.
+fn rate_text(rate: Rate) -> String {
+    let percent = |share: f64| if share < 0.9995 { format!("{:.1}", 100.0 * share) } else { "100".into() };
+    format!("{} ({}-{})", percent(rate.rate), percent(rate.low), percent(rate.high))
+}
+
+fn shown(name: &str, identity: &str, budget: Budget, accuracy: &Accuracy) -> Value {
+    let group = |tally: &Tally| {
+        json!({
+            "positions": tally.positions, "choices": tally.choices, "errors": tally.errors,
+            "error_rate": tally.error_rate(), "slow_rate": tally.slow_rate(), "sign": tally.agreement(),
+            "brier": tally.brier(),
+        })
+    };
+    let with = |key: &str, value: Value, tally: &Tally| {
+        let mut group = group(tally);
+        group[key] = value;
+        group
+    };
+    let bin = |bin: &Bin| {
+        json!({
+            "from": bin.from, "to": bin.to, "positions": bin.positions, "expected": bin.expected, "found": bin.found,
+        })
+    };
+    let simulations = match budget {
+        Budget::Own => Value::Null,
+        Budget::Policy => 0.into(),
+        Budget::Simulations(simulations) => simulations.into(),
+    };
+    json!({
+        "agent": name, "identity": identity, "simulations": simulations, "all": group(&accuracy.all),
+        "classes": accuracy.classes.iter().map(|(class, tally)| with("class", class.as_str().into(), tally)).collect::<Value>(),
+        "plies": accuracy.plies.iter().map(|(first, tally)| with("from", (*first).into(), tally)).collect::<Value>(),
+        "reliability": accuracy.reliability.iter().map(bin).collect::<Value>(),
+    })
+}

@@ -1,0 +1,392 @@
+//! `petteia ladder`: rates the checkpoints of runs and other agents together.
+//!
+//! The agents are listed, loaded and played against each other; the result is a table, or JSON.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::arena::EngineArgs;
+use super::progress::{GameCounter, bounds, fault_line};
+use super::signals::stop_flag;
+use super::table::{Column, Table};
+use super::text::{counted, paragraph, terminal_width};
+use super::{AGENTS, catch_interrupts, interrupted, own_command, print, use_threads};
+use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
+use crate::arena::external::{Program, Terms};
+use crate::arena::journal::Journal;
+use crate::arena::ladder::{Ladder, LadderResult, play_ladder};
+use crate::arena::pairing::Pairing;
+use crate::checkpoint::{self, Checkpoint};
+use crate::config::game_settings;
+use crate::error::{Error, Result, quoted};
+use crate::game::{Game, Rules, Settings};
+use crate::registry::{Job, Registry};
+use crate::replay::store;
+
+/// The anchors of the checkpoints of a run.
+const ANCHORS: &str = "rollout:100,rollout:400,rollout:1600";
+/// The default number of games per agent.
+const GAMES: usize = 40;
+
+/// Rate all checkpoints of runs and other agents together.
+#[derive(Args)]
+#[command(after_help = format!("\
+{AGENTS}
+  ugi:COMMAND    another program for the same game that speaks UGI
+
+The rating of each agent is an Elo difference from the one that has 0, with 95 % \
+bounds, by a Bradley-Terry fit of all games together; a draw is half a win. Games are \
+paired as in `petteia arena`, and repeated ones count for what they are worth. \
+\"or more\" means that the games set no upper limit: nobody with a limit scored \
+against the agent. Bounds for the difference between neighbors of the table stand in \
+its last column; they are not the difference between the bounds.
+
+--pairing adaptive chooses each pair of agents by how much its games are expected to \
+tell about all differences; round-robin plays everybody against everybody in turn; \
+gauntlet plays the agent of --zero against each of the others. The same seed gives the \
+same games for any number of threads.
+
+Ctrl-C, SIGTERM and SIGHUP end the ladder: with --save the finished pairs are kept.
+
+Examples:
+  petteia ladder runs/phage --save phage-ladder.jsonl
+  petteia ladder runs/a runs/b --every 5 --games 1000
+  petteia ladder --agents runs/a:100 runs/a:400 runs/b:100 --pairing round-robin"))]
+pub struct LadderCommand {
+    /// Run folders; all of their checkpoints are rated
+    #[arg(value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// More agents, see below
+    #[arg(long, value_name = "AGENT", num_args = 1..)]
+    agents: Vec<OsString>,
+    /// Agents with which the checkpoints are compared, separated by commas, or `none`; the first one has the rating 0
+    /// [default: rollout:100,rollout:400,rollout:1600 if there are runs]
+    #[arg(long, value_name = "AGENT,...")]
+    anchors: Option<String>,
+    /// The agent with the rating 0, as it is named in the table [default: the first anchor or agent]
+    #[arg(long, value_name = "NAME")]
+    zero: Option<String>,
+    /// How opponents are chosen
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = Kind::Adaptive)]
+    pairing: Kind,
+    /// Number of all games, even [default: 40 for each agent]
+    #[arg(long, value_name = "N")]
+    games: Option<usize>,
+    /// Simulations per action of the checkpoints of runs
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS)]
+    simulations: usize,
+    /// Only every Nth generation of a run, and its last
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    every: usize,
+    /// Random seed of openings and agents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Random actions at the start of each pair of games
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    opening_plies: usize,
+    /// Game id, needed only if no agent is a trained one
+    #[arg(long, value_name = "ID")]
+    game: Option<String>,
+    /// Game option, e.g. game.start=blocks, with --game; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "game")]
+    set: Vec<String>,
+    /// Save the games in this file, one JSON line per pair; the same command resumes from it
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    #[command(flatten)]
+    engines: EngineArgs,
+    /// Worker threads; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--pairing`
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Where games tell most
+    Adaptive,
+    /// Everybody against everybody
+    RoundRobin,
+    /// The agent of --zero against each of the others
+    Gauntlet,
+}
+
+/// An agent of the ladder before it is loaded.
+struct Listed {
+    name: String,
+    spec: AgentSpec,
+}
+
+/// A ladder of known agents.
+struct Named {
+    command: LadderCommand,
+    listed: Vec<Listed>,
+    zero: usize,
+}
+
+impl LadderCommand {
+    /// Finds the agents and their game, and plays.
+    pub fn run<R: Registry>(self) -> Result<()> {
+        let listed = self.listed()?;
+        let zero = self.zero(&listed)?;
+        let (id, options) = self.game(&listed)?;
+        R::with_game(&id, &options, Named { command: self, listed, zero })?
+    }
+
+    /// The agents, in the order in which neighbors first meet: anchors, other agents, checkpoints.
+    fn listed(&self) -> Result<Vec<Listed>> {
+        let anchors = match self.anchors.as_deref() {
+            None if self.runs.is_empty() => "",
+            None => ANCHORS,
+            Some("none") => "",
+            Some(anchors) => anchors,
+        };
+        let anchors = anchors.split(',').filter(|text| !text.is_empty()).map(OsStr::new);
+        let mut listed = Vec::new();
+        for text in anchors.chain(self.agents.iter().map(OsString::as_os_str)) {
+            listed.push(Listed { name: text.to_string_lossy().into_owned(), spec: AgentSpec::parse(text)? });
+        }
+        for run in &self.runs {
+            listed.extend(self.checkpoints(run)?);
+        }
+        let mut names: Vec<&str> = listed.iter().map(|agent| agent.name.as_str()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|two| two[0] == two[1]) {
+            None => Ok(listed),
+            Some(two) => Err(Error::Config(format!("{} is given twice", quoted(two[0])))),
+        }
+    }
+
+    /// The checkpoints of a run that are rated.
+    fn checkpoints(&self, run: &Path) -> Result<Vec<Listed>> {
+        let place = run.display();
+        let paths = checkpoint::list(run)?;
+        if paths.is_empty() {
+            return Err(Error::Missing(format!(
+                "{place} has no checkpoints: give run folders in which a generation has finished, and other agents with --agents"
+            )));
+        }
+        if self.every == 0 {
+            return Err(Error::Config("--every 0: must be at least 1".into()));
+        }
+        let last = paths.len() - 1;
+        let mut listed = Vec::new();
+        for (at, path) in paths.into_iter().enumerate() {
+            let generation = store::generation_of(&path).unwrap_or_default();
+            if generation.is_multiple_of(self.every) || at == last {
+                let of_run = if self.runs.len() > 1 { format!("{place} ") } else { String::new() };
+                let name = format!("{of_run}generation {generation}");
+                let text = format!("{}:{}", path.display(), self.simulations);
+                // checks the number of simulations, and that the path is still there
+                AgentSpec::parse(text)?;
+                listed.push(Listed { name, spec: AgentSpec::Trained(path, self.simulations, None) });
+            }
+        }
+        Ok(listed)
+    }
+
+    fn zero(&self, listed: &[Listed]) -> Result<usize> {
+        let Some(name) = &self.zero else { return Ok(0) };
+        listed.iter().position(|agent| agent.name == *name).ok_or_else(|| {
+            let names: Vec<&str> = listed.iter().map(|agent| agent.name.as_str()).collect();
+            Error::Config(format!("--zero {}: the agents are {}", quoted(name), names.join(", ")))
+        })
+    }
+
+    /// The id and options of the game: those of the first trained agent, unless they are given.
+    fn game(&self, listed: &[Listed]) -> Result<(String, Settings)> {
+        if let Some(id) = &self.game {
+            return Ok((id.clone(), game_settings(&self.set)?));
+        }
+        for agent in listed {
+            if let AgentSpec::Trained(path, ..) = &agent.spec {
+                let game = Checkpoint::find(path)?.manifest.game;
+                return Ok((game.id, game.options));
+            }
+        }
+        Err(Error::Config(match listed.is_empty() {
+            true => "give a run folder, or agents with --agents".into(),
+            false => {
+                "none of these agents is a trained one that says which game it plays: add --game ID".into()
+            }
+        }))
+    }
+
+    fn plan(&self, agents: usize, zero: usize) -> Ladder {
+        let pairing = match self.pairing {
+            Kind::Adaptive => Pairing::Adaptive,
+            Kind::RoundRobin => Pairing::RoundRobin,
+            Kind::Gauntlet => Pairing::Gauntlet(zero),
+        };
+        let games = self.games.unwrap_or(GAMES * agents);
+        Ladder { games, seed: self.seed, opening_plies: self.opening_plies, pairing }
+    }
+}
+
+impl Job for Named {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let (game, command) = (&rules.game, &self.command);
+        let plan = command.plan(self.listed.len(), self.zero);
+        plan.check(game, self.listed.len())?;
+        catch_interrupts();
+        let terms = Arc::new(command.engines.terms()?.until(stop_flag()));
+        let loaded: Vec<Contestant<G>> =
+            self.listed.iter().map(|agent| load(&rules, &agent.spec, &terms)).collect::<Result<_>>()?;
+        let agents: Vec<&Contestant<G>> = loaded.iter().collect();
+        use_threads(command.threads)?;
+        let open = |path| Journal::open_ladder(path, &rules, &plan, &agents);
+        let journal = command.save.as_deref().map(open).transpose()?;
+        let counter = GameCounter::new(plan.games);
+        let played = play_ladder(game, &plan, &agents, journal, &|progress| {
+            counter.show(progress.games, "");
+            !interrupted()
+        });
+        counter.finish();
+        let (result, complete) = played?;
+        self.show(&plan, &rules.identity.id, &result)?;
+        if complete {
+            return Ok(());
+        }
+        match &command.save {
+            // a reader of JSON could mistake this for the result
+            Some(path) if !command.json => print(format_args!(
+                "interrupted; the finished pairs are in {}; this command resumes the ladder: {}",
+                path.display(),
+                own_command()
+            )),
+            _ => Err(Error::Interrupted),
+        }
+    }
+}
+
+fn load<G: Game>(rules: &Rules<G>, spec: &AgentSpec, terms: &Arc<Terms>) -> Result<Contestant<G>> {
+    match spec {
+        AgentSpec::External(command) => {
+            Ok(Contestant::external(&rules.game, Program::start(command, terms)?))
+        }
+        spec => Contestant::new(rules, spec),
+    }
+}
+
+impl Named {
+    fn show(&self, plan: &Ladder, id: &str, result: &LadderResult) -> Result<()> {
+        match self.command.json {
+            true => print(self.json(plan, id, result)),
+            false => self.print(result),
+        }
+    }
+
+    fn name(&self, agent: usize) -> &str {
+        &self.listed[agent].name
+    }
+
+    /// The games of an agent, and its share of the points.
+    fn played(&self, result: &LadderResult, agent: usize) -> (usize, f64) {
+        let (mut games, mut points) = (0, 0.0);
+        for met in &result.met {
+            let [first, second] = met.agents;
+            let wins = if agent == first { met.wins } else { met.losses };
+            if agent == first || agent == second {
+                games += met.wins + met.draws + met.losses;
+                points += wins as f64 + met.draws as f64 / 2.0;
+            }
+        }
+        (games, points / games.max(1) as f64)
+    }
+
+    fn print(&self, result: &LadderResult) -> Result<()> {
+        let ranking = result.ratings.ranking(self.zero);
+        let mut rows = Vec::new();
+        for (place, &agent) in ranking.iter().enumerate() {
+            let above = |other: usize| result.ratings.difference(agent, other);
+            let (games, score) = self.played(result, agent);
+            let own = above(self.zero).filter(|_| agent != self.zero);
+            let next = ranking.get(place + 1).and_then(|next| above(*next));
+            rows.push([
+                self.name(agent).to_string(),
+                own.map_or("0".into(), |own| format!("{:+.0}", own.elo)),
+                own.map_or(String::new(), |own| bounds(own.low, own.high)),
+                games.to_string(),
+                format!("{:.0} %", 100.0 * score),
+                next.map_or(String::new(), |next| {
+                    format!("{:+.0} ({})", next.elo, bounds(next.low, next.high))
+                }),
+            ]);
+        }
+        let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+        let columns = vec![
+            Column::text("agent", width(0), 0),
+            Column::number("Elo", width(1), 0),
+            Column::text("95 %", width(2), 0),
+            Column::number("games", width(3), 2),
+            Column::number("score", width(4), 3),
+            Column::text("above the next", width(5), 1),
+        ];
+        let table = Table::new(columns, terminal_width());
+        print(table.head())?;
+        rows.iter().try_for_each(|row| print(table.line(row)))?;
+        self.notes(result, &ranking)
+    }
+
+    /// What the table does not say.
+    fn notes(&self, result: &LadderResult, ranking: &[usize]) -> Result<()> {
+        let zero = self.name(self.zero);
+        let agents = counted(ranking.len(), "agent", "agents");
+        print(paragraph(&format!(
+            "{agents}, {}; {zero} has the rating 0; bounds are 95 %",
+            counted(result.games, "game", "games")
+        )))?;
+        let others: Vec<&str> = (0..self.listed.len())
+            .filter(|agent| !ranking.contains(agent))
+            .map(|agent| self.name(agent))
+            .collect();
+        if !others.is_empty() {
+            print(paragraph(&format!(
+                "not rated, because no chain of games connects them with {zero} yet: {}",
+                others.join(", ")
+            )))?;
+        }
+        if result.cut_short > 0 {
+            print(paragraph(&format!(
+                "WARNING: {} cut short by the action limit and count as draws",
+                counted(result.cut_short, "game was", "games were")
+            )))?;
+        }
+        let faults = result.faults.iter().enumerate().filter(|(_, faults)| faults.total() > 0);
+        faults.map(|(agent, faults)| fault_line(self.name(agent), faults)).try_for_each(print)
+    }
+
+    fn json(&self, plan: &Ladder, id: &str, result: &LadderResult) -> Value {
+        let agents = self.listed.iter().enumerate().map(|(agent, listed)| {
+            let (games, score) = self.played(result, agent);
+            json!({
+                "agent": listed.name, "spec": listed.spec.to_string(), "games": games, "score": score,
+                "rating": result.ratings.difference(agent, self.zero), "faults": result.faults[agent],
+            })
+        });
+        let matches = result.met.iter().map(|met| {
+            let [first, second] = met.agents;
+            json!({
+                "agents": [self.name(first), self.name(second)], "wins": met.wins, "draws": met.draws,
+                "losses": met.losses, "pairs": met.pairs, "distinct_games": met.distinct_games,
+                "effective_games": met.effective_games,
+                "expected_score": result.ratings.expected(first, second),
+            })
+        });
+        json!({
+            "game": id, "games": result.games, "seed": plan.seed, "opening_plies": plan.opening_plies,
+            "pairing": plan.pairing, "zero": self.name(self.zero), "spread": result.ratings.spread(),
+            "cut_short": result.cut_short, "agents": agents.collect::<Vec<_>>(),
+            "matches": matches.collect::<Vec<_>>(),
+        })
+    }
+}

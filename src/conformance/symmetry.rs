@@ -1,0 +1,115 @@
+//! Symmetries: mapping commutes with planes, legal actions and play. A message names the function to look at.
+
+use crate::board::Symmetry;
+use crate::game::{Action, Game};
+
+use super::{Checked, Checker, Position, require};
+
+impl<G: Game> Checker<'_, G> {
+    pub(super) fn symmetries(&self, position: &Position<G::State>, ply: usize) -> Checked {
+        let symmetries = self.game.symmetries(&position.state);
+        let first = symmetries.first() == Some(&Symmetry::IDENTITY);
+        require(first, || "the identity is not the first of the symmetries".into())?;
+        // all of them at the start, then in turn: a long game has enough positions for each
+        let looked_at = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
+        for symmetry in (0..symmetries.len()).filter(looked_at).map(|index| symmetries[index]) {
+            self.symmetry(position, symmetry).map_err(|rule| format!("symmetry `{symmetry}`: {rule}"))?;
+        }
+        Ok(())
+    }
+
+    fn symmetry(&self, position: &Position<G::State>, symmetry: Symmetry) -> Checked {
+        let Position { state, legal, planes, .. } = position;
+        let mapped = self.game.map_state(symmetry, state);
+        let identity = symmetry != Symmetry::IDENTITY || mapped == *state;
+        require(identity, || "map_state changes the position".into())?;
+        let image = self.image(position, symmetry)?;
+        let mut sorted = image.clone();
+        sorted.sort_unstable();
+        let same = self.game.to_move(&mapped) == self.game.to_move(state);
+        require(same, || "map_state changes the player to move".into())?;
+        let same = self.game.outcome(&mapped) == self.game.outcome(state);
+        require(same, || {
+            "the mapped position has a different outcome: look at map_state, or leave this symmetry out"
+                .into()
+        })?;
+        let found = self.game.legal(&mapped);
+        let plane = self.differing_plane(&self.planes(&mapped)?, &planes.mapped(symmetry));
+        let difference = || self.difference(&mapped, &found, &sorted);
+        match (found == sorted, plane) {
+            (true, None) => {}
+            (true, Some(plane)) => {
+                return Err(format!(
+                    "the mapped position's planes are not the mapped planes (plane {plane}), while its legal \
+                     actions are right: look at encode"
+                ));
+            }
+            (false, None) => {
+                return Err(format!(
+                    "the mapped position's legal actions are not the mapped ones, but {}, while its planes are \
+                     right: look at map_action and legal_actions",
+                    difference()
+                ));
+            }
+            (false, Some(plane)) => {
+                return Err(format!(
+                    "neither the mapped position's legal actions ({}) nor its planes (plane {plane}) are the \
+                     mapped ones: look at map_state, at legal_actions if the rules have this symmetry, or leave it out",
+                    difference()
+                ));
+            }
+        }
+        for (&action, &image) in legal.iter().zip(&image) {
+            let expected = self.game.map_state(symmetry, &self.after(state, action));
+            if self.after(&mapped, image) != expected {
+                return Err(self.not_commuting(state, &mapped, (action, image), &sorted, &expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// The mapped legal actions, in the order of the legal actions.
+    fn image(&self, position: &Position<G::State>, symmetry: Symmetry) -> Result<Vec<Action>, String> {
+        let Position { state, legal, .. } = position;
+        let mut image: Vec<Action> = Vec::with_capacity(legal.len());
+        for &action in legal {
+            let to = self.game.map_action(symmetry, action);
+            let named = || self.named(state, action);
+            require(to.index() < self.shape.actions, || {
+                format!("map_action maps {} to {}, which is not below shape.actions", named(), to.0)
+            })?;
+            if let Some(other) = image.iter().position(|other| *other == to) {
+                let other = self.named(state, legal[other]);
+                return Err(format!("map_action maps {other} and {} to the same action {}", named(), to.0));
+            }
+            let identity = symmetry != Symmetry::IDENTITY || to == action;
+            require(identity, || format!("map_action changes {} to {}", named(), to.0))?;
+            image.push(to);
+        }
+        Ok(image)
+    }
+
+    fn not_commuting(
+        &self,
+        state: &G::State,
+        mapped: &G::State,
+        (action, image): (Action, Action),
+        legal: &[Action],
+        expected: &G::State,
+    ) -> String {
+        let right = legal.iter().find(|other| self.after(mapped, **other) == *expected);
+        let (action, image) = (self.named(state, action), self.named(mapped, image));
+        match right {
+            Some(right) => {
+                let right = self.named(mapped, *right);
+                format!(
+                    "map_action maps {action} to {image}, but {right} leads to what map_state says: one of the two is wrong"
+                )
+            }
+            None => format!(
+                "playing {action} and mapping then is not the same as mapping and playing {image} then: look at \
+                 play and map_state"
+            ),
+        }
+    }
+}

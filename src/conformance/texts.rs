@@ -1,0 +1,77 @@
+//! Texts of actions and positions, both ways.
+
+use crate::game::{Action, Game};
+
+use super::{Checked, Checker, Position, require};
+
+impl<G: Game> Checker<'_, G> {
+    /// The texts of the legal actions, which must be parsed as the same actions.
+    pub(super) fn action_texts(&self, state: &G::State, legal: &[Action]) -> Result<Vec<String>, String> {
+        // a text is parsed as one action, so texts that round-trip are distinct
+        let mut texts = Vec::with_capacity(legal.len());
+        for &action in legal {
+            let text = self.game.action_text(state, action);
+            let word = !text.is_empty() && !text.contains(char::is_whitespace);
+            require(word, || {
+                format!("the text `{text}` of action {} must not be empty or have spaces in it", action.0)
+            })?;
+            let parsed = self.game.parse_action(state, &text);
+            require(parsed == Some(action), || {
+                let parsed = parsed.map_or("nothing".into(), |parsed| self.named(state, parsed));
+                format!("the text `{text}` of action {} is parsed as {parsed}", action.0)
+            })?;
+            let mut played = state.clone();
+            let tried = self.game.try_play(&mut played, action);
+            require(tried.is_ok(), || format!("try_play rejects the legal action `{text}`"))?;
+            let same = played == self.after(state, action);
+            require(same, || format!("try_play and play differ for the action `{text}`"))?;
+            texts.push(text);
+        }
+        Ok(texts)
+    }
+
+    /// The text of a position, which must be parsed as the same position.
+    pub(super) fn state_text(&self, position: &Position<G::State>) -> Checked {
+        let Position { state, text, .. } = position;
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        require(!text.is_empty() && words == *text, || {
+            format!("the position's text must be one line of words with single spaces between them: {text:?}")
+        })?;
+        let parsed = self.game.parse_state(text);
+        let parsed = parsed.map_err(|error| format!("the position's own text is rejected: {error}"))?;
+        let written = self.game.without_history(state);
+        require(parsed == written, || {
+            let how = match self.game.state_text(&parsed) {
+                again if again == *text => "its text does not say everything".into(),
+                again => format!("that has the text `{again}`"),
+            };
+            format!("the position parsed from its own text is different: {how}")
+        })?;
+        let same = self.game.without_history(&written) == written;
+        require(same, || "the position without history still has one".into())?;
+        let again = self.game.state_text(&parsed);
+        require(again == *text, || format!("the parsed position's text is `{again}`"))?;
+        let legal = self.game.legal(&written);
+        self.behaves_like(&parsed, &written, &legal)?;
+        let same = self.game.key(&parsed) == self.game.key(&written);
+        require(same, || "equal positions have different keys".into())?;
+        // a history may end the game, but has no other effect
+        require(legal == position.legal || position.legal.is_empty(), || {
+            let difference = self.difference(state, &legal, &position.legal);
+            format!("the position without history has different legal actions: {difference}")
+        })
+    }
+
+    /// Checks that a parsed position has the same player to move, outcome and legal actions as the original.
+    fn behaves_like(&self, parsed: &G::State, state: &G::State, legal: &[Action]) -> Checked {
+        const WHAT: &str = "the position parsed from its own text";
+        let same = self.game.to_move(parsed) == self.game.to_move(state);
+        require(same, || format!("{WHAT} has a different player to move"))?;
+        let same = self.game.outcome(parsed) == self.game.outcome(state);
+        require(same, || format!("{WHAT} has a different outcome"))?;
+        let found = self.game.legal(parsed);
+        require(found == legal, || {
+            format!("{WHAT} has different legal actions: {}", self.difference(state, &found, legal))
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether the squares that actions touch ([`Game::touched`]) are those that change on the view.
+//!
+//! A game may touch a square that looks the same afterward, so only many such actions are a violation.
+
+use crate::game::{Action, BoardView, Game};
+
+use super::{Position, Violation};
+
+/// What the games played so far show.
+#[derive(Default)]
+pub(super) struct Touched {
+    /// Actions that touch squares and change the view.
+    looked_at: usize,
+    /// Those that change none of the squares they touch.
+    missed: usize,
+    /// Touched squares that change, and how many would if the rows were counted from the other end.
+    hits: usize,
+    flipped_hits: usize,
+    first: Option<Violation>,
+}
+
+impl Touched {
+    /// Adds an action of a random game, played at (seed, ply).
+    pub(super) fn look<G: Game>(
+        &mut self,
+        game: &G,
+        before: &Position<G::State>,
+        action: Action,
+        after: &G::State,
+        (seed, ply): (u64, usize),
+    ) {
+        let touched = game.touched(&before.state, action);
+        let (view, after) = (&before.view, game.view(after));
+        let squares =
+            (0..view.rows.len()).flat_map(|row| (0..view.columns.len()).map(move |column| (row, column)));
+        let cell =
+            |view: &BoardView, (row, column): (usize, usize)| view.cells.get(row)?.get(column).cloned();
+        let changed: Vec<(usize, usize)> =
+            squares.filter(|at| cell(view, *at) != cell(&after, *at)).collect();
+        if touched.is_empty() || changed.is_empty() {
+            return;
+        }
+        self.looked_at += 1;
+        let hits = touched.iter().filter(|at| changed.contains(at)).count();
+        let flipped = |&(row, column): &(usize, usize)| (view.rows.len() - 1 - row, column);
+        let flipped_hits = touched.iter().filter(|at| changed.contains(&flipped(at))).count();
+        self.hits += hits;
+        self.flipped_hits += flipped_hits;
+        self.missed += (hits == 0) as usize;
+        if hits > 0 && flipped_hits <= hits {
+            return;
+        }
+        self.first.get_or_insert_with(|| {
+            let names = |squares: &[(usize, usize)]| {
+                let name =
+                    |&(row, column): &(usize, usize)| format!("{}{}", view.columns[column], view.rows[row]);
+                squares.iter().map(name).collect::<Vec<_>>().join(" ")
+            };
+            let text = game.action_text(&before.state, action);
+            let rule =
+                format!("touched of `{text}` lists {}, but {} change", names(&touched), names(&changed));
+            Violation { seed, ply, position: before.text.clone(), rule }
+        });
+    }
+
+    /// A violation if most actions change none of the squares that they touch, or more of those at the other end.
+    pub(super) fn verdict(&self) -> Result<(), Violation> {
+        let upside_down = self.flipped_hits > self.hits;
+        match &self.first {
+            Some(first) if upside_down || 2 * self.missed > self.looked_at => {
+                let (missed, all) = (self.missed, self.looked_at);
+                let guess = if upside_down { "; it is upside down: row 0 is the top one" } else { "" };
+                let rule = format!("{}; nothing changes in {missed} of {all} actions{guess}", first.rule);
+                Err(Violation { rule, ..first.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The heads: layers over the squares of a board, or over all of them at once, one step after another.
+//!
+//! The first step of a head reads the tower's padded boards, every other one the rows of the step before it:
+//! `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines. Each step
+//! has a buffer of its own.
+
+use super::conv::Board;
+use super::matrix::{Finish, Matrix, Rows};
+use super::products::Packing;
+use crate::net::layers::{Conv, Layer, Linear};
+use crate::net::vector::{Aligned, BLOCK};
+use crate::net::weights::{Numbers, Weights};
+
+/// What a step reads.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// Padded boards, with so many floats per square.
+    Boards { stride: usize },
+    /// So many rows per position, with so many floats each.
+    Rows { count: usize, stride: usize },
+}
+
+/// A list of layers, packed.
+pub(super) struct Head {
+    steps: Vec<Step>,
+    /// What the last step writes.
+    pub(super) end: Source,
+}
+
+struct Step {
+    work: Work,
+    /// Rows per position that it writes, and floats of each.
+    count: usize,
+    stride: usize,
+}
+
+enum Work {
+    /// A 1x1 convolution of padded boards with so many floats per square.
+    Boards { layer: Dense, finish: Finish, stride: usize },
+    /// A layer on rows of so many floats, one for each row that it writes.
+    Rows { layer: Dense, finish: Finish, width: usize },
+    /// Means and maxima of so many channels over so many rows of so many floats.
+    Pool { channels: usize, squares: usize, width: usize },
+}
+
+/// A layer over all channels of some squares: a 1x1 convolution takes one square, a linear layer all.
+pub(super) struct Dense {
+    matrix: Matrix,
+    /// Floats from the start of a row to each square.
+    taps: Vec<usize>,
+    /// Weights of a 1x1 convolution for single outputs: `[outputs, input stride]`.
+    by_output: Vec<f32>,
+}
+
+impl Head {
+    /// Packs `layers`, of which the first reads `from`.
+    pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: Source) -> Head {
+        let cells = weights.layers.shape.cells();
+        let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
+        for layer in layers {
+            let step = match (layer, end) {
+                (Layer::Conv(conv), from) => {
+                    channels = conv.outputs;
+                    let layer = Dense::conv(conv, weights.of(&conv.name), packing);
+                    let (finish, written) = (Finish::of(conv.relu), layer.stride());
+                    let work = match from {
+                        Source::Boards { stride } => Work::Boards { layer, finish, stride },
+                        Source::Rows { stride, .. } => Work::Rows { layer, finish, width: stride },
+                    };
+                    Step { work, count: cells, stride: written }
+                }
+                // what follows reads all rows of a position
+                (Layer::Flatten, _) => continue,
+                (Layer::Pool, Source::Rows { count: squares, stride: width }) => {
+                    let work = Work::Pool { channels, squares, width };
+                    Step { work, count: 1, stride: (2 * channels).next_multiple_of(BLOCK) }
+                }
+                (Layer::Linear(linear), Source::Rows { count, stride }) => {
+                    let layer = Dense::linear(linear, weights.of(&linear.name), [count, stride], packing);
+                    let (finish, written) = (Finish::of(linear.relu), layer.stride());
+                    let work = Work::Rows { layer, finish, width: count * stride };
+                    Step { work, count: 1, stride: written }
+                }
+                (other, _) => panic!("a head with {other:?}"),
+            };
+            end = Source::Rows { count: step.count, stride: step.stride };
+            steps.push(step);
+        }
+        Head { steps, end }
+    }
+
+    /// The buffers of its steps for a group of positions.
+    pub(super) fn buffers(&self, positions: usize) -> Vec<Aligned> {
+        self.steps.iter().map(|step| Aligned::new(positions * step.count * step.stride)).collect()
+    }
+
+    /// Applies the steps to `positions` in `from`; returns what the last one wrote.
+    pub(super) fn apply<'a>(
+        &self,
+        board: Board,
+        positions: usize,
+        from: &'a Aligned,
+        buffers: &'a mut [Aligned],
+    ) -> &'a Aligned {
+        assert_eq!(buffers.len(), self.steps.len(), "a scratch of another network");
+        let mut from = from;
+        for (step, to) in self.steps.iter().zip(buffers) {
+            step.apply(board, positions, from, to);
+            from = to;
+        }
+        from
+    }
+
+    /// Floats of each row that the last step writes.
+    pub(super) fn stride(&self) -> usize {
+        match self.end {
+            Source::Boards { stride } | Source::Rows { stride, .. } => stride,
+        }
+    }
+}
+
+impl Step {
+    fn apply(&self, board: Board, positions: usize, from: &Aligned, to: &mut Aligned) {
+        match &self.work {
+            Work::Boards { layer, finish, stride } => {
+                layer.on_boards((board, positions), (from, *stride), to, *finish);
+            }
+            Work::Rows { layer, finish, width } => {
+                layer.on_rows(positions * self.count, from, *width, to, *finish);
+            }
+            &Work::Pool { channels, squares, width } => {
+                let (read, written) = (positions * squares * width, positions * self.stride);
+                let (from, to) = (from.as_ref().get(..read), to.as_mut().get_mut(..written));
+                let (from, to) = from.zip(to).expect("a scratch of another network");
+                let rows = to.chunks_exact_mut(self.stride);
+                rows.zip(from.chunks_exact(squares * width))
+                    .for_each(|(row, from)| pool(channels, width, from, row));
+            }
+        }
+    }
+}
+
+/// Writes the mean of each channel of rows of `width` floats, then the maximum of each.
+fn pool(channels: usize, width: usize, from: &[f32], row: &mut [f32]) {
+    let (means, maxima) = row[..2 * channels].split_at_mut(channels);
+    means.fill(0.0);
+    maxima.fill(f32::NEG_INFINITY);
+    for square in from.chunks_exact(width) {
+        for ((mean, maximum), &number) in means.iter_mut().zip(&mut *maxima).zip(square) {
+            *mean += number;
+            *maximum = maximum.max(number);
+        }
+    }
+    means.iter_mut().for_each(|mean| *mean /= (from.len() / width) as f32);
+}
+
+impl Dense {
+    pub(super) fn conv(conv: &Conv, numbers: &Numbers, packing: Packing) -> Dense {
+        let &Conv { inputs, outputs, kernel, .. } = conv;
+        let Numbers { weight, bias } = numbers;
+        assert_eq!((kernel, weight.len()), (1, outputs * inputs), "weights of a 1x1 convolution");
+        let stride = inputs.next_multiple_of(BLOCK);
+        let mut by_output = vec![0.0; outputs * stride];
+        for (row, weight) in by_output.chunks_exact_mut(stride).zip(weight.chunks_exact(inputs)) {
+            row[..inputs].copy_from_slice(weight);
+        }
+        let weight = |[_, _, input, output]: [usize; 4]| weight[output * inputs + input];
+        Dense { matrix: Matrix::new(packing, [1, 1, inputs], bias, weight), taps: vec![0], by_output }
+    }
+
+    /// `linear` reads `[channel, square]`, while the layer before it writes `[square, channel]`, so many squares of so
+    /// many floats.
+    fn linear(linear: &Linear, numbers: &Numbers, [squares, stride]: [usize; 2], packing: Packing) -> Dense {
+        let &Linear { inputs, outputs, .. } = linear;
+        let Numbers { weight, bias } = numbers;
+        assert_eq!(weight.len(), inputs * outputs, "weights of a linear layer");
+        let weight = |[_, square, channel, output]: [usize; 4]| {
+            weight[(channel * squares + square) * outputs + output]
+        };
+        let matrix = Matrix::new(packing, [1, squares, inputs / squares], bias, weight);
+        let taps = (0..squares).map(|square| square * stride).collect();
+        Dense { matrix, taps, by_output: Vec::new() }
+    }
+
+    /// Floats per row of outputs.
+    fn stride(&self) -> usize {
+        self.matrix.stride()
+    }
+
+    /// Applies a 1x1 convolution to the squares of padded boards, without the border.
+    fn on_boards(
+        &self,
+        (board, positions): (Board, usize),
+        (from, from_stride): (&Aligned, usize),
+        to: &mut Aligned,
+        finish: Finish,
+    ) {
+        let (Board { height, width }, to_stride) = (board, self.stride());
+        let (read, written) =
+            (positions * board.padded() * from_stride, positions * height * width * to_stride);
+        assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
+        for (position, row) in (0..positions).flat_map(|position| (0..height).map(move |row| (position, row)))
+        {
+            let square = position * board.padded() + board.padded_square(row, 0);
+            let rows = Rows {
+                count: width,
+                from: from.as_ref()[square * from_stride..].as_ptr().cast(),
+                from_stride,
+                taps: &self.taps,
+                to: to.as_mut()[(position * height + row) * width * to_stride..].as_mut_ptr(),
+                to_stride,
+            };
+            // SAFETY: asserted above; the row is on a padded board.
+            unsafe { self.matrix.multiply(0, rows, finish) };
+        }
+    }
+
+    /// Applies the layer to `count` rows of `stride` floats.
+    fn on_rows(&self, count: usize, from: &Aligned, stride: usize, to: &mut Aligned, finish: Finish) {
+        let (read, written) = (count * stride, count * self.stride());
+        assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
+        let rows = Rows {
+            count,
+            from: from.as_ref().as_ptr().cast(),
+            from_stride: stride,
+            taps: &self.taps,
+            to: to.as_mut().as_mut_ptr(),
+            to_stride: self.stride(),
+        };
+        // SAFETY: asserted above; a tap and its channels are within the row.
+        unsafe { self.matrix.multiply(0, rows, finish) };
+    }
+
+    /// One output of one row of a 1x1 convolution; its sums use the same number of lanes with any instruction set.
+    pub(super) fn single(&self, row: &[f32], output: usize) -> f32 {
+        let mut lanes = [0.0; BLOCK];
+        let weight = &self.by_output[output * row.len()..][..row.len()];
+        for (x, weight) in row.as_chunks::<BLOCK>().0.iter().zip(weight.as_chunks::<BLOCK>().0) {
+            for lane in 0..BLOCK {
+                lanes[lane] += x[lane] * weight[lane];
+            }
+        }
+        let mut half = BLOCK / 2;
+        while half > 0 {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+            half /= 2;
+        }
+        lanes[0] + self.matrix.bias()[output]
+    }
+}

@@ -1,0 +1,110 @@
+//! The forward pass behind a trait: whatever turns encoded positions into logits.
+//!
+//! A [`Forward`] holds the weights and is shared by all threads; each thread takes a [`Pass`] of its own, which has the
+//! buffers. The caller decides the batch: a pass may compute it at once, as here, or put it into a queue with those of
+//! other threads and wait. The two here are the fused pass of [`cpu`](super::cpu) and burn's own, the reference.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::cpu::{CpuNet, Scratch, Wanted};
+use super::model::Network;
+use crate::encode::Shape;
+use crate::error::Result;
+
+/// A network that evaluates batches of positions, read-only.
+pub trait Forward: Send + Sync {
+    /// The sizes of input and policy.
+    fn shape(&self) -> Shape;
+
+    /// A forward pass for one thread.
+    fn pass(self: Arc<Self>) -> Box<dyn Pass>;
+}
+
+/// One thread's forward pass.
+pub trait Pass: Send {
+    /// Evaluates a batch. A result depends on its position alone, not on the rest of the batch.
+    ///
+    /// # Errors
+    /// What computes it, such as another device, has failed.
+    fn run(&mut self, batch: Batch) -> Result<()>;
+}
+
+/// Positions to evaluate, and where the results go.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// `[n, planes, height, width]`
+    pub planes: &'a [f32],
+    /// The actions of each position whose logits are wanted.
+    pub wanted: Wanted<'a>,
+    /// Takes the wanted logits of the policy.
+    pub logits: &'a mut [f32],
+    /// `[n, 3]`: takes the logits of win, draw and loss for the player to move.
+    pub wdl: &'a mut [f32],
+}
+
+struct FusedPass {
+    net: Arc<CpuNet>,
+    scratch: Scratch,
+}
+
+impl Forward for CpuNet {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+
+    fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+        Box::new(FusedPass { scratch: self.scratch(), net: self })
+    }
+}
+
+impl Pass for FusedPass {
+    fn run(&mut self, batch: Batch) -> Result<()> {
+        self.net.forward(&mut self.scratch, batch.planes, batch.wanted, batch.logits, batch.wdl);
+        Ok(())
+    }
+}
+
+/// burn's forward pass on a device.
+pub(super) struct BurnNet {
+    network: Network,
+    device: Device,
+}
+
+impl BurnNet {
+    /// A copy of a network on `device`.
+    pub(super) fn new(network: &Network, device: &Device) -> BurnNet {
+        BurnNet { network: network.snapshot().to_device(device), device: device.clone() }
+    }
+}
+
+impl Forward for BurnNet {
+    fn shape(&self) -> Shape {
+        self.network.layers().shape
+    }
+
+    fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+        Box::new(self)
+    }
+}
+
+impl Pass for Arc<BurnNet> {
+    fn run(&mut self, batch: Batch) -> Result<()> {
+        let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
+        let shape = self.shape();
+        let input = TensorData::new(planes.to_vec(), [ends.len(), shape.planes, shape.height, shape.width]);
+        let (policy, value) = self.network.forward(Tensor::from_data(input, &self.device));
+        let policy = policy.into_data().try_into_vec::<f32>().expect("our networks are f32");
+        wdl.copy_from_slice(&value.into_data().try_into_vec::<f32>().expect("our networks are f32"));
+        let mut begin = 0;
+        for (policy, &end) in policy.chunks_exact(shape.actions).zip(ends) {
+            for (logit, &action) in logits[begin..end].iter_mut().zip(&actions[begin..end]) {
+                *logit = policy[action as usize];
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,318 @@
+//! The description of a network: the list of its layers, made from the settings and the sizes of a game.
+//!
+//! This is the one place that says what a network computes; everything else follows the list. [`model`](super::model)
+//! trains it, [`tensors`](super::tensors) expects its tensors in a file, [`weights`](super::weights) has its numbers,
+//! [`cpu`](super::cpu) runs it, and exports write it: as ONNX, and as JSON in their metadata.
+
+use serde::Serialize;
+
+use crate::config::NetConfig;
+use crate::encode::Shape;
+
+/// Planes that feed the logits of actions that belong to no square.
+const EXTRA_PLANES: usize = 8;
+
+/// A residual policy/value network (Silver et al. 2017; the value head after KataGo).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Layers {
+    /// Sizes of input and policy: `actions = policy planes * cells + extras`.
+    pub shape: Shape,
+    /// From the input to the features that both heads read.
+    pub tower: Vec<Layer>,
+    /// From the features of the tower to those of the policy.
+    pub policy: Vec<Layer>,
+    /// From the features of the policy to logits, part by part: those of actions on squares, in the order
+    /// `[plane, row, column]`, then those of the `actions % cells` actions without a square. Either may be missing.
+    pub logits: Vec<Vec<Layer>>,
+    /// From the features of the tower to the logits of win, draw and loss for the player to move.
+    pub value: Vec<Layer>,
+}
+
+/// One layer of a list; `x` is what the layer before made: planes, or a row of numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "layer", rename_all = "snake_case")]
+pub enum Layer {
+    /// Planes, and after them one more with a 1 on every square.
+    Ones,
+    /// `conv(x)`, planes to planes.
+    Conv(Conv),
+    /// `relu(second(first(x)) + x)`, planes to planes.
+    Block {
+        /// The convolutions' names begin with it.
+        name: String,
+        /// Has a ReLU of its own.
+        first: Conv,
+        /// Has none: that of the block comes after the sum.
+        second: Conv,
+    },
+    /// Planes to a row, in the order `[plane, row, column]`.
+    Flatten,
+    /// Planes to a row: the mean of each plane, then the maximum of each.
+    Pool,
+    /// `linear(x)`, row to row.
+    Linear(Linear),
+}
+
+/// A stride-1 convolution with zero padding (it keeps the board's size), with batch norm or a bias.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Conv {
+    /// The beginning of its tensors' names.
+    pub name: String,
+    /// Input channels.
+    pub inputs: usize,
+    /// Output channels.
+    pub outputs: usize,
+    /// 1 or 3.
+    pub kernel: usize,
+    /// Batch norm instead of a bias.
+    pub norm: bool,
+    /// ReLU at the end.
+    pub relu: bool,
+}
+
+/// A fully connected layer with a bias.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Linear {
+    /// The beginning of its tensors' names.
+    pub name: String,
+    /// Input features.
+    pub inputs: usize,
+    /// Output features.
+    pub outputs: usize,
+    /// ReLU at the end.
+    pub relu: bool,
+}
+
+/// A part of a layer that has weights.
+#[derive(Clone, Copy, Debug)]
+pub enum Weighted<'a> {
+    /// A convolution.
+    Conv(&'a Conv),
+    /// A fully connected layer.
+    Linear(&'a Linear),
+}
+
+/// What flows from layer to layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// So many planes of the board's size.
+    Planes(usize),
+    /// So many numbers.
+    Row(usize),
+}
+
+impl Layers {
+    /// The network of these settings for a game of this shape.
+    pub fn new(config: &NetConfig, shape: Shape) -> Layers {
+        let NetConfig { filters, value_planes, value_hidden, value_pooling, .. } = *config;
+        let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
+        let mut tower = if value_pooling { vec![Layer::Ones] } else { Vec::new() };
+        tower.push(Layer::Conv(normed("stem", shape.planes + tower.len(), filters, 3)));
+        tower.extend((0..config.blocks).map(|block| block_of(format!("blocks.{block}"), filters)));
+        let mut logits = Vec::new();
+        if planes > 0 {
+            logits.push(vec![Layer::Conv(biased("policy_planes", filters, planes, false)), Layer::Flatten]);
+        }
+        if extras > 0 {
+            logits.push(vec![
+                Layer::Conv(biased("policy_extras.conv", filters, EXTRA_PLANES, true)),
+                Layer::Flatten,
+                linear("policy_extras.linear", EXTRA_PLANES * shape.cells(), extras, false),
+            ]);
+        }
+        let (row, numbers) = match value_pooling {
+            true => (Layer::Pool, 2 * value_planes),
+            false => (Layer::Flatten, value_planes * shape.cells()),
+        };
+        let value = vec![
+            Layer::Conv(normed("value_conv", filters, value_planes, 1)),
+            row,
+            linear("value_hidden", numbers, value_hidden, true),
+            linear("value_out", value_hidden, 3, false),
+        ];
+        let policy = vec![Layer::Conv(normed("policy_hidden", filters, filters, 1))];
+        Layers { shape, tower, policy, logits, value }
+    }
+
+    /// Everything that has weights, in the order in which the first weights are drawn.
+    pub fn weighted(&self) -> impl Iterator<Item = Weighted<'_>> {
+        let lists = [&self.tower, &self.policy].into_iter().chain(&self.logits).chain([&self.value]);
+        lists.flatten().flat_map(Layer::weighted)
+    }
+
+    /// Whether a layer of this name makes logits: the last one of its list.
+    pub fn makes_logits(&self, name: &str) -> bool {
+        let last = |list: &Vec<Layer>| {
+            list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
+        };
+        self.logits.iter().chain([&self.value]).any(last)
+    }
+
+    /// # Panics
+    /// A layer does not fit to the one before it, or a head does not make the logits that it should.
+    pub fn check(&self) {
+        let cells = self.shape.cells();
+        let along = |list: &Vec<Layer>, from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
+        let tower = along(&self.tower, Flow::Planes(self.shape.planes));
+        let policy = along(&self.policy, tower);
+        let logits = self.logits.iter().map(|part| match along(part, policy) {
+            Flow::Row(logits) => logits,
+            planes => panic!("{planes:?} are no logits"),
+        });
+        assert_eq!(logits.sum::<usize>(), self.shape.actions, "logits of the policy");
+        assert_eq!(along(&self.value, tower), Flow::Row(3), "logits of the value");
+    }
+}
+
+impl Layer {
+    /// Its parts that have weights, in order.
+    pub fn weighted(&self) -> Vec<Weighted<'_>> {
+        match self {
+            Layer::Conv(conv) => vec![Weighted::Conv(conv)],
+            Layer::Block { first, second, .. } => vec![Weighted::Conv(first), Weighted::Conv(second)],
+            Layer::Linear(linear) => vec![Weighted::Linear(linear)],
+            Layer::Ones | Layer::Flatten | Layer::Pool => Vec::new(),
+        }
+    }
+
+    /// What it makes of `flow` on a board of `cells` squares.
+    ///
+    /// # Panics
+    /// It needs something else.
+    pub fn after(&self, flow: Flow, cells: usize) -> Flow {
+        let conv = |conv: &Conv, flow: Flow| {
+            assert_eq!(flow, Flow::Planes(conv.inputs), "a convolution: {conv:?}");
+            Flow::Planes(conv.outputs)
+        };
+        match (self, flow) {
+            (Layer::Conv(layer), _) => conv(layer, flow),
+            (Layer::Block { first, second, .. }, _) => {
+                let sum = conv(second, conv(first, flow));
+                assert_eq!(sum, flow, "a residual block");
+                sum
+            }
+            (Layer::Ones, Flow::Planes(planes)) => Flow::Planes(planes + 1),
+            (Layer::Flatten, Flow::Planes(planes)) => Flow::Row(planes * cells),
+            (Layer::Pool, Flow::Planes(planes)) => Flow::Row(2 * planes),
+            (Layer::Linear(linear), _) => {
+                assert_eq!(flow, Flow::Row(linear.inputs), "a linear layer: {linear:?}");
+                Flow::Row(linear.outputs)
+            }
+            (Layer::Ones | Layer::Flatten | Layer::Pool, Flow::Row(_)) => panic!("{self:?} needs planes"),
+        }
+    }
+}
+
+impl Weighted<'_> {
+    /// The beginning of its tensors' names.
+    pub fn name(&self) -> &str {
+        match self {
+            Weighted::Conv(conv) => &conv.name,
+            Weighted::Linear(linear) => &linear.name,
+        }
+    }
+
+    /// The sizes of its weights: `[outputs, inputs, kernel, kernel]` or `[inputs, outputs]`.
+    pub fn sizes(&self) -> Vec<usize> {
+        match *self {
+            Weighted::Conv(&Conv { inputs, outputs, kernel, .. }) => vec![outputs, inputs, kernel, kernel],
+            Weighted::Linear(&Linear { inputs, outputs, .. }) => vec![inputs, outputs],
+        }
+    }
+
+    /// The number of its outputs, which is that of its biases.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Weighted::Conv(conv) => conv.outputs,
+            Weighted::Linear(linear) => linear.outputs,
+        }
+    }
+
+    /// Its tensors in a file, with their sizes.
+    pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
+        let name = self.name();
+        let outputs = vec![self.outputs()];
+        if let Weighted::Conv(Conv { norm: true, .. }) = self {
+            let norm = ["gamma", "beta", "running_mean", "running_var"];
+            let norm = norm.map(|part| (format!("{name}.norm.{part}"), outputs.clone()));
+            return [(format!("{name}.conv.weight"), self.sizes())].into_iter().chain(norm).collect();
+        }
+        vec![(format!("{name}.weight"), self.sizes()), (format!("{name}.bias"), outputs)]
+    }
+}
+
+/// `relu(norm(conv(x)))`
+fn normed(name: &str, inputs: usize, outputs: usize, kernel: usize) -> Conv {
+    Conv { name: name.into(), inputs, outputs, kernel, norm: true, relu: true }
+}
+
+/// A 1x1 convolution with a bias.
+fn biased(name: &str, inputs: usize, outputs: usize, relu: bool) -> Conv {
+    Conv { name: name.into(), inputs, outputs, kernel: 1, norm: false, relu }
+}
+
+fn linear(name: &str, inputs: usize, outputs: usize, relu: bool) -> Layer {
+    Layer::Linear(Linear { name: name.into(), inputs, outputs, relu })
+}
+
+fn block_of(name: String, filters: usize) -> Layer {
+    let conv = |half: &str| normed(&format!("{name}.{half}"), filters, filters, 3);
+    let (first, second) = (conv("first"), Conv { relu: false, ..conv("second") });
+    Layer::Block { name, first, second }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes with logits on squares, with others, and with both.
+    const ACTIONS: [usize; 3] = [12, 5, 17];
+
+    fn config() -> NetConfig {
+        NetConfig { filters: 8, blocks: 2, value_planes: 2, value_hidden: 6, ..NetConfig::default() }
+    }
+
+    fn layers(actions: usize) -> Layers {
+        Layers::new(&config(), Shape { planes: 3, height: 3, width: 4, actions })
+    }
+
+    #[test]
+    fn layers_fit_to_each_other() {
+        for actions in ACTIONS {
+            layers(actions).check();
+        }
+    }
+
+    #[test]
+    fn with_pooling_no_tensor_depends_on_the_boards_size() {
+        let tensors = |value_pooling: bool, side: usize| {
+            let shape = Shape { planes: 3, height: side, width: side, actions: 2 * side * side };
+            let layers = Layers::new(&NetConfig { value_pooling, ..config() }, shape);
+            layers.check();
+            layers.weighted().flat_map(|layer| layer.tensors()).collect::<Vec<_>>()
+        };
+        assert_eq!(tensors(true, 4), tensors(true, 10));
+        assert_ne!(tensors(false, 4), tensors(false, 10));
+    }
+
+    /// Old files and old states of optimizers depend on the names, first weights on the order.
+    #[test]
+    fn names_and_their_order_stay() {
+        let names = |actions: usize| {
+            let names: Vec<_> = layers(actions).weighted().map(|layer| layer.name().to_string()).collect();
+            names.join(" ")
+        };
+        let tower = "stem blocks.0.first blocks.0.second blocks.1.first blocks.1.second policy_hidden";
+        let (planes, extras) = ("policy_planes", "policy_extras.conv policy_extras.linear");
+        let value = "value_conv value_hidden value_out";
+        assert_eq!(names(12), format!("{tower} {planes} {value}"));
+        assert_eq!(names(5), format!("{tower} {extras} {value}"));
+        assert_eq!(names(17), format!("{tower} {planes} {extras} {value}"));
+        let small: Vec<_> = layers(17)
+            .weighted()
+            .filter(|layer| layers(17).makes_logits(layer.name()))
+            .map(|layer| layer.name().to_string())
+            .collect();
+        assert_eq!(small, ["policy_planes", "policy_extras.linear", "value_out"]);
+    }
+}

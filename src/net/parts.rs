@@ -1,0 +1,249 @@
+//! The layers as burn's modules: how each kind computes and learns.
+//!
+//! In training on the CPU, convolutions with batch norm are one operation of our own ([`training`](super::training)),
+//! and boards flow between them with channels last; otherwise everything is burn's.
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::nn::conv::{Conv2d, Conv2dConfig};
+use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor};
+
+use super::layers::{self, Layer, Weighted};
+use super::training;
+use super::weights::Numbers;
+
+/// What flows from layer to layer.
+#[derive(Clone)]
+pub(super) enum Flow {
+    /// `[n, channels, h, w]`
+    Planes(Tensor<4>),
+    /// `[n, h, w, padded channels]`, and the number of channels.
+    Boards(Tensor<4>, usize),
+    /// `[n, numbers]`
+    Row(Tensor<2>),
+}
+
+impl Flow {
+    fn planes(self) -> Tensor<4> {
+        match self {
+            Flow::Planes(planes) => planes,
+            Flow::Boards(boards, channels) => training::planes(boards, channels),
+            Flow::Row(_) => panic!("a row instead of planes"),
+        }
+    }
+
+    fn boards(self) -> Tensor<4> {
+        match self {
+            Flow::Boards(boards, _) => boards,
+            other => training::channels_last(other.planes()),
+        }
+    }
+
+    pub(super) fn row(self) -> Tensor<2> {
+        match self {
+            Flow::Row(row) => row,
+            Flow::Planes(_) | Flow::Boards(..) => panic!("planes instead of a row"),
+        }
+    }
+}
+
+/// Applies `layers`, whose weights are in `parts`, to `x`.
+pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow) -> Flow {
+    let part = |name: &str| &parts.iter().find(|part| part.0 == name).expect("a part for each layer").1;
+    layers.iter().fold(x, |x, layer| match layer {
+        Layer::Conv(conv) => part(&conv.name).conv(x, None, conv.relu),
+        Layer::Block { first, second, .. } => {
+            let y = part(&first.name).conv(x.clone(), None, first.relu);
+            part(&second.name).conv(y, Some(x), true)
+        }
+        Layer::Ones => {
+            let planes = x.planes();
+            let [n, _, h, w] = planes.dims();
+            let ones = Tensor::ones([n, 1, h, w], &planes.device());
+            Flow::Planes(Tensor::cat(vec![planes, ones], 1))
+        }
+        Layer::Flatten => Flow::Row(x.planes().flatten(1, 3)),
+        Layer::Pool => {
+            let squares: Tensor<3> = x.planes().flatten(2, 3); // [n, channels, h * w]
+            let pooled = vec![squares.clone().mean_dim(2), squares.max_dim(2)];
+            Flow::Row(Tensor::cat(pooled, 1).flatten(1, 2))
+        }
+        Layer::Linear(linear) => Flow::Row(part(&linear.name).linear(x.row(), linear.relu)),
+    })
+}
+
+/// What has weights. Its derived `visit` and `map` are not used: they would put the variant into the path.
+#[derive(Module, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are of the largest variant")]
+pub(super) enum Part {
+    Normed(NormedConv),
+    Conv(Conv2d),
+    Linear(Linear),
+}
+
+/// A convolution without bias, followed by batch norm.
+#[derive(Module, Debug)]
+pub(super) struct NormedConv {
+    conv: Conv2d,
+    norm: BatchNorm,
+}
+
+impl Part {
+    /// With burn's own initial weights, which are lazy and not used.
+    pub(super) fn new(layer: Weighted, device: &Device) -> Part {
+        match layer {
+            Weighted::Conv(&layers::Conv { inputs, outputs, kernel, norm, .. }) => {
+                let side = kernel / 2;
+                let conv = Conv2dConfig::new([inputs, outputs], [kernel, kernel])
+                    .with_padding(PaddingConfig2d::Explicit(side, side, side, side))
+                    .with_bias(!norm)
+                    .init(device);
+                match norm {
+                    true => {
+                        Part::Normed(NormedConv { conv, norm: BatchNormConfig::new(outputs).init(device) })
+                    }
+                    false => Part::Conv(conv),
+                }
+            }
+            Weighted::Linear(layer) => {
+                Part::Linear(LinearConfig::new(layer.inputs, layer.outputs).init(device))
+            }
+        }
+    }
+
+    pub(super) fn visit_within<Visitor: ModuleVisitor>(&self, visitor: &mut Visitor) {
+        match self {
+            Part::Normed(module) => module.visit(visitor),
+            Part::Conv(module) => module.visit(visitor),
+            Part::Linear(module) => module.visit(visitor),
+        }
+    }
+
+    pub(super) fn map_within<Mapper: ModuleMapper>(self, mapper: &mut Mapper) -> Part {
+        match self {
+            Part::Normed(module) => Part::Normed(module.map(mapper)),
+            Part::Conv(module) => Part::Conv(module.map(mapper)),
+            Part::Linear(module) => Part::Linear(module.map(mapper)),
+        }
+    }
+
+    /// The convolution of `x`, plus `skip`, with ReLU if that is wanted.
+    fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool) -> Flow {
+        let y = match (self, x) {
+            (Part::Normed(layer), x) if layer.is_fused(&x) => {
+                assert!(activate, "in training a norm ends in a ReLU");
+                return Flow::Boards(layer.train(x.boards(), skip.map(Flow::boards)), layer.outputs());
+            }
+            (Part::Normed(layer), x) => layer.norm.forward(layer.conv.forward(x.planes())),
+            (Part::Conv(conv), Flow::Boards(boards, _)) => {
+                training::pointwise(boards, conv.weight.val(), conv.bias.as_ref().map(Param::val))
+            }
+            (Part::Conv(conv), x) => conv.forward(x.planes()),
+            (Part::Linear(_), _) => panic!("a linear layer instead of a convolution"),
+        };
+        let y = match skip {
+            Some(skip) => y + skip.planes(),
+            None => y,
+        };
+        Flow::Planes(if activate { relu(y) } else { y })
+    }
+
+    fn linear(&self, x: Tensor<2>, activate: bool) -> Tensor<2> {
+        let Part::Linear(layer) = self else { panic!("a convolution instead of a linear layer") };
+        let y = layer.forward(x);
+        if activate { relu(y) } else { y }
+    }
+
+    /// Its numbers, with a norm folded into the convolution: valid for running statistics only.
+    pub(super) fn numbers(&self) -> Numbers {
+        match self {
+            Part::Normed(layer) => layer.folded(),
+            Part::Conv(conv) => plain(&conv.weight, conv.bias.as_ref()),
+            Part::Linear(linear) => plain(&linear.weight, linear.bias.as_ref()),
+        }
+    }
+}
+
+impl NormedConv {
+    fn outputs(&self) -> usize {
+        self.conv.weight.dims()[0]
+    }
+
+    /// Whether convolution, norm and ReLU run as one operation on `[n, h, w, channels]`: in training on the CPU.
+    fn is_fused(&self, x: &Flow) -> bool {
+        let on_device = match x {
+            Flow::Planes(x) | Flow::Boards(x, _) => training::applies(&x.device()),
+            Flow::Row(_) => false,
+        };
+        on_device && self.norm.training.is_enabled()
+    }
+
+    /// `relu(norm(conv(x)) + skip)` as one operation; updates the running statistics as burn's batch norm does.
+    fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>) -> Tensor<4> {
+        let factors = [self.norm.gamma.val(), self.norm.beta.val()];
+        let normed = training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip);
+        let momentum = self.norm.momentum;
+        for (running, of_batch) in
+            [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]
+        {
+            let kept = running.value_sync().to_device(&of_batch.device()).mul_scalar(1.0 - momentum);
+            running.update(kept.add(of_batch.mul_scalar(momentum)).detach());
+        }
+        normed.y
+    }
+
+    fn folded(&self) -> Numbers {
+        let mut folded = plain(&self.conv.weight, None);
+        let gamma = numbers(self.norm.gamma.val());
+        let beta = numbers(self.norm.beta.val());
+        let mean = numbers(self.norm.running_mean.value_sync());
+        let variance = numbers(self.norm.running_var.value_sync());
+        let per_output = folded.weight.len() / self.outputs();
+        for (output, weights) in folded.weight.chunks_exact_mut(per_output).enumerate() {
+            let scale = gamma[output] as f64 / (variance[output] as f64 + self.norm.epsilon).sqrt();
+            weights.iter_mut().for_each(|weight| *weight = (*weight as f64 * scale) as f32);
+            folded.bias.push((beta[output] as f64 - mean[output] as f64 * scale) as f32);
+        }
+        folded
+    }
+}
+
+/// A layer's own numbers; no bias if it has none.
+fn plain<const D: usize>(weight: &Param<Tensor<D>>, bias: Option<&Param<Tensor<1>>>) -> Numbers {
+    Numbers { weight: numbers(weight.val()), bias: bias.map_or(Vec::new(), |bias| numbers(bias.val())) }
+}
+
+fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.inner().into_data().try_into_vec::<f32>().expect("our weights are f32")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::model::training_device;
+    use burn::tensor::TensorData;
+
+    /// Of two positions with two planes of four squares each; no number is the maximum twice.
+    #[test]
+    fn pooling_has_means_and_maxima_and_their_gradients() {
+        let numbers: Vec<f32> =
+            [3, 1, -2, 6, 0, 5, 4, -1, 7, 8, 2, -3, -4, -5, -6, -8].map(|n: i8| n.into()).to_vec();
+        let data = TensorData::new(numbers, [2, 2, 2, 2]);
+        let planes = Tensor::<4>::from_data(data, &training_device()).require_grad();
+        let row = run(&[Layer::Pool], &[], Flow::Planes(planes.clone())).row();
+        let got = row.clone().into_data().try_into_vec::<f32>().unwrap();
+        assert_eq!(got, [2.0, 2.0, 6.0, 5.0, 3.5, -5.75, 8.0, -4.0]);
+        // each output has a weight of its own
+        let weights = [1.0, 2.0, 10.0, 20.0, 3.0, 4.0, 30.0, 40.0];
+        let weights = Tensor::from_data(TensorData::new(weights.to_vec(), [2, 4]), &training_device());
+        let gradients = (row * weights).sum().backward();
+        let gradient = planes.grad(&gradients).unwrap().into_data().try_into_vec::<f32>().unwrap();
+        let mut expected = [[0.25; 4], [0.5; 4], [0.75; 4], [1.0; 4]];
+        expected[0][3] += 10.0;
+        expected[1][1] += 20.0;
+        expected[2][1] += 30.0;
+        expected[3][0] += 40.0;
+        assert_eq!(gradient, expected.concat());
+    }
+}

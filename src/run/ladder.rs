@@ -1,0 +1,230 @@
+//! How a run rates its generations against each other as it goes.
+//!
+//! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
+//! chosen where they tell most. All games of the run so far, among them those of the evaluation and the gate, are rated
+//! together, so the figure of a generation rests on many more games than its own. The games are lines of the metrics;
+//! nothing that is trained depends on them.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::gate::contestant;
+use super::metrics::Metrics;
+use super::{Event, Run, rounded};
+use crate::arena::agent::Contestant;
+use crate::arena::ladder::{Ladder, play_ladder};
+use crate::arena::pairing::{Pairing, Planner};
+use crate::arena::rating::{Difference, Meeting, Ratings};
+use crate::arena::sprt::Pentanomial;
+use crate::checkpoint::{self, Checkpoint};
+use crate::error::{Error, Result};
+use crate::game::Game;
+use crate::random::mix;
+use crate::storage;
+
+/// The newest generations, which are rated together; older ones say little about them.
+const POOL: usize = 100;
+/// The most opponents of a generation.
+const OPPONENTS: usize = 5;
+/// The kind of its lines in the metrics.
+const KIND: &str = "ladder";
+/// The number of the evaluation's opponent among the agents; generations follow.
+const OPPONENT: usize = 0;
+
+/// The rating of a generation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rating {
+    /// The generation.
+    pub generation: usize,
+    /// How much stronger it is than one of half its age.
+    pub above_earlier: Option<(usize, Difference)>,
+    /// How much stronger it is than the opponent of the evaluation.
+    pub above_opponent: Option<(String, Difference)>,
+    /// Games among generations so far.
+    pub games: usize,
+    /// The time for them, in seconds.
+    pub seconds: f64,
+}
+
+/// The games against one earlier generation, as in the metrics.
+#[derive(Serialize, Deserialize)]
+struct Against {
+    generation: usize,
+    wins: usize,
+    draws: usize,
+    losses: usize,
+    pairs: Pentanomial,
+    effective_games: f64,
+}
+
+/// What the metrics say about the generations from `first` to `last`.
+struct Pool {
+    first: usize,
+    last: usize,
+    meetings: Vec<Meeting>,
+    games: usize,
+    seconds: f64,
+}
+
+impl Pool {
+    fn read(metrics: &Metrics, opponent: &str, last: usize) -> Pool {
+        let first = (last + 1).saturating_sub(POOL).max(1);
+        let mut pool = Pool { first, last, meetings: Vec::new(), games: 0, seconds: 0.0 };
+        for line in metrics.lines_of("evaluation").filter(|line| line["opponent"] == opponent) {
+            pool.meet(generation(&line["player"]), Some(OPPONENT), &line["result"]);
+        }
+        for line in metrics.lines_of("gate") {
+            let champion = generation(&line["champion"]).and_then(|champion| pool.place(champion));
+            pool.meet(generation(&line["generation"]), champion, &line["result"]);
+        }
+        for line in metrics.lines_of(KIND) {
+            pool.seconds += line["seconds"].as_f64().unwrap_or(0.0);
+            for game in line["matches"].as_array().into_iter().flatten() {
+                let earlier = generation(&game["generation"]).and_then(|earlier| pool.place(earlier));
+                pool.meet(generation(&line["generation"]), earlier, game);
+                let counts = ["wins", "draws", "losses"].map(|count| game[count].as_u64().unwrap_or(0));
+                pool.games += counts.iter().sum::<u64>() as usize;
+            }
+        }
+        pool
+    }
+
+    /// The number of a generation among the agents.
+    fn place(&self, generation: usize) -> Option<usize> {
+        (self.first..=self.last).contains(&generation).then(|| generation - self.first + 1)
+    }
+
+    /// Counts the games of a generation, if it and its opponent are in the pool.
+    fn meet(&mut self, generation: Option<usize>, other: Option<usize>, result: &Value) {
+        let own = generation.and_then(|generation| self.place(generation));
+        let pairs = Pentanomial::deserialize(&result["pairs"]).unwrap_or_default();
+        let pairs_played: usize = pairs.iter().sum();
+        if let (Some(own), Some(other)) = (own, other)
+            && own != other
+            && pairs_played > 0
+        {
+            let effective = result["effective_games"].as_f64();
+            let worth = effective.map_or(1.0, |games| games / (2 * pairs_played) as f64);
+            self.meetings.push(Meeting { agents: [own, other], pairs, worth });
+        }
+    }
+
+    fn ratings(&self) -> Ratings {
+        Ratings::fit(self.last - self.first + 2, &self.meetings)
+    }
+}
+
+fn generation(value: &Value) -> Option<usize> {
+    value.as_u64().map(|number| number as usize)
+}
+
+/// The rating of generation `number` by the games so far; `None` if it was not rated.
+pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option<Rating> {
+    metrics.line_of(KIND, number)?;
+    let pool = Pool::read(metrics, opponent, number);
+    let (ratings, own) = (pool.ratings(), pool.place(number)?);
+    let half = number / 2;
+    let above_earlier = pool.place(half).and_then(|earlier| Some((half, ratings.difference(own, earlier)?)));
+    let above_opponent = ratings.difference(own, OPPONENT).map(|above| (opponent.to_string(), above));
+    Some(Rating {
+        generation: number,
+        above_earlier,
+        above_opponent,
+        games: pool.games,
+        seconds: pool.seconds,
+    })
+}
+
+impl<G: Game> Run<'_, G> {
+    /// Rates the generation of a checkpoint, unless that was done before.
+    pub(super) fn rate(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let number = checkpoint.manifest.generation;
+        let games = self.config.arena.ladder_games;
+        if games == 0 || self.metrics.line_of(KIND, number).is_some() {
+            return Ok(());
+        }
+        // a run that a version without ratings finished is only read
+        let is_last = number > 1 && number == self.config.train.generations;
+        if is_last && self.metrics.lines_of(KIND).next().is_none() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let opponents = self.opponents(number, games / 2)?;
+        let matches = match opponents.is_empty() {
+            true => Vec::new(),
+            false => self.play_against(checkpoint, &opponents, games)?,
+        };
+        self.metrics.write(json!({
+            "kind": KIND, "generation": number, "simulations": self.config.arena.simulations, "matches": matches,
+            "seconds": rounded(started.elapsed()),
+        }))?;
+        if let Some(rating) = rating(&self.metrics, &self.config.arena.opponent, number) {
+            self.observer.event(Event::Rated(Box::new(rating)));
+        }
+        Ok(())
+    }
+
+    /// The earlier generations whose games with this one tell most.
+    fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
+        let pool = Pool::read(&self.metrics, &self.config.arena.opponent, number);
+        let own = number - pool.first + 1;
+        let mut candidates = Vec::new();
+        for earlier in pool.first..number {
+            if let Some(place) = pool.place(earlier)
+                && storage::exists(&checkpoint::path_of(self.folder, earlier))?
+            {
+                candidates.push([place, own]);
+            }
+        }
+        let mut planner = Planner::new(&pool.ratings());
+        let mut opponents = Vec::new();
+        while opponents.len() < OPPONENTS.min(pairs)
+            && let Some(chosen) = planner.choose(&candidates)
+        {
+            candidates.retain(|candidate| *candidate != chosen);
+            opponents.push(pool.first + chosen[0] - 1);
+        }
+        Ok(opponents)
+    }
+
+    fn play_against(
+        &self,
+        checkpoint: &Checkpoint,
+        opponents: &[usize],
+        games: usize,
+    ) -> Result<Vec<Against>> {
+        let settings = &self.config.arena;
+        let number = checkpoint.manifest.generation;
+        let mut agents = vec![contestant(self.rules, self.config, checkpoint)?];
+        for earlier in opponents {
+            let earlier = Checkpoint::open_folder(&checkpoint::path_of(self.folder, *earlier))?;
+            agents.push(contestant(self.rules, self.config, &earlier)?);
+        }
+        let agents: Vec<&Contestant<G>> = agents.iter().collect();
+        let plan = Ladder {
+            games,
+            // other openings than the gate's, and for each generation
+            seed: mix(mix(self.config.seed).wrapping_add(number as u64)),
+            opening_plies: settings.opening_plies,
+            pairing: Pairing::Gauntlet(0),
+        };
+        let (result, complete) = play_ladder(&self.rules.game, &plan, &agents, None, &|standing| {
+            self.observer.event(Event::Rating { done: standing.games, games });
+            !self.observer.interrupted()
+        })?;
+        if !complete {
+            return Err(Error::Interrupted);
+        }
+        let against = result.met.into_iter().map(|met| Against {
+            generation: opponents[met.agents[1] - 1],
+            wins: met.wins,
+            draws: met.draws,
+            losses: met.losses,
+            pairs: met.pairs,
+            effective_games: met.effective_games,
+        });
+        Ok(against.collect())
+    }
+}

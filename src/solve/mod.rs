@@ -1,0 +1,370 @@
+//! The exact value of a position, by proof-number search in bounded memory: win, draw or loss with best play.
+//!
+//! [`Solver`] asks up to two questions about a position: does the first player win, and does the first player at least
+//! draw? Each is a tree of "one of these" (the first player is to move) and "all of these" (the second is), which
+//! depth-first proof-number search (Nagai 2002) answers with few nodes: it always extends the line whose proof or
+//! disproof seems to need the fewest further positions. Players need not alternate. Besides proof numbers, a node has
+//! [`Bounds`] of its value, which hold for both questions.
+//!
+//! # What the answers are worth
+//!
+//! - A position is remembered by its 64-bit [`Game::key`], so two positions whose keys happen to be equal would be
+//!   taken for one: with ten million positions in the table the odds are one in 370,000 (see `table`).
+//! - What the key leaves out is left out here: a limit of plies that is only a safety net, for example.
+//! - A line that comes back to a position with the same key proves nothing. If the value depends on such a line, it
+//!   stays unknown, and so it does when the nodes are used up. An answer is never a guess.
+
+mod table;
+
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, Outcome, Player};
+use table::{Entry, Table};
+
+/// No number of positions proves it.
+const INFINITE: u32 = u32::MAX;
+/// Nodes between two calls of the caller's `more`.
+const BETWEEN_CALLS: u64 = 1024;
+
+/// How much a solver may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Nodes for one call: positions whose actions are listed.
+    pub nodes: u64,
+    /// Memory for the table in MiB.
+    pub table: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { nodes: 10_000_000, table: 256 }
+    }
+}
+
+/// What is known of a value: the least and the greatest that is possible for the first player, each -1, 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    low: i8,
+    high: i8,
+}
+
+impl Bounds {
+    /// Nothing is known.
+    pub const UNKNOWN: Bounds = Bounds { low: -1, high: 1 };
+
+    /// A known result.
+    pub fn of(outcome: Outcome) -> Bounds {
+        let value = outcome.value_for(Player::First) as i8;
+        Bounds { low: value, high: value }
+    }
+
+    /// The result, if it is known.
+    pub fn outcome(self) -> Option<Outcome> {
+        match (self.low, self.high) {
+            (1, 1) => Some(Outcome::Win(Player::First)),
+            (0, 0) => Some(Outcome::Draw),
+            (-1, -1) => Some(Outcome::Win(Player::Second)),
+            _ => None,
+        }
+    }
+
+    /// The least and the greatest value that is possible for `player`, each -1, 0 or 1.
+    pub fn for_player(self, player: Player) -> (i8, i8) {
+        match player {
+            Player::First => (self.low, self.high),
+            Player::Second => (-self.high, -self.low),
+        }
+    }
+
+    /// What two sources know together.
+    fn and(self, other: Bounds) -> Bounds {
+        Bounds { low: self.low.max(other.low), high: self.high.min(other.high) }
+    }
+
+    /// Of a position whose actions lead to positions with these bounds.
+    fn best(player: Player, children: impl Iterator<Item = Bounds>) -> Bounds {
+        let best = |a: i8, b: i8| if player == Player::First { a.max(b) } else { a.min(b) };
+        let both = |a: Bounds, b: Bounds| Bounds { low: best(a.low, b.low), high: best(a.high, b.high) };
+        children.reduce(both).unwrap_or(Bounds::UNKNOWN)
+    }
+}
+
+/// The answer about a position and all its actions.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// The value of the position.
+    pub bounds: Bounds,
+    /// The values after each legal action, ascending by action; empty if the game is over.
+    pub actions: Vec<(Action, Bounds)>,
+    /// The nodes that this took.
+    pub nodes: u64,
+}
+
+impl Solved {
+    /// The actions that keep the value of the position, ascending; `None` if that is not known of each action.
+    pub fn best_actions(&self) -> Option<Vec<Action>> {
+        let value = self.bounds.outcome()?;
+        let known: Option<Vec<(Action, Outcome)>> =
+            self.actions.iter().map(|(action, bounds)| Some((*action, bounds.outcome()?))).collect();
+        Some(known?.into_iter().filter(|(_, outcome)| *outcome == value).map(|(action, _)| action).collect())
+    }
+}
+
+/// How far a node is from the answer to the present question.
+#[derive(Clone, Copy, Debug)]
+struct Proof {
+    /// Positions that a proof and a disproof still need at least. Both infinite: it depends on a repetition.
+    numbers: [u32; 2],
+    bounds: Bounds,
+}
+
+/// A position one action on.
+struct Child<S> {
+    state: S,
+    key: u64,
+    proof: Proof,
+}
+
+/// Exact values, remembered from one position to the next.
+pub struct Solver<G: Game> {
+    game: G,
+    limits: Limits,
+    table: Table,
+    /// The keys from the root to the present node.
+    path: Vec<u64>,
+    nodes: u64,
+    stopped: bool,
+    scratch: Vec<Action>,
+}
+
+debug_fields!(Solver<G: Game>, limits, nodes);
+
+impl<G: Game> Solver<G> {
+    /// A solver that knows nothing yet.
+    pub fn new(game: G, limits: Limits) -> Solver<G> {
+        let table = Table::new(limits.table.saturating_mul(1 << 20));
+        let (path, scratch) = (Vec::new(), Vec::new());
+        Solver { game, limits, table, path, nodes: 0, stopped: false, scratch }
+    }
+
+    /// The value of `state`.
+    ///
+    /// # Errors
+    /// It is unknown within the limits.
+    pub fn outcome(&mut self, state: &G::State) -> Result<Outcome> {
+        self.begin();
+        self.value(state, &mut |_| true).outcome().ok_or_else(|| self.unknown())
+    }
+
+    /// All actions that keep the value of `state`, in which the game is not over.
+    ///
+    /// # Errors
+    /// They are unknown within the limits.
+    pub fn best_actions(&mut self, state: &G::State) -> Result<Vec<Action>> {
+        self.solve(state, |_| true).best_actions().ok_or_else(|| self.unknown())
+    }
+
+    /// The value of `state` and of each of its actions. `more` gets the nodes so far from time to time, and ends the
+    /// search by returning false.
+    pub fn solve(&mut self, state: &G::State, mut more: impl FnMut(u64) -> bool) -> Solved {
+        self.begin();
+        let mut actions = Vec::new();
+        for action in self.game.legal(state) {
+            let mut next = state.clone();
+            self.game.play(&mut next, action);
+            actions.push((action, self.value(&next, &mut more)));
+        }
+        let bounds = match self.game.outcome(state) {
+            Some(outcome) => Bounds::of(outcome),
+            None => Bounds::best(self.game.to_move(state), actions.iter().map(|(_, bounds)| *bounds)),
+        };
+        Solved { bounds, actions, nodes: self.nodes }
+    }
+
+    fn begin(&mut self) {
+        self.path.clear();
+        (self.nodes, self.stopped) = (0, false);
+    }
+
+    fn unknown(&self) -> Error {
+        Error::Config(format!(
+            "{}: the value of the position is unknown after {} nodes: positions of this game may be too large to solve",
+            G::NAME,
+            self.nodes
+        ))
+    }
+
+    /// Asks both questions if necessary.
+    fn value(&mut self, state: &G::State, more: &mut dyn FnMut(u64) -> bool) -> Bounds {
+        if let Some(outcome) = self.game.outcome(state) {
+            return Bounds::of(outcome);
+        }
+        let key = self.game.key(state);
+        let mut bounds = self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds);
+        for threshold in [1, 0] {
+            if !is_answered(bounds, threshold) && !self.stopped {
+                bounds = bounds.and(self.search(state, key, [INFINITE; 2], threshold, more).bounds);
+            }
+        }
+        bounds
+    }
+
+    /// Searches below `state`, in which the game is not over, until the question is answered or a number reaches its
+    /// limit.
+    fn search(
+        &mut self,
+        state: &G::State,
+        key: u64,
+        limits: [u32; 2],
+        threshold: i8,
+        more: &mut dyn FnMut(u64) -> bool,
+    ) -> Proof {
+        let before = self.nodes;
+        self.count(more);
+        let player = self.game.to_move(state);
+        // the number that is the least of the children's; the other one is their sum
+        let own = player.index();
+        self.path.push(key);
+        let mut children = self.children(state, threshold);
+        let proof = loop {
+            let proof = combined(player, &children, threshold);
+            let reached = (0..2).any(|number| proof.numbers[number] >= limits[number]);
+            if reached || is_answered(proof.bounds, threshold) || self.stopped {
+                break proof;
+            }
+            let (best, second) = most_promising(&children, own);
+            let child = &children[best];
+            let mut below = [0; 2];
+            // up to the second best and a quarter more, so that the search does not jump to and fro
+            below[own] = limits[own].min(second.saturating_add(second / 4).saturating_add(1));
+            let others = proof.numbers[1 - own].saturating_sub(child.proof.numbers[1 - own]);
+            below[1 - own] = limits[1 - own].saturating_sub(others);
+            let found = self.search(&child.state, child.key, below, threshold, more);
+            let known = children[best].proof.bounds.and(found.bounds);
+            children[best].proof = Proof { bounds: known, ..found };
+        };
+        self.path.pop();
+        self.remember(key, proof, threshold, self.nodes - before);
+        proof
+    }
+
+    fn count(&mut self, more: &mut dyn FnMut(u64) -> bool) {
+        self.nodes += 1;
+        if self.nodes >= self.limits.nodes || (self.nodes.is_multiple_of(BETWEEN_CALLS) && !more(self.nodes))
+        {
+            self.stopped = true;
+        }
+    }
+
+    /// What a number of nodes found out. A result that depends on the path here is not kept.
+    fn remember(&mut self, key: u64, proof: Proof, threshold: i8, work: u64) {
+        let Proof { numbers, bounds } = proof;
+        // the other question may have been answered before
+        let (bounds, work) = match self.table.get(key) {
+            Some(entry) => (bounds.and(entry.bounds), work + u64::from(entry.work)),
+            None => (bounds, work),
+        };
+        let stuck = numbers == [INFINITE; 2];
+        if !stuck || bounds != Bounds::UNKNOWN {
+            let numbers = if stuck { [1, 1] } else { numbers };
+            let work = work.min(u64::from(u32::MAX)) as u32;
+            self.table.put(Entry { key, numbers, work, bounds, threshold });
+        }
+    }
+
+    /// The positions one action on, with what is known of them.
+    fn children(&mut self, state: &G::State, threshold: i8) -> Vec<Child<G::State>> {
+        let mut legal = std::mem::take(&mut self.scratch);
+        self.game.legal_actions(state, &mut legal);
+        let mut children = Vec::with_capacity(legal.len());
+        for &action in &legal {
+            let mut next = state.clone();
+            self.game.play(&mut next, action);
+            let key = self.game.key(&next);
+            children.push(Child {
+                key,
+                proof: Proof { numbers: [1, 1], bounds: Bounds::UNKNOWN },
+                state: next,
+            });
+        }
+        for child in &mut children {
+            child.proof = self.first_guess(child, threshold, &mut legal);
+        }
+        self.scratch = legal;
+        children
+    }
+
+    /// The proof of a position before it is searched: its result, what the table knows, or a guess by the number of
+    /// its actions.
+    fn first_guess(&self, child: &Child<G::State>, threshold: i8, scratch: &mut Vec<Action>) -> Proof {
+        let Child { state, key, .. } = child;
+        if let Some(outcome) = self.game.outcome(state) {
+            return Proof::of(Bounds::of(outcome), threshold, [1, 1]);
+        }
+        let mut guess = [1, 1];
+        let mut bounds = Bounds::UNKNOWN;
+        match self.table.get(*key) {
+            Some(entry) => {
+                bounds = entry.bounds;
+                if entry.threshold == threshold {
+                    guess = entry.numbers;
+                }
+            }
+            None => {
+                let other = 1 - self.game.to_move(state).index();
+                guess[other] = self.game.count_legal_actions(state, scratch) as u32;
+            }
+        }
+        if !is_answered(bounds, threshold) && self.path.contains(key) {
+            return Proof { numbers: [INFINITE; 2], bounds };
+        }
+        Proof::of(bounds, threshold, guess)
+    }
+}
+
+impl Proof {
+    /// With `numbers` if the bounds do not answer the question.
+    fn of(bounds: Bounds, threshold: i8, numbers: [u32; 2]) -> Proof {
+        let numbers = match (bounds.low >= threshold, bounds.high < threshold) {
+            (true, _) => [0, INFINITE],
+            (_, true) => [INFINITE, 0],
+            // an entry of the other question may have an infinite number
+            _ => numbers.map(|number| number.clamp(1, INFINITE - 1)),
+        };
+        Proof { numbers, bounds }
+    }
+}
+
+/// Whether the bounds say if the first player reaches `threshold`.
+fn is_answered(bounds: Bounds, threshold: i8) -> bool {
+    bounds.low >= threshold || bounds.high < threshold
+}
+
+/// The proof of a node: of the number of the player to move the least, of the other one the sum.
+fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
+    let bounds = Bounds::best(player, children.iter().map(|child| child.proof.bounds));
+    let (own, other) = (player.index(), 1 - player.index());
+    let mut numbers = [INFINITE, 0];
+    for child in children {
+        let child = child.proof.numbers;
+        numbers[0] = numbers[0].min(child[own]);
+        // a child that depends on a repetition does not count, so that the others are searched
+        if child != [INFINITE; 2] {
+            numbers[1] = numbers[1].saturating_add(child[other]);
+        }
+    }
+    let [least, sum] = numbers;
+    if !is_answered(bounds, threshold) && least == INFINITE {
+        return Proof { numbers: [INFINITE; 2], bounds };
+    }
+    let mut numbers = [0; 2];
+    (numbers[own], numbers[other]) = (least, sum);
+    Proof::of(bounds, threshold, numbers)
+}
+
+/// The child with the least number of the player to move, and the number of the next one.
+fn most_promising<S>(children: &[Child<S>], own: usize) -> (usize, u32) {
+    let number = |place: usize| children[place].proof.numbers[own];
+    let best = (0..children.len()).min_by_key(|place| number(*place)).unwrap_or(0);
+    let others = (0..children.len()).filter(|place| *place != best);
+    (best, others.map(number).min().unwrap_or(INFINITE))
+}

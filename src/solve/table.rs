@@ -1,0 +1,110 @@
+//! What a solver remembers of positions, in bounded memory: when the table is full, the entries that took the least
+//! work give way.
+//!
+//! A position is identified by [`Game::key`](crate::game::Game::key) alone: of n positions, some pair has the same 64
+//! bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
+
+use super::Bounds;
+use crate::random::mix;
+
+/// Entries that a key can be in.
+const WAYS: usize = 4;
+/// The number of buckets of a new table.
+const FIRST_BUCKETS: usize = 256;
+
+/// What is known of a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub key: u64,
+    /// Proof and disproof number for the question `threshold`.
+    pub numbers: [u32; 2],
+    /// Nodes that the search below it visited; 0 for a free entry.
+    pub work: u32,
+    /// What holds for every question.
+    pub bounds: Bounds,
+    /// The question: can the first player reach this value?
+    pub threshold: i8,
+}
+
+const FREE: Entry = Entry { key: 0, numbers: [1, 1], work: 0, bounds: Bounds::UNKNOWN, threshold: 1 };
+
+/// A hash table that grows up to a limit.
+#[derive(Debug)]
+pub(super) struct Table {
+    entries: Vec<Entry>,
+    used: usize,
+    most: usize,
+}
+
+impl Table {
+    /// An empty table of at most this many bytes, but of one bucket at least.
+    pub fn new(bytes: usize) -> Table {
+        let most = (bytes / size_of::<Entry>() / WAYS).max(1);
+        // the largest power of two that fits
+        let most = 1 << most.ilog2();
+        Table { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
+    }
+
+    /// What is known of a position.
+    pub fn get(&self, key: u64) -> Option<&Entry> {
+        self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
+    }
+
+    /// Remembers an entry, whose `work` is at least 1.
+    pub fn put(&mut self, entry: Entry) {
+        if self.used * 2 > self.entries.len() && self.entries.len() < self.most {
+            let larger = vec![FREE; 2 * self.entries.len()];
+            let entries = std::mem::replace(&mut self.entries, larger);
+            self.used = 0;
+            entries.into_iter().filter(|entry| entry.work > 0).for_each(|entry| self.insert(entry));
+        }
+        self.insert(entry);
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        let bucket = self.bucket(entry.key);
+        let entries = &mut self.entries[bucket];
+        let same = entries.iter().position(|old| old.work > 0 && old.key == entry.key);
+        // a free entry has the least work
+        let least = || (0..WAYS).min_by_key(|place| entries[*place].work).unwrap_or(0);
+        let place = same.unwrap_or_else(least);
+        self.used += usize::from(entries[place].work == 0);
+        entries[place] = entry;
+    }
+
+    fn bucket(&self, key: u64) -> std::ops::Range<usize> {
+        let first = WAYS * (mix(key) as usize & (self.entries.len() / WAYS - 1));
+        first..first + WAYS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(key: u64, work: u32) -> Entry {
+        Entry { key, work, ..FREE }
+    }
+
+    #[test]
+    fn a_table_grows_up_to_its_limit() {
+        let mut table = Table::new(1 << 20);
+        let room = table.most as u64;
+        (0..room / 8).for_each(|key| table.put(entry(key, 1)));
+        assert!((0..room / 8).filter(|key| table.get(*key).is_some()).count() as u64 > room / 8 * 9 / 10);
+        (0..4 * room).for_each(|key| table.put(entry(key, 1)));
+        assert_eq!(table.entries.len(), table.most);
+        assert!(size_of::<Entry>() * table.most <= 1 << 20);
+    }
+
+    #[test]
+    fn what_took_the_most_work_stays() {
+        let mut table = Table::new(0);
+        assert_eq!(table.most, WAYS);
+        table.put(entry(7, 1000));
+        (100..200).for_each(|key| table.put(entry(key, 1 + key as u32 % 10)));
+        assert_eq!(table.get(7).map(|entry| entry.work), Some(1000));
+        table.put(entry(7, 2000));
+        assert_eq!(table.get(7).map(|entry| entry.work), Some(2000));
+    }
+}

@@ -1,0 +1,260 @@
+//! How often an agent errs in positions whose value is known.
+//!
+//! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a draw
+//! into a loss. The rate is that of all positions, also of those in which no action errs, as in AlphaZero.jl's benchmark.
+//! An action is *slow* if it has not the best score, where scores are known: it wins later, or loses sooner, than it
+//! could. The agent's value *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier
+//! score is the mean square of the difference between the expected score, (value + 1) / 2, and the true one; a value of
+//! 0 everywhere has 0.25 in won and lost positions.
+//!
+//! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+
+use super::set::{Position, Set};
+use crate::arena::agent::Contestant;
+use crate::arena::elo::wilson;
+use crate::error::{Error, Result};
+use crate::game::{Action, Game};
+use crate::parallel;
+use crate::random::{Purpose, stream};
+
+/// Plies that are counted together.
+pub const PLIES: usize = 7;
+/// Ranges of values in a table of reliability.
+const BINS: usize = 10;
+
+/// How an agent with a search chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// As the agent was specified.
+    Own,
+    /// The action of the greatest prior, and the value of the position's own evaluation: without a search.
+    Policy,
+    /// After a search of this many simulations.
+    Simulations(usize),
+}
+
+/// What was counted in some positions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// The positions.
+    pub positions: usize,
+    /// Those in which an error is possible.
+    pub choices: usize,
+    /// Those in which the agent erred.
+    pub errors: usize,
+    /// Those with scores.
+    pub scored: usize,
+    /// Those in which the action has not the best score; errors count.
+    pub slow: usize,
+    /// Those that are won or lost and have a value of the agent.
+    pub decided: usize,
+    /// Those of them in which the sign of the agent's value is right.
+    pub agreed: usize,
+    /// Those with a value of the agent.
+    pub valued: usize,
+    /// The sum of the squares of the expected score's errors.
+    pub squares: f64,
+}
+
+impl Tally {
+    /// The share of errors among the positions, with 95% bounds.
+    pub fn error_rate(&self) -> Option<Rate> {
+        Rate::of(self.errors, self.positions)
+    }
+
+    /// The share of slow actions among the positions with scores.
+    pub fn slow_rate(&self) -> Option<Rate> {
+        Rate::of(self.slow, self.scored)
+    }
+
+    /// The share of right signs among the decided positions.
+    pub fn agreement(&self) -> Option<Rate> {
+        Rate::of(self.agreed, self.decided)
+    }
+
+    /// The mean square of the expected score's errors.
+    pub fn brier(&self) -> Option<f64> {
+        (self.valued > 0).then(|| self.squares / self.valued as f64)
+    }
+
+    fn add<S>(&mut self, position: &Position<S>, answer: &Answer) {
+        let Some(place) = position.values.iter().position(|(action, _)| *action == answer.action) else {
+            return;
+        };
+        let value = position.value();
+        self.positions += 1;
+        self.choices += usize::from(position.has_choice());
+        self.errors += usize::from(position.values[place].1 < value);
+        self.scored += usize::from(!position.scores.is_empty());
+        self.slow += usize::from(position.scores.iter().any(|score| *score > position.scores[place]));
+        if let Some(expected) = answer.value {
+            self.decided += usize::from(value != 0);
+            self.agreed += usize::from(f32::from(value) * expected > 0.0);
+            self.valued += 1;
+            self.squares += (f64::from(expected) - f64::from(value)).powi(2) / 4.0;
+        }
+    }
+}
+
+/// A share with its 95% bounds (Wilson's).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// The share, 0..1.
+    pub rate: f64,
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+}
+
+impl Rate {
+    /// `None` of nothing.
+    fn of(hits: usize, all: usize) -> Option<Rate> {
+        let rate = hits as f64 / all as f64;
+        let (low, high) = wilson(rate, all as f64);
+        (all > 0).then(|| Rate { rate, low: low.max(0.0), high: high.min(1.0) })
+    }
+}
+
+/// Positions in which the agent's value was in some range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Bin {
+    /// The range of the agent's values.
+    pub from: f32,
+    /// Its end.
+    pub to: f32,
+    /// The number of positions.
+    pub positions: usize,
+    /// The mean of the agent's values.
+    pub expected: f64,
+    /// The mean of the true values.
+    pub found: f64,
+}
+
+/// How accurate an agent is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Accuracy {
+    /// In all positions.
+    pub all: Tally,
+    /// By class, in the order of the set; only classes with positions.
+    pub classes: Vec<(String, Tally)>,
+    /// By the plies played: the first ply of [`PLIES`] that are counted together.
+    pub plies: Vec<(usize, Tally)>,
+    /// By the agent's value; only bins with positions.
+    pub reliability: Vec<Bin>,
+}
+
+/// What the agent says of a position.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    action: Action,
+    value: Option<f32>,
+}
+
+/// Measures an agent in every position of a set. `tick` gets the number of positions done, and ends the work by
+/// returning false.
+///
+/// # Errors
+/// That of the agent; [`Error::Interrupted`] if `tick` says so; a budget of an agent that does not search.
+pub fn measure<G: Game>(
+    game: &G,
+    set: &Set<G::State>,
+    agent: &Contestant<G>,
+    budget: Budget,
+    seed: u64,
+    tick: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<Accuracy> {
+    let answers: Vec<Mutex<Option<Answer>>> = set.positions.iter().map(|_| Mutex::new(None)).collect();
+    let done = AtomicUsize::new(0);
+    parallel::each(set.positions.len(), &|index| {
+        if !tick(done.load(Ordering::Relaxed)) {
+            return Err(Error::Interrupted);
+        }
+        let answer = answer(game, agent, budget, &set.positions[index].state, seed, index)?;
+        *answers[index].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(answer);
+        done.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    })?;
+    let answers: Vec<Answer> =
+        answers.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect();
+    Ok(counted(set, &answers))
+}
+
+fn answer<G: Game>(
+    game: &G,
+    agent: &Contestant<G>,
+    budget: Budget,
+    state: &G::State,
+    seed: u64,
+    index: usize,
+) -> Result<Answer> {
+    let random = stream(seed, Purpose::Agent, &[index as u64]);
+    let Some(mut searching) = agent.search_agent(random.clone()) else {
+        if budget != Budget::Own {
+            return Err(Error::Config(format!("agent {} does not search", agent.identity())));
+        }
+        let action = agent.agent(random).choose(state)?;
+        return legal(game, state, action).map(|action| Answer { action, value: None });
+    };
+    let simulations = match budget {
+        Budget::Own => searching.simulations(),
+        // the evaluation of the root
+        Budget::Policy => 1,
+        Budget::Simulations(simulations) => simulations,
+    };
+    let analysis = searching.search(state, Some(simulations), |_| true)?;
+    let most_likely =
+        analysis.priors.iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
+    let action =
+        if budget == Budget::Policy { most_likely.unwrap_or(analysis.action) } else { analysis.action };
+    Ok(Answer { action, value: Some(analysis.value) })
+}
+
+/// The action, if it is legal; an agent of one's own may be wrong.
+fn legal<G: Game>(game: &G, state: &G::State, action: Action) -> Result<Action> {
+    match game.legal(state).binary_search(&action) {
+        Ok(_) => Ok(action),
+        Err(_) => Err(Error::Data(format!("the agent chose action {}, which is not legal here", action.0))),
+    }
+}
+
+fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {
+    let mut all = Tally::default();
+    let mut classes: BTreeMap<usize, Tally> = BTreeMap::new();
+    let mut plies: BTreeMap<usize, Tally> = BTreeMap::new();
+    for (position, answer) in set.positions.iter().zip(answers) {
+        all.add(position, answer);
+        classes.entry(position.class).or_default().add(position, answer);
+        plies.entry(position.plies / PLIES * PLIES).or_default().add(position, answer);
+    }
+    let classes =
+        classes.into_iter().map(|(class, tally)| (set.header.classes[class].clone(), tally)).collect();
+    Accuracy { all, classes, plies: plies.into_iter().collect(), reliability: reliability(set, answers) }
+}
+
+/// The mean of the true values where the agent's value was in each of [`BINS`] equal ranges from -1 to 1.
+fn reliability<S>(set: &Set<S>, answers: &[Answer]) -> Vec<Bin> {
+    let edge = |bin: usize| bin as f32 * 2.0 / BINS as f32 - 1.0;
+    let mut bins: Vec<Bin> =
+        (0..BINS).map(|bin| Bin { from: edge(bin), to: edge(bin + 1), ..Bin::default() }).collect();
+    for (position, answer) in set.positions.iter().zip(answers) {
+        let Some(expected) = answer.value else { continue };
+        let place = ((expected + 1.0) / 2.0 * BINS as f32) as usize;
+        let bin = &mut bins[place.min(BINS - 1)];
+        bin.positions += 1;
+        bin.expected += f64::from(expected);
+        bin.found += f64::from(position.value());
+    }
+    bins.retain(|bin| bin.positions > 0);
+    for bin in &mut bins {
+        bin.expected /= bin.positions as f64;
+        bin.found /= bin.positions as f64;
+    }
+    bins
+}

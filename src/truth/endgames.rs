@@ -1,0 +1,146 @@
+//! Makes a set of solved positions near the end of random games.
+//!
+//! A candidate is a position some actions before the end of a random game. It is a function of the seed and of its
+//! number, and it is solved with an empty table, so a set does not depend on threads. What cannot be solved with the
+//! given nodes is left out, so is a position that was there before, and so is one that is too easy.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::RangeInclusive;
+use std::sync::Mutex;
+
+use rand::RngExt;
+
+use super::set::{FORMAT, Header, Line};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, Rules};
+use crate::parallel;
+use crate::random::{Purpose, choose, stream};
+use crate::solve::{Bounds, Limits, Solved, Solver};
+
+/// The classes: whether the player to move can err, and how many nodes the values of all actions took.
+const CLASSES: [&str; 4] = ["easy", "medium", "hard", "lost"];
+/// The nodes from which a position is medium, and hard.
+const NODES: [u64; 2] = [1_000, 10_000];
+/// The fewest nodes of a position: with fewer it is too easy.
+const FEWEST_NODES: u64 = 50;
+/// The most lost positions of a set, as a fraction of it: there only the value can be wrong.
+const LOST: usize = 4;
+/// Candidates that are solved together.
+const BLOCK: usize = 64;
+/// Candidates for each position, at most.
+const CANDIDATES: usize = 1_000;
+
+/// A set to be made.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The number of positions.
+    pub count: usize,
+    /// The random seed.
+    pub seed: u64,
+    /// How many actions before the end of the random game a position may be.
+    pub before_end: RangeInclusive<usize>,
+    /// What a solver may use for a position; each thread has one at a time.
+    pub limits: Limits,
+    /// The command, for the set's header.
+    pub made_by: String,
+}
+
+/// Makes the set. `tick` gets the number of positions so far, and ends the work by returning false.
+///
+/// # Errors
+/// [`Error::Interrupted`] if `tick` says so; too few positions can be solved.
+pub fn make<G: Game>(
+    rules: &Rules<G>,
+    plan: &Plan,
+    tick: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<(Header, Vec<Line>)> {
+    let game = &rules.game;
+    let (mut lines, mut lost, mut seen) = (Vec::new(), 0, HashSet::new());
+    for block in 0.. {
+        if lines.len() == plan.count {
+            break;
+        }
+        if block * BLOCK >= CANDIDATES.saturating_mul(plan.count) {
+            return Err(Error::Config(format!(
+                "only {} of {} positions could be solved among {} candidates: allow more nodes, or positions nearer to \
+                 the end",
+                lines.len(),
+                plan.count,
+                block * BLOCK
+            )));
+        }
+        let found: Vec<Mutex<Option<(Line, u64)>>> = (0..BLOCK).map(|_| Mutex::new(None)).collect();
+        parallel::each(BLOCK, &|index| {
+            let (state, plies) = candidate(game, plan, (block * BLOCK + index) as u64);
+            let solved = Solver::new(game.clone(), plan.limits).solve(&state, |_| tick(lines.len()));
+            if !tick(lines.len()) {
+                return Err(Error::Interrupted);
+            }
+            let line = line(game, &state, plies, &solved).map(|line| (line, game.key(&state)));
+            *found[index].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = line;
+            Ok(())
+        })?;
+        for (line, key) in found.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()) {
+            let is_lost = line.class == CLASSES[3];
+            let wanted = lines.len() < plan.count && !(is_lost && lost >= plan.count / LOST);
+            if wanted && seen.insert(key) {
+                lost += usize::from(is_lost);
+                lines.push(line);
+            }
+        }
+    }
+    Ok((header(rules, plan), lines))
+}
+
+fn header<G: Game>(rules: &Rules<G>, plan: &Plan) -> Header {
+    Header {
+        format: FORMAT,
+        game: rules.identity.id.clone(),
+        options: rules.identity.options.clone(),
+        made_by: plan.made_by.clone(),
+        seed: plan.seed,
+        classes: CLASSES.map(String::from).into(),
+        count: plan.count,
+    }
+}
+
+/// A position of a random game, and the actions played before.
+fn candidate<G: Game>(game: &G, plan: &Plan, number: u64) -> (G::State, usize) {
+    let mut random = stream(plan.seed, Purpose::Endgame, &[number]);
+    let mut states = vec![game.initial()];
+    while let Some(state) = states.last()
+        && game.outcome(state).is_none()
+    {
+        let mut next = state.clone();
+        game.play(&mut next, choose(&mut random, &game.legal(state)));
+        states.push(next);
+    }
+    let back = random.random_range(plan.before_end.clone());
+    let plies = (states.len() - 1).saturating_sub(back);
+    (states.swap_remove(plies), plies)
+}
+
+/// The line of a position; `None` if it is unsolved, too easy, or neither lost nor a choice.
+fn line<G: Game>(game: &G, state: &G::State, plies: usize, solved: &Solved) -> Option<Line> {
+    let player = game.to_move(state);
+    let value = |(action, bounds): &(Action, Bounds)| {
+        let value = bounds.outcome()?.value_for(player) as i8;
+        Some((game.action_text(state, *action), value))
+    };
+    let values: BTreeMap<String, i8> = solved.actions.iter().map(value).collect::<Option<_>>()?;
+    let (best, worst) = (values.values().max()?, values.values().min()?);
+    let class = match (*best, best > worst) {
+        (-1, _) => 3,
+        (_, true) => NODES.iter().filter(|least| solved.nodes >= **least).count(),
+        (_, false) => return None,
+    };
+    let position = game.state_text(state);
+    let hard_enough = solved.nodes >= FEWEST_NODES;
+    hard_enough.then(|| Line {
+        position,
+        class: CLASSES[class].into(),
+        plies,
+        values,
+        scores: BTreeMap::default(),
+    })
+}

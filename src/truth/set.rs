@@ -1,0 +1,268 @@
+//! A set of solved positions: a zstd file of JSON lines, with its SHA-256 in a file next to it.
+//!
+//! The first line is the [`Header`], every other one a [`Line`]: a position as text, its class, and the value of each
+//! legal action. Reading checks everything against the rules; whether the values are right is the word of whoever made
+//! the set.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, quoted};
+use crate::game::{Action, Game, Rules, Settings, option_differences};
+use crate::replay::store::{Lines, write_checksum};
+use crate::{parallel, storage};
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+/// The most positions of a set.
+pub const MAX_POSITIONS: usize = 1_000_000;
+/// The strongest compression of zstd's usual levels: sets are small, and kept with the source.
+const LEVEL: i32 = 19;
+
+/// What a set says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The registry id.
+    pub game: String,
+    /// The game's switches.
+    pub options: Settings,
+    /// The program, or the command, that made the set.
+    pub made_by: String,
+    /// The random seed of the positions.
+    pub seed: u64,
+    /// The classes of positions, in the order in which they are shown.
+    pub classes: Vec<String>,
+    /// The number of positions.
+    pub count: usize,
+}
+
+/// A position as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The position.
+    pub position: String,
+    /// One of the classes of the header.
+    pub class: String,
+    /// The actions played before.
+    pub plies: usize,
+    /// For each legal action the result with best play after it, for the player to move here: 1 a win, 0 a draw, -1 a
+    /// loss.
+    pub values: BTreeMap<String, i8>,
+    /// For each legal action a finer score of the same sign, greater for a faster win or a slower loss; omitted where it
+    /// is not known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scores: BTreeMap<String, i32>,
+}
+
+/// A position of a set that was read.
+#[derive(Clone, Debug)]
+pub struct Position<S> {
+    /// The position.
+    pub state: S,
+    /// The index of its class.
+    pub class: usize,
+    /// The actions played before.
+    pub plies: usize,
+    /// The value of each legal action, ascending by action.
+    pub values: Vec<(Action, i8)>,
+    /// The score of each, in the same order; empty if they are not known.
+    pub scores: Vec<i32>,
+}
+
+impl<S> Position<S> {
+    /// The result with best play, for the player to move: 1, 0 or -1.
+    pub fn value(&self) -> i8 {
+        self.values.iter().map(|(_, value)| *value).max().unwrap_or(0)
+    }
+
+    /// Whether some action does not keep the value.
+    pub fn has_choice(&self) -> bool {
+        self.values.iter().any(|(_, value)| *value < self.value())
+    }
+}
+
+/// A set that was read.
+#[derive(Clone, Debug)]
+pub struct Set<S> {
+    /// What the set says of itself.
+    pub header: Header,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// The positions.
+    pub positions: Vec<Position<S>>,
+}
+
+/// Writes a set and then its checksum.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, header: &Header, lines: &[Line]) -> Result<()> {
+    let mut text = serde_json::to_string(header).expect("headers are valid JSON") + "\n";
+    for line in lines {
+        text += &serde_json::to_string(line).expect("lines are valid JSON");
+        text.push('\n');
+    }
+    let packed = zstd::encode_all(text.as_bytes(), LEVEL).map_err(Error::io(path))?;
+    storage::write_whole(path, &packed)?;
+    write_checksum(path, &storage::sha256(&packed), None)
+}
+
+/// Reads the first line of a set.
+///
+/// # Errors
+/// As [`read`], as far as the first line shows it.
+pub fn header(path: &Path) -> Result<Header> {
+    let mut lines = Lines::open(path)?;
+    read_header(path, &mut lines)
+}
+
+/// Reads a set of this game and checks every position against the rules, on all cores.
+///
+/// # Errors
+/// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] for a damaged one, with the number of
+/// the line, [`Error::Io`] if it cannot be read.
+pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
+    let shown = path.display();
+    let mut lines = Lines::open(path)?;
+    let header = read_header(path, &mut lines)?;
+    check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
+    let texts = lines.by_ref().take(header.count + 1).collect::<Result<Vec<String>>>()?;
+    if texts.len() != header.count {
+        let found = if texts.len() > header.count { "more".into() } else { texts.len().to_string() };
+        return Err(Error::Data(format!(
+            "{shown}: it has {found} positions, but its first line says {}",
+            header.count
+        )));
+    }
+    let positions: Vec<Mutex<Option<Position<G::State>>>> = texts.iter().map(|_| Mutex::new(None)).collect();
+    let errors: Mutex<BTreeMap<usize, Error>> = Mutex::new(BTreeMap::new());
+    parallel::each(texts.len(), &|index| {
+        match parsed(&texts[index]).and_then(|line| checked(rules, &header, &line)) {
+            Ok(position) => *locked(&positions[index]) = Some(position),
+            Err(error) => drop(locked(&errors).insert(index, error)),
+        }
+        Ok(())
+    })?;
+    let errors = errors.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((index, error)) = errors.into_iter().next() {
+        // after the header
+        return Err(at_line(path, index + 2, error));
+    }
+    let positions = positions.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect();
+    Ok(Set { header, sha256: lines.sha256, positions })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn at_line(path: &Path, number: usize, error: Error) -> Error {
+    let text = format!("{}: line {number}: {error}", path.display());
+    match error {
+        Error::Mismatch(_) => Error::Mismatch(text),
+        _ => Error::Data(text),
+    }
+}
+
+fn read_header(path: &Path, lines: &mut Lines) -> Result<Header> {
+    let first = lines.next().transpose()?.unwrap_or_default();
+    let header = parsed_header(&first).map_err(|error| at_line(path, 1, error))?;
+    if !(1..=MAX_POSITIONS).contains(&header.count) {
+        let what = format!("count = {}: a set has from 1 to {MAX_POSITIONS} positions", header.count);
+        return Err(at_line(path, 1, Error::Data(what)));
+    }
+    Ok(header)
+}
+
+/// Looks at the version before anything else.
+fn parsed_header(line: &str) -> Result<Header> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let version: Version =
+        parsed(line).map_err(|_| Error::Data("it is not a set of solved positions".into()))?;
+    match version.format {
+        FORMAT => parsed(line),
+        newer => Err(Error::Mismatch(format!("format {newer}, but this program reads up to {FORMAT}"))),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(line: &str) -> Result<T> {
+    serde_json::from_str(line).map_err(|error| Error::Data(error.to_string()))
+}
+
+fn check_game<G: Game>(header: &Header, rules: &Rules<G>) -> Result<()> {
+    let identity = &rules.identity;
+    if header.game != identity.id {
+        let (game, id) = (quoted(&header.game), &identity.id);
+        return Err(Error::Mismatch(format!("a set of game {game}, not of {id}")));
+    }
+    if header.options != identity.options {
+        let differences = option_differences(&header.options, &identity.options);
+        return Err(Error::Mismatch(format!("other game options (there / asked for): {differences}")));
+    }
+    Ok(())
+}
+
+/// Checks a position against the rules.
+fn checked<G: Game>(rules: &Rules<G>, header: &Header, line: &Line) -> Result<Position<G::State>> {
+    let wrong = |what: String| Err(Error::Data(what));
+    let game = &rules.game;
+    let state = game.parse_state(&line.position)?;
+    let Some(class) = header.classes.iter().position(|class| *class == line.class) else {
+        return wrong(format!("class {} is not one of the first line", quoted(&line.class)));
+    };
+    if line.plies > game.max_plies() {
+        return wrong(format!("plies = {}: no game is longer than {} actions", line.plies, game.max_plies()));
+    }
+    let legal = game.legal(&state);
+    if legal.is_empty() {
+        return wrong(format!("the game is over in {}", quoted(&line.position)));
+    }
+    let values = for_actions(game, &state, &legal, &line.values, "value")?;
+    if let Some((_, value)) = values.iter().find(|(_, value)| !(-1..=1).contains(value)) {
+        return wrong(format!("value {value}: must be -1, 0 or 1"));
+    }
+    let mut scores = Vec::new();
+    if !line.scores.is_empty() {
+        scores = for_actions(game, &state, &legal, &line.scores, "score")?;
+        let differs =
+            |((_, value), (_, score)): &(&(Action, i8), &(Action, i32))| i32::from(*value) != score.signum();
+        if let Some(((_, value), (_, score))) = values.iter().zip(&scores).find(differs) {
+            return wrong(format!("an action has value {value}, but score {score}"));
+        }
+    }
+    let scores = scores.into_iter().map(|(_, score)| score).collect();
+    Ok(Position { state, class, plies: line.plies, values, scores })
+}
+
+/// The numbers of the legal actions, ascending by action: one for each, and for no other.
+fn for_actions<G: Game, T: Copy>(
+    game: &G,
+    state: &G::State,
+    legal: &[Action],
+    numbers: &BTreeMap<String, T>,
+    what: &str,
+) -> Result<Vec<(Action, T)>> {
+    let number = |action: Action| {
+        let text = game.action_text(state, action);
+        let missing = || Error::Data(format!("action {} has no {what}", quoted(&text)));
+        numbers.get(&text).map(|number| (action, *number)).ok_or_else(missing)
+    };
+    let found = legal.iter().map(|action| number(*action)).collect::<Result<Vec<_>>>()?;
+    if found.len() < numbers.len() {
+        let is_legal = |text: &&String| legal.iter().any(|action| game.action_text(state, *action) == **text);
+        let other = numbers.keys().find(|text| !is_legal(text)).map_or(String::new(), |text| quoted(text));
+        return Err(Error::Data(format!("action {other} is not legal here")));
+    }
+    Ok(found)
+}

@@ -1,0 +1,300 @@
+//! Accuracy in solved positions: the counts, the file of positions, and that threads change nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use petteia::arena::agent::{Agent, AgentSpec, Contestant};
+use petteia::error::{Error, Result};
+use petteia::game::{Action, Game, GameOptions, Rules, Settings};
+use petteia::games::Games;
+use petteia::games::connect_four::ConnectFour;
+use petteia::games::tic_tac_toe::{State, TicTacToe};
+use petteia::registry::{Job, Registry};
+use petteia::replay::store::write_checksum;
+use petteia::storage::sha256;
+use petteia::truth::accuracy::{Accuracy, Budget, measure};
+use petteia::truth::set::{self, Header, Line, Set};
+use proptest::prelude::*;
+
+use crate::support::command::{fails, json_lines, out, succeeds};
+
+fn rules() -> Rules<TicTacToe> {
+    Rules::new(&GameOptions::default()).unwrap()
+}
+
+fn header(count: usize) -> Header {
+    Header {
+        format: 1,
+        game: "tic-tac-toe".into(),
+        options: Settings::default(),
+        made_by: "a test".into(),
+        seed: 1,
+        classes: vec!["won".into(), "drawn".into(), "lost".into()],
+        count,
+    }
+}
+
+fn line(position: &str, class: &str, values: &[(&str, i8)], scores: &[(&str, i32)]) -> Line {
+    let plies = position.chars().filter(|c| "XO".contains(*c)).count() - 1;
+    Line {
+        position: position.into(),
+        class: class.into(),
+        plies,
+        values: values.iter().map(|(text, value)| (text.to_string(), *value)).collect(),
+        scores: scores.iter().map(|(text, score)| (text.to_string(), *score)).collect(),
+    }
+}
+
+/// Three positions: X wins at once (or later, says the set); O must block; O is lost whatever it does.
+fn lines() -> Vec<Line> {
+    let drawn = [("a1", -1), ("a2", -1), ("b1", -1), ("b3", 0), ("c1", -1), ("c2", -1)];
+    let lost = [("b1", -1), ("b3", -1), ("c1", -1), ("c2", -1)];
+    vec![
+        line(WON, "won", &[("b1", 1), ("b3", 1), ("c1", 0)], &[("b1", 1), ("b3", 2), ("c1", 0)]),
+        line(DRAWN, "drawn", &drawn, &[]),
+        line(LOST, "lost", &lost, &[]),
+    ]
+}
+
+const WON: &str = "X.X/XOO/O.. X";
+const DRAWN: &str = "X.X/.O./... O";
+const LOST: &str = "X.X/OX./O.. O";
+
+fn written(folder: &Path, header: &Header, lines: &[Line]) -> PathBuf {
+    let path = folder.join("set.jsonl.zst");
+    set::write(&path, header, lines).unwrap();
+    path
+}
+
+/// Plays a fixed action of each position.
+struct Fixed(TicTacToe, &'static [(&'static str, &'static str)]);
+
+impl Agent<TicTacToe> for Fixed {
+    fn choose(&mut self, state: &State) -> Result<Action> {
+        let position = self.0.state_text(state);
+        let (_, text) = self.1.iter().find(|(known, _)| *known == position).unwrap();
+        Ok(self.0.parse_action(state, text).unwrap())
+    }
+}
+
+fn read(folder: &Path) -> Set<State> {
+    let lines = lines();
+    set::read(&written(folder, &header(lines.len()), &lines), &rules()).unwrap()
+}
+
+#[test]
+fn errors_are_counted_by_class_and_ply() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = read(folder.path());
+    let of = |choices: &'static [(&'static str, &'static str)]| -> Accuracy {
+        let agent = Contestant::own("fixed", move |_| Box::new(Fixed(TicTacToe, choices)));
+        measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|_| true).unwrap()
+    };
+    let accuracy = of(&[(WON, "b1"), (DRAWN, "b3"), (LOST, "c1")]);
+    let all = &accuracy.all;
+    assert_eq!((all.positions, all.choices, all.errors, all.scored, all.slow), (3, 2, 0, 1, 1));
+    assert_eq!((all.valued, all.brier(), all.agreement()), (0, None, None), "this agent has no values");
+    let accuracy = of(&[(WON, "c1"), (DRAWN, "c2"), (LOST, "c1")]);
+    assert_eq!((accuracy.all.errors, accuracy.all.slow), (2, 1));
+    let errors: Vec<(&str, usize)> =
+        accuracy.classes.iter().map(|(class, tally)| (class.as_str(), tally.errors)).collect();
+    assert_eq!(errors, [("won", 1), ("drawn", 1), ("lost", 0)]);
+    let plies: Vec<(usize, usize)> =
+        accuracy.plies.iter().map(|(ply, tally)| (*ply, tally.positions)).collect();
+    assert_eq!(plies, [(0, 3)]);
+    let rate = accuracy.all.error_rate().unwrap();
+    // Wilson's interval for 2 of 3
+    assert!((rate.low - 0.2077).abs() < 1e-3 && (rate.high - 0.9385).abs() < 1e-3, "{rate:?}");
+}
+
+#[test]
+fn threads_and_the_number_of_agents_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = read(folder.path());
+    let agent = Contestant::new(&rules(), &AgentSpec::parse("rollout:50").unwrap()).unwrap();
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|_| true).unwrap())
+    };
+    let one = on(1);
+    assert_eq!(one, on(3));
+    assert_eq!((one.all.errors, one.all.valued, one.all.decided, one.all.agreed), (0, 3, 2, 2));
+    assert!(one.all.brier().unwrap() < 0.05, "{one:?}");
+    assert_eq!(one.reliability.iter().map(|bin| bin.positions).sum::<usize>(), 3);
+    let stopped = measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|done| done < 1);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+    // the policy of a search without knowledge is its first action
+    let uniform = Contestant::new(&rules(), &AgentSpec::parse("uniform:1").unwrap()).unwrap();
+    let policy = measure(&TicTacToe, &set, &uniform, Budget::Policy, 1, &|_| true).unwrap();
+    assert_eq!((policy.all.errors, policy.all.slow, policy.all.brier().unwrap()), (1, 1, 1.0 / 6.0));
+    let random = Contestant::new(&rules(), &AgentSpec::Random).unwrap();
+    assert!(measure(&TicTacToe, &set, &random, Budget::Policy, 1, &|_| true).is_err());
+}
+
+#[test]
+fn a_set_that_is_not_right_names_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let expect = |header: &Header, lines: &[Line], says: &str| {
+        let error = set::read(&written(folder.path(), header, lines), &rules()).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        error
+    };
+    let lines = lines();
+    let with = |change: &dyn Fn(&mut Line)| {
+        let mut lines = lines.clone();
+        change(&mut lines[1]);
+        lines
+    };
+    let right = header(3);
+    for (change, says) in [
+        (&|line: &mut Line| line.position = "X.X/X".to_string()) as &dyn Fn(&mut Line),
+        &|line: &mut Line| line.position = "XXX/OO./... O".into(),
+        &|line: &mut Line| line.class = "endless".into(),
+        &|line: &mut Line| line.plies = 10,
+        &|line: &mut Line| {
+            line.values.insert("c2".into(), 2);
+        },
+        &|line: &mut Line| {
+            line.values.insert("d9".into(), 0);
+        },
+        &|line: &mut Line| {
+            line.values.remove("c2");
+        },
+        &|line: &mut Line| {
+            line.scores.insert("c2".into(), -1);
+        },
+        &|line: &mut Line| line.scores = line.values.keys().map(|text| (text.clone(), 1)).collect(),
+    ]
+    .into_iter()
+    .zip([
+        "X.X/X",
+        "the game is over in `XXX/OO./... O`",
+        "class `endless`",
+        "plies = 10",
+        "value 2: must be -1, 0 or 1",
+        "action `d9` is not legal",
+        "action `c2` has no value",
+        "has no score",
+        "has value -1, but score 1",
+    ]) {
+        let error = expect(&right, &with(change), says);
+        assert!(error.contains("set.jsonl.zst: line 3: "), "{error}");
+    }
+    expect(
+        &Header { game: "chess".into(), ..right.clone() },
+        &lines,
+        "line 1: a set of game `chess`, not of tic-tac-toe",
+    );
+    expect(&Header { format: 9, ..right.clone() }, &lines, "line 1: format 9");
+    expect(&Header { count: 0, ..right.clone() }, &lines, "line 1: count = 0");
+    expect(&Header { count: 4, ..right.clone() }, &lines, "it has 3 positions, but its first line says 4");
+    expect(&Header { count: 2, ..right.clone() }, &lines, "it has more positions, but its first line says 2");
+}
+
+#[test]
+fn a_damaged_set_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), &header(3), &lines());
+    let expect = |says: &str| {
+        let error = set::read(&path, &rules()).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    };
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+    expect("the SHA-256 differs");
+    write_checksum(&path, &sha256(&whole[..whole.len() - 9]), None).unwrap();
+    expect("zstd");
+    let other = zstd::encode_all(&b"{\"not\": \"a set\"}\n"[..], 1).unwrap();
+    fs::write(&path, &other).unwrap();
+    write_checksum(&path, &sha256(&other), None).unwrap();
+    expect("line 1: it is not a set of solved positions");
+    fs::remove_file(folder.path().join("set.jsonl.zst.sha256")).unwrap();
+    expect("no checksum");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever stands in the file, reading it ends with a set or an error.
+    #[test]
+    fn no_line_makes_the_reader_panic(at in 0usize..400, letter in any::<u8>()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = written(folder.path(), &header(3), &lines());
+        let mut text = zstd::decode_all(fs::read(&path).unwrap().as_slice()).unwrap();
+        let at = at % text.len();
+        text[at] = letter;
+        let packed = zstd::encode_all(text.as_slice(), 1).unwrap();
+        fs::write(&path, &packed).unwrap();
+        write_checksum(&path, &sha256(&packed), None).unwrap();
+        let _ = set::read(&path, &rules());
+    }
+}
+
+/// Reads a set that comes with Petteia.
+struct Shipped(PathBuf);
+
+impl Job for Shipped {
+    type Output = usize;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> usize {
+        set::read(&self.0, &rules).unwrap().positions.len()
+    }
+}
+
+#[test]
+fn the_sets_that_come_with_petteia_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets");
+    let mut found = 0;
+    for id in Games::ids() {
+        let path = folder.join(format!("{id}.jsonl.zst"));
+        if path.exists() {
+            let header = set::header(&path).unwrap();
+            let positions = Games::with_game(&id, &header.options, Shipped(path.clone())).unwrap();
+            assert_eq!(positions, if id == "connect-four" { 2000 } else { 1000 }, "{id}");
+            assert!(fs::metadata(&path).unwrap().len() < 200_000, "{id}");
+            found += 1;
+        }
+    }
+    assert_eq!(found, 4);
+}
+
+/// The scores of Connect Four come from another program: near the end, our solver agrees with their signs.
+#[test]
+fn the_values_of_connect_four_are_those_of_the_solver() {
+    let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets/connect-four.jsonl.zst");
+    let set = set::read(&path, &rules).unwrap();
+    let limits = petteia::solve::Limits { nodes: 50_000, table: 64 };
+    let mut solver = petteia::solve::Solver::new(rules.game.clone(), limits);
+    let late = set.positions.iter().filter(|position| position.plies >= 28);
+    let mut agreed = 0;
+    for position in late.step_by(4) {
+        let player = rules.game.to_move(&position.state);
+        for (found, known) in solver.solve(&position.state, |_| true).actions.iter().zip(&position.values) {
+            if let Some(outcome) = found.1.outcome() {
+                let text = rules.game.state_text(&position.state);
+                assert_eq!(outcome.value_for(player) as i8, known.1, "{text}: {}", known.0.index() + 1);
+                agreed += 1;
+            }
+        }
+    }
+    println!("{agreed} values agree");
+    assert!(agreed > 300, "only {agreed} values were compared");
+}
+
+#[test]
+fn accuracy_reports_every_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), &header(3), &lines());
+    let path = path.to_str().unwrap();
+    let common = ["accuracy", "tic-tac-toe", "--set", path, "--agent", "rollout:50", "--agent", "random"];
+    let text = out(&succeeds(&common, ""));
+    assert!(text.starts_with("3 positions of tic-tac-toe, made by: a test\n\nrollout:50\n"), "{text}");
+    assert!(text.contains("\nrandom\n") && text.contains("plies 0-6"), "{text}");
+    let object = &json_lines(&succeeds(&[&common[..], &["--json"]].concat(), ""))[0];
+    assert_eq!((&object["positions"], &object["agents"][0]["all"]["errors"]), (&3.into(), &0.into()));
+    assert_eq!(object["agents"][0]["classes"][0]["class"], "won");
+    fails(&["accuracy", "phage", "--set", path, "--agent", "random"], 1, &["line 1", "not of phage"]);
+    fails(&["accuracy", "tic-tac-toe", "--set", "nowhere", "--agent", "random"], 1, &["nowhere"]);
+    fails(&["accuracy", "tic-tac-toe", "--set", path], 2, &["--agent"]);
+}

@@ -1,0 +1,275 @@
+//! Ladders: the same games whatever the threads and interruptions, ratings that agree with the games, and what the
+//! command says.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::journal::Journal;
+use petteia::arena::ladder::{Ladder, LadderResult, play_ladder};
+use petteia::arena::pairing::Pairing;
+use petteia::error::Result;
+use petteia::game::{GameOptions, Rules};
+use petteia::games::connect_four::ConnectFour;
+use serde_json::Value;
+
+use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
+use crate::support::runs::{self, CLOCK, Finished};
+
+const NEVER: usize = usize::MAX;
+const AGENTS: [&str; 4] = ["random", "rollout:2", "rollout:6", "rollout:20"];
+
+fn rules() -> Rules<ConnectFour> {
+    Rules::new(&GameOptions::default()).unwrap()
+}
+
+fn plan(games: usize, pairing: Pairing) -> Ladder {
+    Ladder { games, seed: 5, opening_plies: 2, pairing }
+}
+
+/// Plays on `threads` threads, into a file if there is one; stops before the game of number `stop`.
+fn play(
+    plan: &Ladder,
+    agents: &[&str],
+    file: Option<&Path>,
+    threads: usize,
+    stop: usize,
+) -> Result<(LadderResult, bool)> {
+    let rules = rules();
+    let loaded: Vec<Contestant<ConnectFour>> = agents
+        .iter()
+        .map(|text| Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap())
+        .collect();
+    let agents: Vec<&Contestant<ConnectFour>> = loaded.iter().collect();
+    let journal = file.map(|path| Journal::open_ladder(path, &rules, plan, &agents)).transpose()?;
+    let heard = AtomicUsize::new(0);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        play_ladder(&rules.game, plan, &agents, journal, &|_| heard.fetch_add(1, Ordering::SeqCst) < stop)
+    })
+}
+
+/// The ratings against the first agent, to the last bit.
+fn ratings(result: &LadderResult) -> Vec<String> {
+    (0..result.ratings.len()).map(|agent| format!("{:?}", result.ratings.difference(agent, 0))).collect()
+}
+
+#[test]
+fn threads_and_interruptions_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for pairing in [Pairing::Adaptive, Pairing::RoundRobin, Pairing::Gauntlet(1)] {
+        let file = |name: &str| folder.path().join(format!("{pairing:?}-{name}"));
+        let (whole, together, cut) = (file("whole"), file("together"), file("cut"));
+        let plan = plan(160, pairing);
+        let (expected, complete) = play(&plan, &AGENTS, Some(&whole), 1, NEVER).unwrap();
+        assert!(complete);
+        let (same, _) = play(&plan, &AGENTS, Some(&together), 4, NEVER).unwrap();
+        let bytes = fs::read(&whole).unwrap();
+        assert!(bytes == fs::read(&together).unwrap(), "{pairing:?}: other bytes");
+        assert_eq!((&same.met, ratings(&same)), (&expected.met, ratings(&expected)));
+        for (stop, threads) in [(1, 1), (4, 2), (50, 3), (41, 1), (30, 2)] {
+            let (_, complete) = play(&plan, &AGENTS, Some(&cut), threads, stop).unwrap();
+            assert!(!complete, "{pairing:?} at {stop}");
+            assert!(
+                bytes.starts_with(&fs::read(&cut).unwrap()),
+                "{pairing:?} at {stop}: a part of the same file"
+            );
+        }
+        let (resumed, complete) = play(&plan, &AGENTS, Some(&cut), 2, NEVER).unwrap();
+        assert!(complete && bytes == fs::read(&cut).unwrap());
+        assert_eq!((&resumed.met, ratings(&resumed)), (&expected.met, ratings(&expected)));
+        // a torn line is dropped, and a longer ladder begins with the shorter one
+        fs::write(&cut, &bytes[..bytes.len() - 9]).unwrap();
+        let longer = Ladder { games: 200, ..plan.clone() };
+        play(&longer, &AGENTS, Some(&cut), 2, NEVER).unwrap();
+        let alone = play(&longer, &AGENTS, None, 2, NEVER).unwrap().0;
+        assert_eq!(alone.games, 200);
+        assert!(fs::read(&cut).unwrap().starts_with(&bytes));
+    }
+}
+
+#[test]
+fn stronger_agents_are_rated_higher() {
+    let (result, _) = play(&plan(400, Pairing::Adaptive), &AGENTS, None, 2, NEVER).unwrap();
+    assert_eq!(result.ratings.ranking(0), [3, 2, 1, 0]);
+    let games: usize = result.met.iter().map(|met| met.wins + met.draws + met.losses).sum();
+    assert_eq!((games, result.games), (400, 400));
+    for met in &result.met {
+        assert_eq!(met.pairs.iter().sum::<usize>() * 2, met.wins + met.draws + met.losses);
+        assert!(met.effective_games <= (2 * met.pairs.iter().sum::<usize>()) as f64);
+    }
+    let top = result.ratings.difference(3, 0).unwrap();
+    assert!(top.low.unwrap() > 0.0 && top.elo > top.low.unwrap(), "{top:?}");
+    // neighbors are compared more closely than the ends
+    let games = |a: usize, b: usize| {
+        let met = result.met.iter().find(|met| met.agents == [a, b]);
+        met.map_or(0, |met| met.wins + met.draws + met.losses)
+    };
+    assert!(games(2, 3) > games(0, 3), "{:?}", result.met);
+}
+
+#[test]
+fn an_early_end_says_who_is_not_connected() {
+    // three of the four pairs that connect five agents, on one thread
+    let agents = ["random", "rollout:2", "rollout:6", "rollout:9", "rollout:20"];
+    let (result, complete) = play(&plan(40, Pairing::RoundRobin), &agents, None, 1, 6).unwrap();
+    assert!(!complete);
+    assert_eq!(result.ratings.ranking(4), [4]);
+    assert!(result.ratings.difference(4, 0).is_none() && result.ratings.difference(3, 0).is_some());
+}
+
+#[test]
+fn plans_that_cannot_be_are_refused() {
+    let refused = |plan: &Ladder, agents: &[&str], part: &str| {
+        let error = play(plan, agents, None, 1, NEVER).unwrap_err().to_string();
+        assert!(error.contains(part), "no `{part}` in: {error}");
+    };
+    refused(&plan(4, Pairing::Adaptive), &AGENTS, "4 games do not connect 4 agents: at least 6");
+    refused(&plan(7, Pairing::Adaptive), &AGENTS, "an even number");
+    refused(&plan(8, Pairing::Adaptive), &["random"], "2 to 300 agents, not 1");
+    refused(&Ladder { opening_plies: 50, ..plan(8, Pairing::Adaptive) }, &AGENTS, "longer than 42");
+}
+
+#[test]
+fn files_that_are_not_this_ladder_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ladder.jsonl");
+    let path = Some(file.as_path());
+    play(&plan(12, Pairing::RoundRobin), &AGENTS, path, 1, NEVER).unwrap();
+    let before = fs::read_to_string(&file).unwrap();
+    let refused = |plan: &Ladder, agents: &[&str], parts: &[&str]| {
+        let error = play(plan, agents, path, 1, NEVER).unwrap_err().to_string();
+        parts.iter().for_each(|part| assert!(error.contains(part), "no `{part}` in: {error}"));
+    };
+    refused(&plan(12, Pairing::Adaptive), &AGENTS, &["pairing: \"round-robin\" / \"adaptive\""]);
+    refused(&plan(12, Pairing::RoundRobin), &AGENTS[..3], &["agents: [\"random\""]);
+    let line = before.lines().nth(2).unwrap();
+    let wrong = line.replacen("\"agents\":[", "\"agents\":[9", 1);
+    fs::write(&file, before.replace(line, &wrong)).unwrap();
+    refused(&plan(12, Pairing::RoundRobin), &AGENTS, &["line 3: agents", "do not exist"]);
+    // a match is not a ladder, nor the reverse
+    fs::write(&file, &before).unwrap();
+    let text = file.to_str().unwrap();
+    let arena = ["arena", "connect-four", "random", "rollout:2", "--opening-plies", "2", "--seed", "5"];
+    fails(
+        &[&arena[..], &["--save", text]].concat(),
+        2,
+        &["another match", "pairing: \"round-robin\" / missing"],
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+#[test]
+fn the_checkpoints_of_a_run_are_rated() {
+    let run = Finished::new(&[]);
+    let (path, file) = (run.run(), run.run().with_file_name("ladder.jsonl"));
+    let (folder, save) = (runs::text(&path), runs::text(&file));
+    let few =
+        ["--anchors", "rollout:8,random", "--simulations", "4", "--games", "60", "--opening-plies", "2"];
+    let ladder = [&["ladder", folder, "--save", save][..], &few].concat();
+    let json =
+        |more: &[&str]| json_lines(&succeeds(&[&ladder[..], &["--json"], more].concat(), "")).remove(0);
+    let first = json(&["--threads", "1"]);
+    assert_eq!(first["game"], "tic-tac-toe");
+    assert_eq!((&first["zero"], &first["games"]), (&Value::from("rollout:8"), &Value::from(60)));
+    let names: Vec<&str> =
+        first["agents"].as_array().unwrap().iter().map(|agent| agent["agent"].as_str().unwrap()).collect();
+    assert_eq!(names, ["rollout:8", "random", "generation 1", "generation 2", "generation 3"]);
+    for agent in first["agents"].as_array().unwrap() {
+        assert!(agent["rating"]["elo"].is_f64() && agent["rating"]["error"].is_f64(), "{agent}");
+        assert!(agent["games"].as_u64().unwrap() >= 2);
+    }
+    assert_eq!(first["agents"][0]["rating"]["elo"], 0.0);
+    // from the file; another zero only moves the numbers
+    assert_eq!(json(&["--threads", "2"]), first);
+    let moved = json(&["--zero", "generation 2"]);
+    let elo = |ladder: &Value, agent: usize| ladder["agents"][agent]["rating"]["elo"].as_f64().unwrap();
+    for agent in 0..5 {
+        assert!((elo(&moved, agent) - (elo(&first, agent) - elo(&first, 3))).abs() < 1e-6);
+    }
+    let text = out(&succeeds(&ladder, "")).to_string();
+    assert!(text.starts_with("agent ") && text.contains("above the next"), "{text}");
+    assert!(text.contains("5 agents, 60 games; rollout:8 has the rating 0; bounds are 95 %"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("generation")).count(), 3, "{text}");
+    let inspected = out(&succeeds(&["inspect", save], "")).to_string();
+    assert!(inspected.contains("adaptive") && !inspected.contains("first agent"), "{inspected}");
+    // not all of them
+    let some = ["ladder", folder, "--every", "2", "--anchors", "none", "--simulations", "4", "--games", "8"];
+    let text = out(&succeeds(&[&some[..], &["--opening-plies", "2"]].concat(), "")).to_string();
+    assert!(text.contains("generation 2 ") && text.contains("generation 3 "), "{text}");
+    assert!(!text.contains("generation 1 ") && !text.contains("rollout"), "{text}");
+}
+
+/// The lines of a run's own ladder, without times.
+fn own_lines(run: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut own: Vec<Value> = lines.filter(|line| line["kind"] == "ladder").collect();
+    own.iter_mut()
+        .for_each(|line| line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str())));
+    own
+}
+
+#[test]
+fn a_run_rates_its_generations() {
+    let run = Finished::new(&["arena.ladder_games=8"]);
+    let lines = own_lines(&run.run());
+    let games = |line: &Value| {
+        let count =
+            |of: &Value| ["wins", "draws", "losses"].map(|key| of[key].as_u64().unwrap()).iter().sum::<u64>();
+        line["matches"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|of| (of["generation"].as_u64().unwrap(), count(of)))
+            .collect()
+    };
+    let played: Vec<Vec<(u64, u64)>> = lines.iter().map(games).collect();
+    assert_eq!(played[..2], [vec![], vec![(1, 8)]]);
+    let mut last = played[2].clone();
+    last.sort_unstable();
+    assert_eq!(last, [(1, 4), (2, 4)]);
+    // a finished run says it again
+    let said = run.train(&run.run(), &[]);
+    let text = out(&said).to_string();
+    assert!(
+        text.contains("rating: generation 3 is ") && text.contains(" Elo above generation 1, 95 % "),
+        "{text}"
+    );
+    assert!(text.contains("above random") && text.contains("; 16 games of the run's own took "), "{text}");
+    // an interrupted one plays the same
+    let (_folder, cut) = run.copy(2);
+    let said = run.train(&cut, &[]);
+    assert!(said.status.success(), "{}", err(&said));
+    assert!(err(&said).contains(" Elo above generation 1, 95 % "), "{}", err(&said));
+    // the games of the evaluation are part of it, but for the last
+    assert_eq!(err(&said).matches("against random").count(), 1, "{}", err(&said));
+    assert_eq!(own_lines(&cut), lines);
+    // and nothing that is trained depends on it
+    let without = Finished::new(&["arena.ladder_games=0"]);
+    assert!(own_lines(&without.run()).is_empty());
+    let weights = |run: &Path| fs::read(runs::checkpoint(run, 3).join("weights.safetensors")).unwrap();
+    let tensors = |run: &Path| {
+        let bytes = weights(run);
+        let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        bytes[8 + header..].to_vec()
+    };
+    assert!(tensors(&run.run()) == tensors(&without.run()));
+    let text = out(&without.train(&without.run(), &[])).to_string();
+    assert!(!text.contains("rating: "), "{text}");
+}
+
+#[test]
+fn wrong_commands_are_explained() {
+    fails(&["ladder"], 2, &["give a run folder, or agents with --agents"]);
+    fails(&["ladder", "--agents", "random", "rollout:5"], 2, &["add --game ID"]);
+    fails(&["ladder", "configs"], 1, &["configs has no checkpoints"]);
+    let two = ["ladder", "--game", "tic-tac-toe", "--agents", "random", "rollout:5"];
+    fails(&[&two[..], &["random"]].concat(), 2, &["`random` is given twice"]);
+    fails(&[&two[..], &["--zero", "rollout:6"]].concat(), 2, &["the agents are random, rollout:5"]);
+    fails(&[&two[..], &["--games", "3"]].concat(), 2, &["even number"]);
+    fails(&["ladder", "--game", "tic-tac-toe", "--agents", "random"], 2, &["2 to 300 agents, not 1"]);
+    let output = petteia(&[&two[..], &["--games", "4", "--opening-plies", "0"]].concat(), "");
+    assert!(output.status.success(), "{}", err(&output));
+}

@@ -1,0 +1,116 @@
+//! A game with one wrong function, for tests of what the conformance test finds.
+
+use std::marker::PhantomData;
+
+use petteia::board::Symmetry;
+use petteia::encode::{Planes, Shape};
+use petteia::error::Result;
+use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player};
+
+macro_rules! faulty {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        /// The functions that are wrong; each gets the right game. All others are those of the right game.
+        pub struct Wrong<G: Game> {
+            $(pub $method: Option<fn(&G, $($type),*) -> $result>,)*
+            pub game: PhantomData<G>,
+        }
+
+        impl<G: Game> Clone for Wrong<G> {
+            fn clone(&self) -> Self {
+                Wrong { $($method: self.$method,)* game: PhantomData }
+            }
+        }
+
+        impl<G: Game> Default for Wrong<G> {
+            fn default() -> Self {
+                Wrong { $($method: None,)* game: PhantomData }
+            }
+        }
+
+        impl<G: Game> Game for Faulty<G> {
+            type State = G::State;
+
+            const NAME: &'static str = G::NAME;
+            const TITLE: &'static str = G::TITLE;
+            const AUTHOR: &'static str = G::AUTHOR;
+            const PLAYERS: [&'static str; 2] = G::PLAYERS;
+            const VARIANTS: &'static [&'static str] = G::VARIANTS;
+            const ENCODING: u32 = G::ENCODING;
+
+            fn new(options: &GameOptions) -> Result<Self> {
+                Ok(Faulty { game: G::new(options)?, wrong: Wrong::default() })
+            }
+            fn count_legal_actions(&self, state: &G::State, scratch: &mut Vec<Action>) -> usize {
+                if let Some(wrong) = self.wrong.count_legal_actions {
+                    return wrong(&self.game, state, scratch);
+                }
+                self.legal_actions(state, scratch);
+                scratch.len()
+            }
+            fn parse_action(&self, state: &G::State, text: &str) -> Option<Action> {
+                if let Some(wrong) = self.wrong.parse_action {
+                    return wrong(&self.game, state, text);
+                }
+                match self.wrong.legal_actions {
+                    None => self.game.parse_action(state, text),
+                    Some(_) => self.legal(state).into_iter().find(|action| self.action_text(state, *action) == text),
+                }
+            }
+            fn try_play(&self, state: &mut G::State, action: Action) -> Result<()> {
+                if let Some(wrong) = self.wrong.try_play {
+                    return wrong(&self.game, state, action);
+                }
+                if !self.legal(state).contains(&action) {
+                    return self.game.try_play(state, Action(u16::MAX));
+                }
+                self.play(state, action);
+                Ok(())
+            }
+            $(faulty!(method $method($($argument: $type),*) -> $result);)*
+        }
+    };
+    (method count_legal_actions $($rest:tt)*) => {};
+    (method parse_action $($rest:tt)*) => {};
+    (method try_play $($rest:tt)*) => {};
+    (method $method:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
+        fn $method(&self, $($argument: $type),*) -> $result {
+            match self.wrong.$method {
+                Some(wrong) => wrong(&self.game, $($argument),*),
+                None => self.game.$method($($argument),*),
+            }
+        }
+    };
+}
+
+/// A right game, and what is wrong with this one.
+#[derive(Clone)]
+pub struct Faulty<G: Game> {
+    pub game: G,
+    pub wrong: Wrong<G>,
+}
+
+faulty! {
+    players() -> [&'static str; 2];
+    shape() -> Shape;
+    max_plies() -> usize;
+    initial() -> G::State;
+    to_move(state: &G::State) -> Player;
+    legal_actions(state: &G::State, out: &mut Vec<Action>) -> ();
+    count_legal_actions(state: &G::State, scratch: &mut Vec<Action>) -> usize;
+    play(state: &mut G::State, action: Action) -> ();
+    outcome(state: &G::State) -> Option<Outcome>;
+    encode(state: &G::State, planes: &mut Planes) -> ();
+    key(state: &G::State) -> u64;
+    action_text(state: &G::State, action: Action) -> String;
+    parse_action(state: &G::State, text: &str) -> Option<Action>;
+    state_text(state: &G::State) -> String;
+    parse_state(text: &str) -> Result<G::State>;
+    without_history(state: &G::State) -> G::State;
+    view(state: &G::State) -> BoardView;
+    touched(before: &G::State, action: Action) -> Vec<(usize, usize)>;
+    symmetries(state: &G::State) -> &'static [Symmetry];
+    map_action(symmetry: Symmetry, action: Action) -> Action;
+    map_state(symmetry: Symmetry, state: &G::State) -> G::State;
+    exchanged(state: &G::State) -> Option<G::State>;
+    try_play(state: &mut G::State, action: Action) -> Result<()>;
+}
