@@ -230,7 +230,7 @@ fn wrong_settings_are_explained() {
     train(good, &["game.id=chess"], &["--set game.id=chess: unknown game `chess`"]);
     let meant = |key: &str, meant: &str| train(good, &[key], &[key, "unknown field", meant]);
     meant("search.simulatons=5", "did you mean `simulations`?");
-    meant("simulations=5", "did you mean `search.simulations`?");
+    meant("simulations=5", "did you mean `search.simulations` or `arena.simulations`?");
     meant("train.games=5", "did you mean `selfplay.games` or `arena.games`?");
     meant("training.generations=5", "did you mean `train`?");
     train(good, &["search.simulations=abc"], &["string \"abc\", expected a whole number, 0 or more"]);
