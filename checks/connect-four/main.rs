@@ -165,7 +165,7 @@ fn random_position(random: &mut Xoshiro256PlusPlus, plies: usize) -> Option<(Pos
 /// The actions to the end of the game with best play. A score of 1 wins with the last man of that player, 2 with the one
 /// before it.
 fn left(plies: usize, score: i8) -> usize {
-    let winner_is_second = (plies % 2 == 0) == (score < 0);
+    let winner_is_second = plies.is_multiple_of(2) == (score < 0);
     let end = match score {
         0 => CELLS,
         _ => 2 * (22 - score.unsigned_abs() as usize) - usize::from(!winner_is_second),

@@ -37,8 +37,7 @@ each number of --simulations, or only as SIMS says if it is given.
 
 Examples:
   petteia accuracy phage --agent rollout:400 --set sets/phage.jsonl.zst
-  petteia accuracy connect-four --agent runs/a --agent runs/b:800 \\
-    --set sets/connect-four.jsonl.zst --json > a-b.json"))]
+  petteia accuracy connect-four --agent runs/a --set sets/connect-four.jsonl.zst"))]
 pub struct AccuracyCommand {
     /// Game id (see `petteia games`)
     #[arg(value_name = "GAME")]

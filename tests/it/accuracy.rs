@@ -268,7 +268,7 @@ fn the_values_of_connect_four_are_those_of_the_solver() {
     let mut solver = petteia::solve::Solver::new(rules.game.clone(), limits);
     let late = set.positions.iter().filter(|position| position.plies >= 28);
     let mut agreed = 0;
-    for position in late.step_by(4) {
+    for position in late {
         let player = rules.game.to_move(&position.state);
         for (found, known) in solver.solve(&position.state, |_| true).actions.iter().zip(&position.values) {
             if let Some(outcome) = found.1.outcome() {
@@ -278,8 +278,7 @@ fn the_values_of_connect_four_are_those_of_the_solver() {
             }
         }
     }
-    println!("{agreed} values agree");
-    assert!(agreed > 300, "only {agreed} values were compared");
+    assert!(agreed > 1000, "only {agreed} values were compared");
 }
 
 #[test]
