@@ -14,6 +14,14 @@ pub fn each(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result
     (0..count).into_par_iter().with_max_len(1).try_for_each(work)
 }
 
+/// The results of `work` for 0, 1 ... `count` - 1, in this order; ends early with the first error that comes up.
+///
+/// # Errors
+/// That of `work`.
+pub fn map<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
+    (0..count).into_par_iter().with_max_len(1).map(work).collect()
+}
+
 /// Calls `work` on every thread again and again, until it has no more to do and returns false.
 ///
 /// # Errors
@@ -51,6 +59,7 @@ mod tests {
         })
         .unwrap();
         assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+        assert_eq!(map(100, &|index| Ok(index * index)).unwrap()[7..10], [49, 64, 81]);
         let next = AtomicUsize::new(0);
         drain(&|| Ok(next.fetch_add(1, Ordering::Relaxed) < 50)).unwrap();
         assert!(next.load(Ordering::Relaxed) > 50);
@@ -60,6 +69,7 @@ mod tests {
     fn an_error_ends_the_work() {
         let fails = |index: usize| if index == 7 { Err(Error::Interrupted) } else { Ok(()) };
         assert!(matches!(each(100, &fails), Err(Error::Interrupted)));
+        assert!(matches!(map(100, &fails), Err(Error::Interrupted)));
         assert!(matches!(drain(&|| Err(Error::Interrupted)), Err(Error::Interrupted)));
         let (mut first, mut second) = (0, 0);
         both(&mut || first += 1, &mut || second += 2);

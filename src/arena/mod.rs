@@ -264,8 +264,7 @@ fn play_game<G: Game>(
         let action = match opening.get(actions.len()) {
             Some(action) => *action,
             None => match players[agent].choose(&state) {
-                Ok(action) if game.legal(&state).binary_search(&action).is_ok() => action,
-                Ok(action) => return Err(illegal(game, &state, action)),
+                Ok(action) => checked(game, &state, action)?,
                 Err(Error::Fault(fault)) => {
                     return Ok(Played { actions, score: agent as f64, fault: Some(fault) });
                 }
@@ -282,13 +281,20 @@ fn play_game<G: Game>(
     Ok(Played { actions, score, fault: None })
 }
 
-/// The error for an agent of this program that chose an illegal action; external programs forfeit the game instead.
-fn illegal<G: Game>(game: &G, state: &G::State, action: Action) -> Error {
-    Error::Data(format!(
-        "an agent chose action {}, which is not legal in the position {}: agents must choose from `Game::legal_actions`",
-        action.0,
-        quoted(&game.state_text(state))
-    ))
+/// The action that an agent of this program chose, if it is legal; external programs forfeit the game otherwise.
+///
+/// # Errors
+/// [`Error::Data`] if it is illegal.
+pub(crate) fn checked<G: Game>(game: &G, state: &G::State, action: Action) -> Result<Action> {
+    match game.legal(state).binary_search(&action) {
+        Ok(_) => Ok(action),
+        Err(_) => Err(Error::Data(format!(
+            "an agent chose action {}, which is not legal in the position {}: agents must choose from \
+             `Game::legal_actions`",
+            action.0,
+            quoted(&game.state_text(state))
+        ))),
+    }
 }
 
 /// The first agent's score if agent `first_agent` is the first player.

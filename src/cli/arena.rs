@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::progress::{GameCounter, fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
+use super::counter::Counter;
+use super::progress::{fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
 use super::signals::stop_flag;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
@@ -60,12 +61,8 @@ pub struct Arena {
     /// Number of games, even; with --sprt the maximum
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// Random seed of openings and agents
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Random actions at the start of each pair of games
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    opening_plies: usize,
+    #[command(flatten)]
+    openings: OpeningArgs,
     /// Test two Elo differences against each other and stop when one is accepted
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
     sprt: Option<String>,
@@ -75,22 +72,27 @@ pub struct Arena {
     /// Probability that the test accepts ELO0 although ELO1 is true
     #[arg(long, value_name = "P", default_value_t = 0.05, requires = "sprt")]
     beta: f64,
-    /// Save the games in this file, one JSON line per pair; the same command resumes from it
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
     #[command(flatten)]
-    engines: EngineArgs,
-    /// Worker threads; the result does not depend on them [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    playing: PlayingArgs,
 }
 
-/// How other programs play.
+/// How pairs of games begin.
 #[derive(Args)]
-pub struct EngineArgs {
+pub struct OpeningArgs {
+    /// Random seed of openings and agents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Random actions at the start of each pair of games
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub opening_plies: usize,
+}
+
+/// How games are played, kept and shown.
+#[derive(Args)]
+pub struct PlayingArgs {
+    /// Save the games in this file, one JSON line per pair; the same command resumes from it
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// Search limit per action for programs (ugi:COMMAND): movetime MILLISECONDS, nodes N or depth N
     #[arg(long, value_name = "LIMIT", default_value = "movetime 100")]
     go: String,
@@ -100,12 +102,43 @@ pub struct EngineArgs {
     /// Append the programs' standard error to this file
     #[arg(long, value_name = "FILE")]
     engine_log: Option<PathBuf>,
+    /// Worker threads; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
-impl EngineArgs {
-    /// The terms under which they play.
-    pub fn terms(&self) -> Result<Terms> {
-        Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())
+impl PlayingArgs {
+    /// The terms under which other programs play, until a signal ends the command.
+    pub fn terms(&self) -> Result<Arc<Terms>> {
+        let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?;
+        Ok(Arc::new(terms.until(stop_flag())))
+    }
+
+    /// How the command ends after it has shown what was played: if the games are not `complete`, it was interrupted.
+    pub fn end(&self, complete: bool, what: &str) -> Result<()> {
+        match &self.save {
+            _ if complete => Ok(()),
+            // a reader of JSON could mistake this for the result
+            Some(path) if !self.json => print(format_args!(
+                "interrupted; the finished pairs are in {}; this command resumes the {what}: {}",
+                path.display(),
+                own_command()
+            )),
+            _ => Err(Error::Interrupted),
+        }
+    }
+}
+
+/// Loads an agent; `terms` are those of other programs.
+pub fn load<G: Game>(rules: &Rules<G>, spec: &AgentSpec, terms: &Arc<Terms>) -> Result<Contestant<G>> {
+    match spec {
+        AgentSpec::External(command) => {
+            Ok(Contestant::external(&rules.game, Program::start(command, terms)?))
+        }
+        spec => Contestant::new(rules, spec),
     }
 }
 
@@ -116,36 +149,22 @@ impl Job for Arena {
         let game = &rules.game;
         let plan = self.plan(game)?;
         catch_interrupts();
-        let terms = Arc::new(self.engines.terms()?.until(stop_flag()));
-        let load = |text: &OsStr| match AgentSpec::parse(text)? {
-            AgentSpec::External(command) => Ok(Contestant::external(game, Program::start(&command, &terms)?)),
-            spec => Contestant::new(&rules, &spec),
-        };
+        let terms = self.playing.terms()?;
+        let load = |text: &OsStr| load(&rules, &AgentSpec::parse(text)?, &terms);
         let agents = [&load(&self.first)?, &load(&self.second)?];
-        use_threads(self.threads)?;
+        use_threads(self.playing.threads)?;
         let open = |path| Journal::open(path, &rules, &plan, agents);
-        let journal = self.save.as_deref().map(open).transpose()?;
-        let counter = GameCounter::new(self.games);
+        let journal = self.playing.save.as_deref().map(open).transpose()?;
+        let counter = Counter::of_games(self.games);
         let played = play_while(game, &plan, agents, journal, &|progress| {
             let test = progress.sprt.map(|sprt| format!(", {}", sprt_standing(&sprt)));
-            counter.show(progress.games, &test.unwrap_or_default());
+            counter.show(progress.games as u64, &test.unwrap_or_default());
             !interrupted()
         });
-        counter.finish();
+        drop(counter);
         let (result, complete) = played?;
         self.show(&result)?;
-        if complete {
-            return Ok(());
-        }
-        match &self.save {
-            // a reader of JSON could mistake this for the result
-            Some(path) if !self.json => print(format_args!(
-                "interrupted; the finished pairs are in {}; this command resumes the match: {}",
-                path.display(),
-                own_command()
-            )),
-            _ => Err(Error::Interrupted),
-        }
+        self.playing.end(complete, "match")
     }
 }
 
@@ -158,16 +177,17 @@ impl Arena {
                 self.games
             )));
         }
-        if self.opening_plies >= game.max_plies() {
+        let OpeningArgs { seed, opening_plies } = self.openings;
+        if opening_plies >= game.max_plies() {
             return Err(Error::Config(format!(
                 "--opening-plies {}: no game of {} is longer than {} actions",
-                self.opening_plies,
+                opening_plies,
                 self.game.id,
                 game.max_plies()
             )));
         }
         let sprt = self.sprt.as_deref().map(|text| self.test(text)).transpose()?;
-        Ok(Match { games: self.games, seed: self.seed, opening_plies: self.opening_plies, sprt })
+        Ok(Match { games: self.games, seed, opening_plies, sprt })
     }
 
     fn test(&self, text: &str) -> Result<Sprt> {
@@ -185,7 +205,7 @@ impl Arena {
     }
 
     fn show(&self, result: &MatchResult) -> Result<()> {
-        if self.json {
+        if self.playing.json {
             return print(serde_json::to_string(result).expect("results are valid JSON"));
         }
         print(format_args!(
@@ -197,7 +217,7 @@ impl Arena {
         if let Some(sprt) = &result.sprt {
             print(sprt_verdict(sprt, result.games))?;
         }
-        if let Some(hint) = openings_decided(result).filter(|_| self.opening_plies > 0) {
+        if let Some(hint) = openings_decided(result).filter(|_| self.openings.opening_plies > 0) {
             print(hint)?;
         }
         let agents = [&self.first, &self.second].into_iter().zip(&result.faults);

@@ -8,12 +8,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// The time between lines without a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
+/// The same for games; short matches print none.
+const GAMES_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Shows how much is done.
 pub struct Counter {
     bar: Option<ProgressBar>,
     all: u64,
     unit: &'static str,
+    interval: Duration,
     shown: Mutex<Instant>,
 }
 
@@ -25,7 +28,14 @@ impl Counter {
             let style = ProgressStyle::with_template(&template).expect("units are plain words");
             ProgressBar::new(all).with_style(style)
         });
-        Counter { bar, all, unit, shown: Mutex::new(Instant::now()) }
+        Counter { bar, all, unit, interval: INTERVAL, shown: Mutex::new(Instant::now()) }
+    }
+
+    /// Of a match of so many games.
+    pub fn of_games(games: usize) -> Counter {
+        let mut counter = Counter::new(games as u64, "games");
+        counter.interval = GAMES_INTERVAL;
+        counter
     }
 
     /// This much is done; `about` says of what.
@@ -35,7 +45,7 @@ impl Counter {
             return bar.set_message(about.to_string());
         }
         let Ok(mut shown) = self.shown.try_lock() else { return };
-        if shown.elapsed() >= INTERVAL {
+        if shown.elapsed() >= self.interval {
             *shown = Instant::now();
             // standard error may be closed
             let _ = writeln!(anstream::stderr(), "{done} of {} {}{about}", self.all, self.unit);

@@ -4,19 +4,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::arena::EngineArgs;
-use super::progress::{GameCounter, bounds, fault_line};
-use super::signals::stop_flag;
+use super::arena::{OpeningArgs, PlayingArgs, load};
+use super::counter::Counter;
+use super::progress::{bounds, fault_line};
 use super::table::{Column, Table};
 use super::text::{counted, paragraph, terminal_width};
-use super::{AGENTS, catch_interrupts, interrupted, own_command, print, use_threads};
+use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
-use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::ladder::{Ladder, LadderResult, play_ladder};
 use crate::arena::pairing::Pairing;
@@ -82,29 +80,16 @@ pub struct LadderCommand {
     /// Only every Nth generation of a run, and its last
     #[arg(long, value_name = "N", default_value_t = 1)]
     every: usize,
-    /// Random seed of openings and agents
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Random actions at the start of each pair of games
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    opening_plies: usize,
+    #[command(flatten)]
+    openings: OpeningArgs,
     /// Game id, needed only if no agent is a trained one
     #[arg(long, value_name = "ID")]
     game: Option<String>,
     /// Game option, e.g. game.start=blocks, with --game; may be repeated
     #[arg(long, value_name = "KEY=VALUE", requires = "game")]
     set: Vec<String>,
-    /// Save the games in this file, one JSON line per pair; the same command resumes from it
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
     #[command(flatten)]
-    engines: EngineArgs,
-    /// Worker threads; the result does not depend on them [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    playing: PlayingArgs,
 }
 
 /// `--pairing`
@@ -226,7 +211,8 @@ impl LadderCommand {
             Kind::Gauntlet => Pairing::Gauntlet(zero),
         };
         let games = self.games.unwrap_or(GAMES * agents);
-        Ladder { games, seed: self.seed, opening_plies: self.opening_plies, pairing }
+        let OpeningArgs { seed, opening_plies } = self.openings;
+        Ladder { games, seed, opening_plies, pairing }
     }
 }
 
@@ -238,48 +224,28 @@ impl Job for Named {
         let plan = command.plan(self.listed.len(), self.zero);
         plan.check(game, self.listed.len())?;
         catch_interrupts();
-        let terms = Arc::new(command.engines.terms()?.until(stop_flag()));
+        let terms = command.playing.terms()?;
         let loaded: Vec<Contestant<G>> =
             self.listed.iter().map(|agent| load(&rules, &agent.spec, &terms)).collect::<Result<_>>()?;
         let agents: Vec<&Contestant<G>> = loaded.iter().collect();
-        use_threads(command.threads)?;
+        use_threads(command.playing.threads)?;
         let open = |path| Journal::open_ladder(path, &rules, &plan, &agents);
-        let journal = command.save.as_deref().map(open).transpose()?;
-        let counter = GameCounter::new(plan.games);
+        let journal = command.playing.save.as_deref().map(open).transpose()?;
+        let counter = Counter::of_games(plan.games);
         let played = play_ladder(game, &plan, &agents, journal, &|progress| {
-            counter.show(progress.games, "");
+            counter.show(progress.games as u64, "");
             !interrupted()
         });
-        counter.finish();
+        drop(counter);
         let (result, complete) = played?;
         self.show(&plan, &rules.identity.id, &result)?;
-        if complete {
-            return Ok(());
-        }
-        match &command.save {
-            // a reader of JSON could mistake this for the result
-            Some(path) if !command.json => print(format_args!(
-                "interrupted; the finished pairs are in {}; this command resumes the ladder: {}",
-                path.display(),
-                own_command()
-            )),
-            _ => Err(Error::Interrupted),
-        }
-    }
-}
-
-fn load<G: Game>(rules: &Rules<G>, spec: &AgentSpec, terms: &Arc<Terms>) -> Result<Contestant<G>> {
-    match spec {
-        AgentSpec::External(command) => {
-            Ok(Contestant::external(&rules.game, Program::start(command, terms)?))
-        }
-        spec => Contestant::new(rules, spec),
+        command.playing.end(complete, "ladder")
     }
 }
 
 impl Named {
     fn show(&self, plan: &Ladder, id: &str, result: &LadderResult) -> Result<()> {
-        match self.command.json {
+        match self.command.playing.json {
             true => print(self.json(plan, id, result)),
             false => self.print(result),
         }

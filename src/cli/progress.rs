@@ -1,10 +1,4 @@
-//! Texts about runs and matches: results, tests, durations; and the progress of matches.
-
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressStyle};
+//! Texts about runs and matches: results, tests, durations.
 
 use super::text::counted;
 use crate::arena::rating::Difference;
@@ -13,45 +7,8 @@ use crate::arena::{Faults, MatchResult};
 use crate::run::Rating;
 use crate::run::gate::Decision;
 
-/// The time between lines without a terminal; short matches print none.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
-
 /// In fewer pairs nothing is said about openings.
 const FEWEST_PAIRS: usize = 10;
-
-/// The number of games played: a bar on a terminal, and a line from time to time elsewhere.
-pub struct GameCounter {
-    bar: ProgressBar,
-    shown: Mutex<Instant>,
-    games: usize,
-}
-
-impl GameCounter {
-    /// Of a match of so many games.
-    pub fn new(games: usize) -> GameCounter {
-        let template = "{bar:24} {pos}/{len} games{msg}, {eta} left";
-        let style = ProgressStyle::with_template(template).expect("the template is constant");
-        let bar = ProgressBar::new(games as u64).with_style(style);
-        GameCounter { bar, shown: Mutex::new(Instant::now()), games }
-    }
-
-    /// So many were played, and what else is known.
-    pub fn show(&self, games: usize, details: &str) {
-        self.bar.set_position(games as u64);
-        self.bar.set_message(details.to_string());
-        let mut shown = self.shown.lock().expect("no panic while counting");
-        if shown.elapsed() >= PLAIN_INTERVAL && !std::io::stderr().is_terminal() {
-            *shown = Instant::now();
-            // a match does not depend on whether anyone reads it
-            let _ = writeln!(std::io::stderr(), "{games}/{} games{details}", self.games);
-        }
-    }
-
-    /// Clears the bar.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
 
 /// A match result in one line.
 pub fn verdict(result: &MatchResult) -> String {

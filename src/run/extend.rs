@@ -6,13 +6,11 @@
 
 use std::path::Path;
 
-use super::SETTINGS;
-use super::folder::{Folder, other_settings, settings_of};
+use super::folder::{Folder, other_settings, settings_of, write_settings};
 use crate::checkpoint;
 use crate::checkpoint::lineage::{Change, Chapter, Lineage};
 use crate::config::{Config, TrainConfig};
 use crate::error::{Error, Result};
-use crate::storage;
 use crate::train::schedule::learning_rate;
 
 /// The settings that may change.
@@ -58,7 +56,7 @@ pub fn extend(folder: &Path, config: &Config) -> Result<Option<Extension>> {
     let chapter =
         Chapter { change: Change::Extended, generation: done, settings: before.to_toml(), from: None };
     Lineage::of(folder)?.followed_by(chapter)?.write(folder)?;
-    storage::write_whole(&folder.join(SETTINGS), config.to_toml().as_bytes())?;
+    write_settings(folder, config)?;
     let learning_rates =
         [rate(&before.train, done), rate(&config.train, done), rate(&config.train, generations[1])];
     Ok(Some(Extension { done, generations, learning_rates }))

@@ -34,7 +34,7 @@ impl Folder {
         storage::remove_temporaries(folder)?;
         checkpoint::clean(folder)?;
         if !storage::exists(&settings)? {
-            storage::write_whole(&settings, config.to_toml().as_bytes())?;
+            write_settings(folder, config)?;
         }
         Ok(held)
     }
@@ -109,6 +109,11 @@ pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Erro
         lines.concat()
     ))
     .about(Input::RunSettings)
+}
+
+/// Writes the resolved settings into a run's folder.
+pub(super) fn write_settings(folder: &Path, config: &Config) -> Result<()> {
+    storage::write_whole(&folder.join(SETTINGS), config.to_toml().as_bytes())
 }
 
 /// Rejects a folder of a run with other settings, and one that holds anything else.

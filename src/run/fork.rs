@@ -6,11 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use super::folder::settings_of;
+use super::METRICS;
+use super::folder::{settings_of, write_settings};
 use super::inherit::{Progress, check_new, check_whole, other_net};
-use super::{METRICS, SETTINGS};
+use super::metrics::{lines_until, text_of};
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};
@@ -53,9 +52,10 @@ impl Fork<'_> {
                 }
                 storage::copy_whole(&source.join(name), &copy.join(name))?;
             }
-            storage::write_whole(&copy.join(METRICS), &self.metrics()?)?;
+            let (lines, _) = lines_until(&source.join(METRICS), generation)?;
+            storage::write_whole(&copy.join(METRICS), text_of(&lines).as_bytes())?;
             lineage.write(copy)?;
-            storage::write_whole(&copy.join(SETTINGS), config.to_toml().as_bytes())?;
+            write_settings(copy, config)?;
             match accepts_missing {
                 true => Ok(()),
                 false => check_whole(copy, source, config, rules),
@@ -125,20 +125,5 @@ impl Fork<'_> {
     fn is_left_out(&self, path: &Path) -> bool {
         let is_temporary = path.file_name().is_some_and(storage::is_temporary);
         is_temporary || (path.ends_with(GATE) && self.config.arena.gate == GateKind::None)
-    }
-
-    /// The lines of metrics about what is copied.
-    fn metrics(&self) -> Result<Vec<u8>> {
-        let path = self.source.join(METRICS);
-        if !storage::exists(&path)? {
-            return Ok(Vec::new());
-        }
-        let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
-        let is_kept = |line: &&str| {
-            let line: Option<Value> = serde_json::from_str(line).ok();
-            line.and_then(|line| line["generation"].as_u64())
-                .is_some_and(|number| number <= self.generation as u64)
-        };
-        Ok(text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>().into_bytes())
     }
 }

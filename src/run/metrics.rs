@@ -25,6 +25,29 @@ const SELFPLAY: &str = "selfplay";
 /// The kind of lines about training steps.
 const TRAIN: &str = "train";
 
+/// The lines in `path` about the generations up to `done`, and the number of damaged ones; none if there is no file.
+pub(super) fn lines_until(path: &Path, done: usize) -> Result<(Vec<Value>, usize)> {
+    let (mut kept, mut damaged) = (Vec::new(), 0);
+    if storage::exists(path)? {
+        let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+        for line in text.split_inclusive('\n') {
+            match serde_json::from_str::<Value>(line) {
+                Ok(line) => kept.push(line),
+                // a line without its end was cut off when the run was killed
+                Err(_) => damaged += line.ends_with('\n') as usize,
+            }
+        }
+        let is_done = |generation: u64| generation as usize <= done;
+        kept.retain(|line| line["generation"].as_u64().is_some_and(is_done));
+    }
+    Ok((kept, damaged))
+}
+
+/// The text of a file with these lines.
+pub(super) fn text_of(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// The metrics of a run.
 pub(super) struct Metrics {
     path: PathBuf,
@@ -39,21 +62,8 @@ impl Metrics {
     /// describes lost lines, if any.
     pub(super) fn open(folder: &Path, done: usize, tensorboard: bool) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
-        let (mut kept, mut damaged) = (Vec::new(), 0);
-        if storage::exists(&path)? {
-            let text = String::from_utf8_lossy(&storage::read(&path)?).into_owned();
-            for line in text.split_inclusive('\n') {
-                match serde_json::from_str::<Value>(line) {
-                    Ok(line) => kept.push(line),
-                    // a line without its end was cut off when the run was killed
-                    Err(_) => damaged += line.ends_with('\n') as usize,
-                }
-            }
-            let is_done = |generation: u64| generation as usize <= done;
-            kept.retain(|line| line["generation"].as_u64().is_some_and(is_done));
-        }
-        let text: String = kept.iter().map(|line| format!("{line}\n")).collect();
-        storage::write_whole(&path, text.as_bytes())?;
+        let (kept, damaged) = lines_until(&path, done)?;
+        storage::write_whole(&path, text_of(&kept).as_bytes())?;
         let events = tensorboard.then(|| Events::open(folder)).transpose()?;
         let mut metrics = Metrics { path, lines: Vec::new(), events };
         kept.into_iter().for_each(|line| metrics.keep(line));

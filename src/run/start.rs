@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
-use super::folder::settings_of;
+use super::folder::{settings_of, write_settings};
 use super::inherit::{Progress, check_new, check_whole, other_net};
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
@@ -68,7 +68,7 @@ impl Start<'_> {
             let trainer = Trainer::new(&config.train, network);
             checkpoint::save(run, config, &rules.identity, 0, &trainer, data)?;
             lineage.write(run)?;
-            storage::write_whole(&run.join(SETTINGS), config.to_toml().as_bytes())?;
+            write_settings(run, config)?;
             check_whole(run, &source.path, config, rules)
         })
     }

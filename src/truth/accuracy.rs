@@ -10,13 +10,13 @@
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
 use super::set::{Position, Set};
 use crate::arena::agent::Contestant;
+use crate::arena::checked;
 use crate::arena::elo::wilson;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
@@ -170,19 +170,15 @@ pub fn measure<G: Game>(
     seed: u64,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Accuracy> {
-    let answers: Vec<Mutex<Option<Answer>>> = set.positions.iter().map(|_| Mutex::new(None)).collect();
     let done = AtomicUsize::new(0);
-    parallel::each(set.positions.len(), &|index| {
+    let answers = parallel::map(set.positions.len(), &|index| {
         if !tick(done.load(Ordering::Relaxed)) {
             return Err(Error::Interrupted);
         }
         let answer = answer(game, agent, budget, &set.positions[index].state, seed, index)?;
-        *answers[index].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(answer);
         done.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        Ok(answer)
     })?;
-    let answers: Vec<Answer> =
-        answers.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect();
     Ok(counted(set, &answers))
 }
 
@@ -199,8 +195,8 @@ fn answer<G: Game>(
         if budget != Budget::Own {
             return Err(Error::Config(format!("agent {} does not search", agent.identity())));
         }
-        let action = agent.agent(random).choose(state)?;
-        return legal(game, state, action).map(|action| Answer { action, value: None });
+        let action = checked(game, state, agent.agent(random).choose(state)?)?;
+        return Ok(Answer { action, value: None });
     };
     let simulations = match budget {
         Budget::Own => searching.simulations(),
@@ -214,14 +210,6 @@ fn answer<G: Game>(
     let action =
         if budget == Budget::Policy { most_likely.unwrap_or(analysis.action) } else { analysis.action };
     Ok(Answer { action, value: Some(analysis.value) })
-}
-
-/// The action, if it is legal; an agent of one's own may be wrong.
-fn legal<G: Game>(game: &G, state: &G::State, action: Action) -> Result<Action> {
-    match game.legal(state).binary_search(&action) {
-        Ok(_) => Ok(action),
-        Err(_) => Err(Error::Data(format!("the agent chose action {}, which is not legal here", action.0))),
-    }
 }
 
 fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
-use std::sync::Mutex;
 
 use rand::RngExt;
 
@@ -69,18 +68,15 @@ pub fn make<G: Game>(
                 block * BLOCK
             )));
         }
-        let found: Vec<Mutex<Option<(Line, u64)>>> = (0..BLOCK).map(|_| Mutex::new(None)).collect();
-        parallel::each(BLOCK, &|index| {
+        let found = parallel::map(BLOCK, &|index| {
             let (state, plies) = candidate(game, plan, (block * BLOCK + index) as u64);
             let solved = Solver::new(game.clone(), plan.limits).solve(&state, |_| tick(lines.len()));
             if !tick(lines.len()) {
                 return Err(Error::Interrupted);
             }
-            let line = line(game, &state, plies, &solved).map(|line| (line, game.key(&state)));
-            *found[index].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = line;
-            Ok(())
+            Ok(line(game, &state, plies, &solved).map(|line| (line, game.key(&state))))
         })?;
-        for (line, key) in found.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()) {
+        for (line, key) in found.into_iter().flatten() {
             let is_lost = line.class == CLASSES[3];
             let wanted = lines.len() < plan.count && !(is_lost && lost >= plan.count / LOST);
             if wanted && seen.insert(key) {

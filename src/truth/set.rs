@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -142,26 +141,15 @@ pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
             header.count
         )));
     }
-    let positions: Vec<Mutex<Option<Position<G::State>>>> = texts.iter().map(|_| Mutex::new(None)).collect();
-    let errors: Mutex<BTreeMap<usize, Error>> = Mutex::new(BTreeMap::new());
-    parallel::each(texts.len(), &|index| {
-        match parsed(&texts[index]).and_then(|line| checked(rules, &header, &line)) {
-            Ok(position) => *locked(&positions[index]) = Some(position),
-            Err(error) => drop(locked(&errors).insert(index, error)),
-        }
-        Ok(())
-    })?;
-    let errors = errors.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some((index, error)) = errors.into_iter().next() {
+    // all of them, so that it is the first error that is reported
+    let checked = |index: usize| Ok(parsed(&texts[index]).and_then(|line| checked(rules, &header, &line)));
+    let positions = parallel::map(texts.len(), &checked)?
+        .into_iter()
+        .enumerate()
         // after the header
-        return Err(at_line(path, index + 2, error));
-    }
-    let positions = positions.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect();
+        .map(|(index, position)| position.map_err(|error| at_line(path, index + 2, error)))
+        .collect::<Result<_>>()?;
     Ok(Set { header, sha256: lines.sha256, positions })
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn at_line(path: &Path, number: usize, error: Error) -> Error {
