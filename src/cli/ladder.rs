@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::arena::{OpeningArgs, PlayingArgs, load};
 use super::counter::Counter;
-use super::progress::{bounds, fault_line};
+use super::progress::{bounds, fault_line, signed};
 use super::table::{Column, Table};
 use super::text::{counted, paragraph, terminal_width};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
@@ -279,12 +279,12 @@ impl Named {
             let next = ranking.get(place + 1).and_then(|next| above(*next));
             rows.push([
                 self.name(agent).to_string(),
-                own.map_or("0".into(), |own| format!("{:+.0}", own.elo)),
+                own.map_or("0".into(), |own| signed(own.elo)),
                 own.map_or(String::new(), |own| bounds(own.low, own.high)),
                 games.to_string(),
                 format!("{:.0} %", 100.0 * score),
                 next.map_or(String::new(), |next| {
-                    format!("{:+.0} ({})", next.elo, bounds(next.low, next.high))
+                    format!("{} ({})", signed(next.elo), bounds(next.low, next.high))
                 }),
             ]);
         }

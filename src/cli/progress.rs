@@ -52,20 +52,25 @@ pub fn openings_decided(result: &MatchResult) -> Option<String> {
 fn elo_text(result: &MatchResult) -> String {
     let MatchResult { games, wins, losses, elo, elo_low, elo_high, .. } = result;
     match (elo_low, elo_high) {
-        (Some(low), _) if wins == games => format!("Elo {low:+.0} or more (95 %)"),
-        (_, Some(high)) if losses == games => format!("Elo {high:+.0} or less (95 %)"),
-        (None, None) => format!("Elo {elo:+.0}, too few games for bounds"),
-        _ => format!("Elo {elo:+.0}, 95 % {}", bounds(*elo_low, *elo_high)),
+        (Some(low), _) if wins == games => format!("Elo {} or more (95 %)", signed(*low)),
+        (_, Some(high)) if losses == games => format!("Elo {} or less (95 %)", signed(*high)),
+        (None, None) => format!("Elo {}, too few games for bounds", signed(*elo)),
+        _ => format!("Elo {}, 95 % {}", signed(*elo), bounds(*elo_low, *elo_high)),
     }
+}
+
+/// A rounded Elo difference with its sign; no difference is `+0`.
+pub fn signed(elo: f64) -> String {
+    format!("{:+}", elo.round() + 0.0)
 }
 
 /// Bounds of an Elo difference, of which either may be open.
 pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
-    match (low, high) {
-        (Some(low), Some(high)) => format!("{low:+.0} to {high:+.0}"),
-        (Some(low), None) => format!("{low:+.0} or more"),
-        (None, Some(high)) => format!("{high:+.0} or less"),
-        (None, None) => "unknown".into(),
+    match [low, high].map(|bound| bound.map(signed)) {
+        [Some(low), Some(high)] => format!("{low} to {high}"),
+        [Some(low), None] => format!("{low} or more"),
+        [None, Some(high)] => format!("{high} or less"),
+        [None, None] => "unknown".into(),
     }
 }
 
@@ -86,13 +91,18 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
     )
 }
 
-/// How much stronger a generation is than an earlier one and than the opponent of the evaluation.
+/// How much stronger or weaker a generation is than an earlier one and than the opponent of the evaluation.
 pub fn rating_parts(rating: &Rating) -> Vec<String> {
-    let above = |name: &str, above: &Difference| {
-        format!("{:+.0} Elo above {name}, 95 % {}", above.elo, bounds(above.low, above.high))
+    let compared = |name: &str, by: &Difference| {
+        let elo = match by.elo.round() {
+            0.0 => "level with".to_string(),
+            above @ 0.0.. => format!("{above:+} Elo above"),
+            below => format!("{} Elo below", -below),
+        };
+        format!("{elo} {name}, 95 % {}", bounds(by.low, by.high))
     };
-    let earlier = rating.above_earlier.iter().map(|(of, by)| above(&format!("generation {of}"), by));
-    earlier.chain(rating.above_opponent.iter().map(|(name, by)| above(name, by))).collect()
+    let earlier = rating.above_earlier.iter().map(|(of, by)| compared(&format!("generation {of}"), by));
+    earlier.chain(rating.above_opponent.iter().map(|(name, by)| compared(name, by))).collect()
 }
 
 /// The gate's decision on a generation, and the match that it is based on.
@@ -241,6 +251,29 @@ mod tests {
             assert!(text.ends_with(end), "{text}");
         }
         assert!(text(3, 0, 1, 1.0).starts_with("3 wins, 0 draws, 1 loss in 4 games (4 distinct): Elo"));
+    }
+
+    #[test]
+    fn ratings_are_above_or_below() {
+        for (elo, low, high, text) in [
+            (27.4, Some(-0.3), Some(54.6), "+27 Elo above generation 5, 95 % +0 to +55"),
+            (-27.4, Some(-49.0), Some(-5.2), "27 Elo below generation 5, 95 % -49 to -5"),
+            (-27.4, None, Some(0.2), "27 Elo below generation 5, 95 % +0 or less"),
+            (301.0, Some(118.0), None, "+301 Elo above generation 5, 95 % +118 or more"),
+            (0.4, Some(-68.0), Some(68.0), "level with generation 5, 95 % -68 to +68"),
+            (-0.4, None, None, "level with generation 5, 95 % unknown"),
+        ] {
+            let by = Difference { elo, error: 1.0, low, high };
+            let above_opponent = Some(("random".to_string(), by));
+            let rating = Rating {
+                generation: 10,
+                above_earlier: Some((5, by)),
+                above_opponent,
+                games: 2,
+                seconds: 1.0,
+            };
+            assert_eq!(rating_parts(&rating), [text, &text.replace("generation 5", "random")]);
+        }
     }
 
     #[test]
