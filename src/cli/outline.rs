@@ -131,6 +131,12 @@ impl Outline<'_> {
                 arena.opponent
             ));
         }
+        if arena.ladder_games > 0 && self.config.train.generations > 1 {
+            lines.push(format!(
+                "  rating: {} games of each generation against earlier ones",
+                arena.ladder_games
+            ));
+        }
         lines
     }
 

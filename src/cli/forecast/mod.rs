@@ -1,8 +1,8 @@
 //! Estimates the remaining time of a run. Input: the plan, the costs of work on this machine, and the events of the run
 //! with their times. Output: seconds. No clock is read here.
 //!
-//! A run is a list of phases: each generation plays, trains, passes the gate and is evaluated. Each kind of [`Work`]
-//! has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and
+//! A run is a list of phases: each generation plays, trains, passes the gate, is evaluated and rated. Each kind of
+//! [`Work`] has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and
 //! observations gradually replace them. The amount of work depends on the length of games. Games in flight were started
 //! together and will end together, so each counts with its expected final length ([`rest`]).
 
@@ -42,6 +42,8 @@ enum Work {
     Gate,
     /// Games against the opponent.
     Evaluation,
+    /// Games against earlier generations.
+    Rating,
     /// The generation has nothing left to do.
     Done,
 }
@@ -55,7 +57,7 @@ pub struct Costs {
     pub selfplay: f64,
     /// Seconds per optimizer step.
     pub step: f64,
-    /// Thread seconds per action in the gate.
+    /// Thread seconds per action of the network in a match.
     pub gate: f64,
     /// Thread seconds per action in the evaluation, the mean of both agents.
     pub evaluation: f64,
@@ -68,7 +70,7 @@ pub struct Forecast {
     plan: Plan,
     costs: Costs,
     /// The work of each kind in this session so far: its span ([`Load::span`]) and its seconds.
-    seen: [(f64, f64); 5],
+    seen: [(f64, f64); 6],
     /// Searched actions per game in the bootstrap and by the network, and simulations per action.
     plies: [f64; 2],
     simulations: [f64; 2],
@@ -101,7 +103,7 @@ impl Forecast {
         Forecast {
             plan,
             costs,
-            seen: [(0.0, 0.0); 5],
+            seen: [(0.0, 0.0); 6],
             plies: [costs.plies; 2],
             simulations,
             knows_network: false,
@@ -146,11 +148,14 @@ impl Forecast {
             Event::Gated { decision, .. } => {
                 self.close(now);
                 let last = self.generation == self.plan.generations;
-                self.next = if decision.promoted || last { Work::Evaluation } else { Work::Done };
+                self.next = if decision.promoted || last { Work::Evaluation } else { Work::Rating };
+            }
+            Event::Rating { done, games } => self.advance_match(now, Work::Rating, *done, *games),
+            Event::Rated(_) => {
+                self.close(now);
+                self.next = Work::Done;
             }
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
-            // a few games that the forecast does not know
-            Event::Rating { .. } | Event::Rated(_) => {}
             Event::Played(_) | Event::Training { .. } | Event::Warning(_) => {}
         }
         self.last_event = now;
@@ -191,7 +196,8 @@ impl Forecast {
             Work::Bootstrap | Work::Selfplay => Work::Training,
             Work::Training => Work::Gate,
             Work::Gate => Work::Evaluation,
-            Work::Evaluation | Work::Done => Work::Done,
+            Work::Evaluation => Work::Rating,
+            Work::Rating | Work::Done => Work::Done,
         };
         let load = Load { units: 0.0, jobs: 0, threads: 1 };
         self.phase = Some(Phase { work, began: now, load, done: 0.0, play: Progress::default() });
@@ -248,6 +254,7 @@ impl Forecast {
             (Work::Training, Load::alone(training.max(1.0))),
             (Work::Gate, self.gate_load(generation)),
             (Work::Evaluation, self.evaluation_load(generation)),
+            (Work::Rating, self.rating_load(generation)),
         ];
         let ahead = loads.into_iter().filter(|(work, _)| *work >= next);
         ahead.map(|(work, load)| self.pace(work) * load.whole()).sum()
@@ -286,6 +293,11 @@ impl Forecast {
             true => self.plan.final_evaluation,
             false => (self.plan.evaluation as f64 * share) as usize,
         })
+    }
+
+    fn rating_load(&self, generation: usize) -> Load {
+        // the first generation has no earlier ones
+        self.match_load(if generation > 1 { self.plan.rating } else { 0 })
     }
 
     /// A match is divided among threads by pairs of games.
@@ -344,7 +356,7 @@ impl Forecast {
             Work::Bootstrap => self.costs.bootstrap,
             Work::Selfplay => self.costs.selfplay,
             Work::Training => self.costs.step,
-            Work::Gate => self.costs.gate * plies,
+            Work::Gate | Work::Rating => self.costs.gate * plies,
             Work::Evaluation | Work::Done => self.costs.evaluation * plies,
         }
     }

@@ -24,7 +24,9 @@ pub struct Plan {
     pub evaluation: usize,
     /// Games of the evaluation after the last one.
     pub final_evaluation: usize,
-    /// Random actions at the start of a game in the gate or the evaluation.
+    /// Games of each generation against earlier ones.
+    pub rating: usize,
+    /// Random actions at the start of a game of a match.
     pub opening_plies: usize,
     /// The maximum number of games of the gate, if there is one.
     pub gate: Option<usize>,
@@ -67,6 +69,7 @@ impl Plan {
             steps_per_position: config.train.samples_per_position as f64 / config.train.batch as f64,
             evaluation: arena.games,
             final_evaluation: arena.final_games,
+            rating: arena.ladder_games,
             opening_plies: arena.opening_plies,
             gate: (arena.gate != GateKind::None).then_some(arena.gate_games),
         }

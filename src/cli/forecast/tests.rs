@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 
 use super::*;
 use crate::config::Config;
+use crate::run::Rating;
 
 /// A simulated run and its true costs.
 struct World {
@@ -56,6 +57,11 @@ fn began(number: usize, generations: usize, games: usize) -> Event {
     Event::Generation { number, generations, games }
 }
 
+fn rated(generation: usize) -> Event {
+    let (above_earlier, above_opponent, games, seconds) = Default::default();
+    Event::Rated(Box::new(Rating { generation, above_earlier, above_opponent, games, seconds }))
+}
+
 impl World {
     /// The events of the run with their times.
     fn events(&self) -> Vec<(f64, Event)> {
@@ -88,6 +94,12 @@ impl World {
             let games = if last { plan.final_evaluation } else { plan.evaluation };
             let game = self.costs.evaluation * ((self.plies)(generation) - plan.opening_plies as f64);
             self.contest(&mut events, &mut now, games, game, |done| Event::Evaluating { done, games });
+            if plan.rating > 0 {
+                let games = if generation > 1 { plan.rating } else { 0 };
+                let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
+                self.contest(&mut events, &mut now, games, game, |done| Event::Rating { done, games });
+                events.push((now, rated(generation)));
+            }
         }
         events
     }
@@ -215,6 +227,15 @@ fn generations_ten_times_as_long_as_the_bootstrap() {
 fn an_evaluation_at_the_end_that_is_most_of_the_run() {
     let sets = ["arena.final_games=20000", "arena.games=10", "train.generations=4", "selfplay.games=128"];
     world(2, &sets).assert_predicted("final evaluation");
+}
+
+#[test]
+fn a_rating_that_is_most_of_the_run() {
+    let sets = ["arena.ladder_games=3000", "train.generations=4", "selfplay.games=128"];
+    world(2, &sets).assert_predicted("rating");
+    // also where most networks are not promoted, and so not evaluated
+    world(2, &[&sets[..], &["arena.gate=sprt", "arena.gate_games=20"]].concat())
+        .assert_predicted("rating, gate");
 }
 
 #[test]
