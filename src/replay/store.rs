@@ -351,12 +351,26 @@ pub fn checksum(path: &Path) -> Result<String> {
 pub struct Shards {
     /// Shards in use.
     pub paths: Vec<PathBuf>,
+    /// Shards that a run took over from another one.
+    pub inherited: Vec<PathBuf>,
     /// Shards that were set aside as damaged.
     pub set_aside: Vec<PathBuf>,
 }
 
-/// Resolves a path given by a user: the shards of a run, those of one generation's folder, or a single file, which
-/// may have been set aside.
+impl Shards {
+    /// All shards in use, those that were taken over first.
+    pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.inherited.iter().chain(&self.paths)
+    }
+
+    /// Whether there is none, not even one that was set aside.
+    pub fn is_empty(&self) -> bool {
+        self.all().chain(&self.set_aside).next().is_none()
+    }
+}
+
+/// Resolves a path given by a user: the shards of a run, those of one of its folders, or a single file, which may have
+/// been set aside.
 ///
 /// # Errors
 /// There is nothing at `path`, or it is a file without the name of a shard.
@@ -368,20 +382,30 @@ pub fn find(path: &Path) -> Result<Shards> {
                 "{place} is not a shard of records: its name does not end with {SUFFIX}"
             )));
         }
-        return Ok(Shards { paths: vec![path.to_path_buf()], set_aside: Vec::new() });
+        return Ok(Shards { paths: vec![path.to_path_buf()], ..Shards::default() });
     }
     if !storage::exists(path)? {
         return Err(Error::Missing(format!("{} does not exist", path.display())));
     }
-    let of_run = storage::is_folder(&path.join(FOLDER))? || generation_of(path).is_none();
-    let folders = if of_run { generation_folders(path)? } else { vec![(0, path.to_path_buf())] };
+    let holds_shards = generation_of(path).is_some() || path.ends_with(INHERITED);
     let mut shards = Shards::default();
-    for (_, folder) in folders {
-        let entries = storage::list(&folder)?;
-        shards.set_aside.extend(entries.iter().filter(|path| is_set_aside(path)).cloned());
-        shards.paths.extend(entries.into_iter().filter(|path| is_shard(path)));
+    if holds_shards && !storage::is_folder(&path.join(FOLDER))? {
+        shards.paths = in_folder(path, &mut shards.set_aside)?;
+        return Ok(shards);
+    }
+    shards.inherited = in_folder(&path.join(FOLDER).join(INHERITED), &mut shards.set_aside)?;
+    for (_, folder) in generation_folders(path)? {
+        shards.paths.extend(in_folder(&folder, &mut shards.set_aside)?);
     }
     Ok(shards)
+}
+
+/// The shards in a folder; those that were set aside are added to `set_aside`.
+fn in_folder(folder: &Path, set_aside: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    let (bad, others): (Vec<_>, Vec<_>) =
+        storage::list(folder)?.into_iter().partition(|path| is_set_aside(path));
+    set_aside.extend(bad);
+    Ok(others.into_iter().filter(|path| is_shard(path)).collect())
 }
 
 /// The shards of a run with their generations, oldest first.

@@ -363,6 +363,35 @@ fn a_run_that_begins_with_new_weights_is_one_from_nothing() {
     expect_same(found, products(&plain));
 }
 
+/// Each by its name and with what the manifest says of it, in the run and in their own folder.
+fn inherited_shards_are_listed(run: &Path, manifest: &Value) {
+    let folder = run.join("selfplay/inherited");
+    let listed = json_lines(&succeeds(&["records", text(run), "--json"], ""));
+    let expected = manifest["data"]["shards"].as_array().unwrap();
+    assert_eq!((listed.len(), expected.len()), (24, 12), "12 of its own");
+    for (found, shard) in listed.iter().zip(expected) {
+        let path = run.join("selfplay").join(shard["name"].as_str().unwrap());
+        assert_eq!((&found["shard"], &found["state"]), (&text(&path).into(), &"checked".into()));
+        for count in ["games", "positions"] {
+            assert_eq!(found[count], shard[count], "{count} of {}", path.display());
+        }
+    }
+    let shown = out(&succeeds(&["records", text(run)], "")).to_string();
+    let (first, own) = ("selfplay/inherited/shard-0000.jsonl.zst", "selfplay/generation-0001/shard-0000");
+    assert!(shown.contains("\n24 shards (12 inherited), ") && shown.find(first) < shown.find(own), "{shown}");
+    assert_eq!(json_lines(&succeeds(&["records", text(&folder), "--json"], "")), listed[..12]);
+    for (place, count) in [(run, "24 of 24 shards"), (&folder, "12 of 12 shards")] {
+        assert!(out(&succeeds(&["records", text(place), "verify"], "")).contains(count));
+    }
+    // games are those of the run unless the others are asked for
+    let show = |place: &Path| {
+        let shown = succeeds(&["records", text(place), "show", "--generation", "1", "--game", "0"], "");
+        out(&shown).lines().next().unwrap().to_string()
+    };
+    assert!(show(run).contains("evaluated by generation 0"), "{}", show(run));
+    assert!(show(&folder).contains("evaluated by rollout"), "{}", show(&folder));
+}
+
 #[test]
 fn a_window_is_taken_over_with_the_weights() {
     let (_folder, run) = temporary();
@@ -380,6 +409,7 @@ fn a_window_is_taken_over_with_the_weights() {
     assert_eq!(sums(&own), sums(&theirs));
     assert_eq!(manifest(&run, 1)["data"]["window_shards"], 16);
     expect_whole(&run);
+    inherited_shards_are_listed(&run, &own);
     let whole = files(&run);
     for generation in [1, 0] {
         cut(&run, generation);
@@ -400,7 +430,10 @@ fn a_window_is_taken_over_with_the_weights() {
     fs::write(&lost, "junk").unwrap();
     let resume = ["train", "--run", text(&run)];
     fails(&resume, 1, &["inherited/shard-0007.jsonl.zst", "does not hold what it was trained on"]);
-    fails(&["records", text(&run), "verify"], 1, &[]);
+    fails(&["records", text(&run), "list"], 1, &["1 of 24 shards damaged"]);
+    let verified = petteia(&["records", text(&run), "verify"], "");
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(out(&verified).contains("23 of 24 shards intact"), "{}", out(&verified));
     fails(&resume, 1, &["inherited/shard-0007.jsonl.zst: it was set aside"]);
     let accepted = succeeds(&[&resume[..], &["--accept-missing"]].concat(), "");
     assert!(err(&accepted).contains("the run continues without it"), "{}", err(&accepted));

@@ -17,7 +17,7 @@ pub fn is_shard(path: &Path) -> bool {
 }
 
 pub fn is_generation(path: &Path) -> bool {
-    let has_some = |shards: store::Shards| !shards.paths.is_empty() || !shards.set_aside.is_empty();
+    let has_some = |shards: store::Shards| !shards.is_empty();
     path.is_dir() && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
 }
 
@@ -26,7 +26,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let source = Source::of(path)?;
     let Some(found) = report.checked(verify::<R>(&source)) else { return Ok(()) };
     report.game::<R>(&found.game, path);
-    if let Some(records) = source.shards.paths.iter().find_map(|path| store::read_unplayed(path).ok())
+    if let Some(records) = source.shards.all().find_map(|path| store::read_unplayed(path).ok())
         && let Some(record) = records.first()
     {
         report.fact("generation", record.generation);
@@ -39,7 +39,10 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
 
 /// Adds the numbers of shards, games and plies, and the problems.
 pub fn counts(source: &Source, found: Verified, report: &mut Findings) {
-    report.fact("shards", source.shards.paths.len());
+    report.fact("shards", source.shards.all().count());
+    if !source.shards.inherited.is_empty() {
+        report.fact("inherited shards", source.shards.inherited.len());
+    }
     report.fact("games", found.games);
     report.fact("plies", found.plies);
     if !source.shards.set_aside.is_empty() {

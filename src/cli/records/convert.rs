@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Source, greatest_first};
 use crate::cli::play::result_text;
-use crate::cli::text::wrapped;
+use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};
@@ -21,7 +21,7 @@ const COLUMNS: &str =
 /// Columns of the text format.
 const TEXT_WIDTH: usize = 80;
 
-/// Write all games in another format.
+/// Write all games of the run in another format.
 #[derive(Args)]
 #[command(after_help = "\
 Formats:
@@ -66,7 +66,8 @@ impl Convert {
         refuse_existing(path)?;
         storage::stream_whole(path, |out| self.write::<R>(source, out, &path.display().to_string()))?;
         let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
-        print(format_args!("{}: {}, {size} bytes", path.display(), source.count()))
+        let shards = counted(source.shards.paths.len(), "shard", "shards");
+        print(format_args!("{}: {shards}, {size} bytes", path.display()))
     }
 
     fn write<R: Registry>(&self, source: &Source, out: &mut dyn Write, place: &str) -> Result<()> {

@@ -22,8 +22,9 @@ use crate::replay::store;
 #[derive(Args, Default)]
 #[command(after_help = "\
 Each shard's checksum is verified; `verify` also replays the games. Plies counts \
-all actions, positions those that are trained on. The exit code is 1 if a shard is \
-damaged.")]
+all actions, positions those that are trained on. Shards that the run took over from \
+another one come first, with the generations of that one. The exit code is 1 if a \
+shard is damaged.")]
 pub struct List {
     /// Print one JSON object per shard
     #[arg(long)]
@@ -50,7 +51,7 @@ impl List {
             print(listing.table.head())?;
         }
         let (mut sum, mut bytes, mut damaged) = (Content::default(), 0, 0);
-        for path in &source.shards.paths {
+        for path in source.shards.all() {
             let size = fs::metadata(path).map_err(Error::io(path))?.len();
             let read = store::read_unplayed(path);
             if let Ok(records) = &read {
@@ -70,7 +71,11 @@ impl List {
             }
         }
         if !self.json {
-            print(format_args!("{}, {sum}, {}", source.count(), DecimalBytes(bytes)))?;
+            let inherited = match source.shards.inherited.len() {
+                0 => String::new(),
+                some => format!(" ({some} inherited)"),
+            };
+            print(format_args!("{}{inherited}, {sum}, {}", source.count(), DecimalBytes(bytes)))?;
         }
         match damaged {
             0 => Ok(()),
@@ -117,7 +122,7 @@ struct Listing<'a> {
 
 impl Listing<'_> {
     fn new(source: &Source, width: Option<usize>) -> Listing<'_> {
-        let shard = |short: bool| source.shards.paths.iter().map(move |path| name(source, path, short));
+        let shard = |short: bool| source.shards.all().map(move |path| name(source, path, short));
         let longest = |short: bool| shard(short).map(|name| name.chars().count()).max().unwrap_or(0);
         let columns = |short: bool| {
             vec![
@@ -163,7 +168,7 @@ impl Listing<'_> {
 fn name(source: &Source, path: &Path, short: bool) -> String {
     let inside = path.strip_prefix(&source.path).ok().filter(|inside| !inside.as_os_str().is_empty());
     let shown = inside.unwrap_or(path);
-    let file = shown.file_name().filter(|_| short).map(Path::new);
+    let file = shown.file_name().filter(|_| short && generation_of(path).is_some()).map(Path::new);
     file.unwrap_or(shown).display().to_string()
 }
 

@@ -80,12 +80,12 @@ impl Records {
 impl Source {
     /// The number of shards, as text.
     pub fn count(&self) -> String {
-        counted(self.shards.paths.len(), "shard", "shards")
+        counted(self.shards.all().count(), "shard", "shards")
     }
 
     /// Fails if there are no records.
     fn expect_some(&self) -> Result<()> {
-        if self.shards.paths.is_empty() && self.shards.set_aside.is_empty() {
+        if self.shards.is_empty() {
             let place = self.path.display();
             return Err(Error::Missing(format!(
                 "{place} has no records (is it a run folder, and has self-play begun?)"
@@ -125,7 +125,7 @@ impl Source {
             return Ok((game.id, game.options));
         }
         let mut problem = Error::Missing(format!("{} has no records", self.path.display()));
-        for path in &self.shards.paths {
+        for path in self.shards.all() {
             match store::read_unplayed(path).map(|records| records.into_iter().next()) {
                 Ok(Some(record)) => return Ok((record.game, record.options)),
                 Ok(None) => {}

@@ -64,7 +64,7 @@ impl Job for Check<'_> {
         // shards that the run lists, with their problems
         let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
         if let Some((run, config)) = self.0.run()? {
-            let wanted: BTreeSet<PathBuf> = self.0.shards.paths.iter().map(|path| whole(path)).collect();
+            let wanted: BTreeSet<PathBuf> = self.0.shards.all().map(|path| whole(path)).collect();
             let mut read = |path: &Path, place: Option<&Place>| {
                 if !wanted.contains(&whole(path)) {
                     return Ok(());
@@ -91,7 +91,7 @@ impl Job for Check<'_> {
             }
             found.unchecked = audit.unchecked;
         }
-        for path in &self.0.shards.paths {
+        for path in self.0.shards.all() {
             if known.contains_key(&whole(path)) {
                 continue;
             }
