@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
-use crate::checkpoint::lineage::Lineage;
+use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};
 use crate::error::{Error, Input, Result};
@@ -442,8 +442,21 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
         }
     };
     let unchecked = audit.unchecked.as_ref().map_or(String::new(), |what| format!("\n{what}"));
+    let is_foreign =
+        |problem: &Problem| problem.fault == Fault::Foreign && store::generation_of(&problem.path).is_some();
+    let lineage = run.join(LINEAGE);
+    let past = match (audit.problems.iter().any(is_foreign), audit.lineage.chapters().is_empty()) {
+        (false, _) => String::new(),
+        (true, true) => format!(
+            "\nif the run was extended, forked or begun with weights, {} is missing, too: that says so",
+            lineage.display()
+        ),
+        (true, false) => {
+            format!("\n{} says which settings made each generation: is it this run's?", lineage.display())
+        }
+    };
     Error::Data(format!(
-        "{} does not hold what it was trained on, so nothing is trained:{}{unchecked}\n\
+        "{} does not hold what it was trained on, so nothing is trained:{}{unchecked}{past}\n\
          put the files back from a copy of the run, or accept that it resumes without them: {cost}",
         run.display(),
         lines.concat()

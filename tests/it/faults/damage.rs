@@ -19,6 +19,38 @@ static OTHER: LazyLock<Run> = LazyLock::new(|| Run::new(&TINY.replace("game.id",
 static GATED: LazyLock<Run> =
     LazyLock::new(|| Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap())));
 
+/// Runs with a past: extended after so many generations, forked, and begun with the weights and the window of another.
+static EXTENDED: [LazyLock<Run>; 2] = [LazyLock::new(|| extended(1)), LazyLock::new(|| extended(2))];
+static FORKED: LazyLock<Run> = LazyLock::new(|| {
+    let run = RUN.path.display().to_string();
+    descended(&["--fork", &run, "--at", "1", "--set", "search.simulations=5"])
+});
+static STARTED: LazyLock<Run> = LazyLock::new(|| {
+    let run = RUN.path.display().to_string();
+    descended(&["--from", &run, "--with-window", "--set", "search.simulations=5"])
+});
+
+fn extended(generations: usize) -> Run {
+    let short = Run::new(&TINY.replace("generations = 3", &format!("generations = {generations}")));
+    Run::begun(TINY, |path| {
+        copy(&short.path, path);
+        let path = path.display().to_string();
+        Petteia::new(&["train", "--run", &path, "--generations", "3", "--threads", "1"]).run().succeeds();
+    })
+}
+
+/// A run of other settings that these arguments of `train` make of [`RUN`].
+fn descended(arguments: &[&str]) -> Run {
+    let mut config = TINY.replace("search.simulations = 4", "search.simulations = 5");
+    if arguments[0] == "--from" {
+        config = config.replace("bootstrap_games = 4", "bootstrap_games = 0");
+    }
+    Run::begun(&config, |path| {
+        let path = path.display().to_string();
+        Petteia::new(&[&["train", "--run", &path, "--threads", "1"], arguments].concat()).run().succeeds();
+    })
+}
+
 /// A run before its last generation, and what it must become.
 struct Scene {
     run: &'static Run,
@@ -74,7 +106,10 @@ impl Scene {
         let is_named = inspected.code == Some(0) && inspected.out.contains("settings of another version");
         assert!(inspected.code == Some(1) || is_named, "{what}: train says {trained:?}, but {inspected:?}");
         let names = |path: &&Path| trained.err.contains(path.file_name().unwrap().to_str().unwrap());
-        let folder = |path: &&Path| trained.err.contains(path.parent().unwrap().to_str().unwrap());
+        let folder = |path: &&Path| match path.parent().unwrap().to_str().unwrap() {
+            "" => false,
+            folder => trained.err.contains(folder),
+        };
         assert!(changed.iter().any(|path| names(path) || folder(path)), "{what}: not named: {trained:?}");
         // nothing was trained, and what was there is there
         let after = contents_as_they_are(&self.path);
@@ -196,6 +231,23 @@ fn decisions_of_the_gate_damaged_at_steps() {
         scene.every_damage(Path::new(&name), 16, &mut tally);
     }
     tally.report("damaged gates");
+}
+
+/// Of a run that was just extended, no checkpoint repeats it: without it, those that it has are not of the longer run.
+#[test]
+fn a_lineage_damaged_at_steps() {
+    let mut tally = Tally::default();
+    let name = Path::new("lineage.json");
+    let runs = [&*EXTENDED[0], &*EXTENDED[1], &*FORKED, &*STARTED];
+    for run in runs {
+        let scene = Scene::new(run, false);
+        scene.every_damage(name, 12, &mut tally);
+        for other in runs.iter().filter(|other| other.path != run.path) {
+            let bytes = fs::read(other.path.join(name)).unwrap();
+            scene.replaced(&mut tally, "the lineage of another run", name, Some(&bytes));
+        }
+    }
+    tally.report("damaged lineages");
 }
 
 fn shard(generation: usize, number: usize) -> PathBuf {

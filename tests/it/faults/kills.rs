@@ -92,13 +92,12 @@ fn runs_of_the_other_optimizer_and_evaluator() {
     resumes_as_if_nothing_had_been(404, &longer(&other, ""), &["1", "2"]);
 }
 
-#[test]
-fn a_match_that_is_saved() {
-    let (mut chance, mut tally) = (random(405), Tally::default());
+/// Kills a command that keeps its games with `--save`, whose result must be that of an unbroken one.
+fn saved_games_are_played_once(name: u64, arguments: &[&str]) {
+    let (mut chance, mut tally, mut met) = (random(name), Tally::default(), 0);
     let command = |path: &Path, threads: usize| {
-        let arena = ["arena", "tic-tac-toe", "uniform:40", "random", "--games", "60", "--json"];
         let (file, threads) = (path.display().to_string(), threads.to_string());
-        Petteia::new(&[&arena[..], &["--save", &file, "--threads", &threads]].concat())
+        Petteia::new(&[arguments, &["--json", "--save", &file, "--threads", &threads]].concat())
     };
     let unbroken = Folder::new();
     let expected = command(&unbroken.path.join("m"), 1).run();
@@ -106,13 +105,29 @@ fn a_match_that_is_saved() {
         tally.check(|| {
             let folder = Folder::new();
             let path = folder.path.join("m");
-            killed(|chance| command(&path, chance.random_range(1..=4)), 3, &mut chance);
+            met += killed(|chance| command(&path, chance.random_range(1..=4)), 3, &mut chance);
             let again = command(&path, 2).run();
             assert_eq!(again.out, expected.succeeds().out);
-            expect_same("a match after its kills", &contents(&folder.path), &contents(&unbroken.path));
+            expect_same("saved games after kills", &contents(&folder.path), &contents(&unbroken.path));
         });
     }
-    tally.report("matches");
+    assert!(met > 0, "no kill met the program");
+    tally.report(&format!("`{}` with {met} kills", arguments.join(" ")));
+}
+
+#[test]
+fn a_match_that_is_saved() {
+    let arena = ["arena", "tic-tac-toe", "uniform:40", "random", "--games", "60"];
+    saved_games_are_played_once(405, &arena);
+}
+
+#[test]
+fn a_ladder_that_is_saved() {
+    let ladder = ["ladder", "--game", "tic-tac-toe", "--opening-plies", "2", "--games", "1200"];
+    let agents = ["--agents", "random", "uniform:10", "uniform:40", "rollout:10"];
+    for (name, pairing) in [(407, "adaptive"), (408, "round-robin")] {
+        saved_games_are_played_once(name, &[&ladder[..], &agents, &["--pairing", pairing]].concat());
+    }
 }
 
 #[test]

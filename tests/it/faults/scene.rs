@@ -95,9 +95,15 @@ pub struct Run {
 
 impl Run {
     pub fn new(config: &str) -> Run {
+        Run::begun(config, |_| ())
+    }
+
+    /// A run that something else has begun in its folder.
+    pub fn begun(config: &str, begin: impl FnOnce(&Path)) -> Run {
         let folder = Folder::new();
         let config = folder.write("tiny.toml", config);
         let path = folder.path.join("run");
+        begin(&path);
         let run = Run { _folder: folder, config, path };
         run.train(&run.path).succeeds();
         run
