@@ -1,0 +1,177 @@
+//! Mistakes that people make in games of their own, planted one at a time in right games: `conformance::check` names
+//! them, or a test here says what shows them instead.
+
+#[path = "../../../examples/breakthrough/src/rules.rs"]
+mod breakthrough;
+mod in_breakthrough;
+mod in_othello;
+mod in_tic_tac_toe;
+
+use petteia::board::Symmetry;
+use petteia::conformance::{Violation, check, playthrough, random_game};
+use petteia::encode::Planes;
+use petteia::game::{Action, Game, GameOptions, Outcome, Rules, Shape, perft};
+use petteia::random::mix;
+
+use crate::support::faulty::{Faulty, Wrong};
+use crate::support::othello::{Othello, PASS};
+use breakthrough::Breakthrough;
+
+const GAMES: usize = 100;
+const SEED: u64 = 1;
+const MIRRORED_ROWS: Symmetry = Symmetry::SQUARE[2];
+
+/// A mistake: what it is, and what the message must say.
+type Fault<G> = (&'static str, Wrong<G>, &'static str);
+
+fn breakthrough(variant: &str) -> Breakthrough {
+    Breakthrough::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap()
+}
+
+/// A game without a fault.
+fn wrong<G: Game>() -> Wrong<G> {
+    Wrong::default()
+}
+
+fn found<G: Game>(game: &G, wrong: &Wrong<G>) -> Option<Violation> {
+    check(&Faulty { game: game.clone(), wrong: wrong.clone() }, GAMES, SEED).err()
+}
+
+/// Every one of these faults is found, and its message says what to look at.
+fn are_named<G: Game>(game: &G, faults: &[Fault<G>]) {
+    if let Some(violation) = found(game, &Wrong::default()) {
+        panic!("{} without a fault: {violation}", G::NAME);
+    }
+    let missing: Vec<String> = faults
+        .iter()
+        .filter_map(|(name, wrong, expected)| {
+            let Some(violation) = found(game, wrong) else {
+                return Some(format!("{}, {name}: not found", G::NAME));
+            };
+            let message = violation.to_string();
+            // the seed shows the fault again, unless it needs several games
+            let one_game = !["same key", "upside down"].iter().any(|rule| message.contains(rule));
+            let again = check(&Faulty { game: game.clone(), wrong: wrong.clone() }, 1, violation.seed);
+            let right = message.contains(expected) && (!one_game || again == Err(violation));
+            (!right).then(|| format!("{}, {name}: {message}", G::NAME))
+        })
+        .collect();
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+fn encoded<G: Game>(game: &G, state: &G::State) -> Planes {
+    let mut planes = Planes::new(game.shape());
+    game.encode(state, &mut planes);
+    planes
+}
+
+/// The squares of a plane.
+fn squares(planes: &Planes, shape: Shape, plane: usize) -> u128 {
+    let mut numbers = vec![f32::NAN; shape.input_len()];
+    planes.expand(&mut numbers);
+    let squares = numbers[plane * shape.cells()..][..shape.cells()].iter().enumerate();
+    squares.filter(|(_, number)| **number == 1.0).fold(0, |set, (square, _)| set | 1 << square)
+}
+
+/// A hash of the planes: what the player to move sees.
+fn seen<G: Game>(game: &G, state: &G::State) -> u64 {
+    let shape = game.shape();
+    let planes = encoded(game, state);
+    (0..shape.planes).fold(0, |hash, plane| {
+        let squares = squares(&planes, shape, plane);
+        mix(mix(hash ^ squares as u64) ^ (squares >> 64) as u64)
+    })
+}
+
+fn reversed<G: Game>(game: &G, state: &G::State) -> Option<Outcome> {
+    game.outcome(state).map(Outcome::opposite)
+}
+
+fn upside_down<G: Game>(game: &G, before: &G::State, action: Action) -> Vec<(usize, usize)> {
+    let rows = game.view(before).rows.len();
+    game.touched(before, action).into_iter().map(|(row, column)| (rows - 1 - row, column)).collect()
+}
+
+/// No check of a game against itself can see these: the last board of `check-game --show` does, or perft does.
+#[test]
+fn what_the_check_cannot_see_is_shown() {
+    let othello = Othello::RIGHT;
+    let reversed_othello =
+        Faulty { game: othello.clone(), wrong: Wrong { outcome: Some(reversed), ..wrong() } };
+    shown(&othello, &reversed_othello);
+    let five = breakthrough("5");
+    let reversed_five = Faulty { game: five.clone(), wrong: Wrong { outcome: Some(reversed), ..wrong() } };
+    shown(&five, &reversed_five);
+    let mover_wins = Wrong {
+        outcome: Some(|game: &Othello, state| game.outcome(state).map(|_| Outcome::Win(state.mover))),
+        ..wrong()
+    };
+    shown(&othello, &Faulty { game: othello.clone(), wrong: mover_wins });
+
+    // planes in another order, but always the same one, do no harm
+    let exchanged = Wrong {
+        encode: Some(|game: &Othello, state, planes| {
+            game.encode(state, planes);
+            let targets = [2, 3].map(|plane| squares(planes, game.shape(), plane));
+            planes.set_bits(2, targets[1]);
+            planes.set_bits(3, targets[0]);
+        }),
+        ..wrong()
+    };
+    assert_eq!(found(&othello, &exchanged), None);
+    let text = |game: Faulty<Othello>| playthrough(&Rules::of(game, &GameOptions::default()), SEED);
+    let right = text(Faulty { game: othello.clone(), wrong: wrong() });
+    assert_ne!(text(Faulty { game: othello.clone(), wrong: exchanged }), right);
+
+    let passing = Wrong {
+        legal_actions: Some(|game: &Othello, state, out| {
+            game.legal_actions(state, out);
+            if out.last().is_some_and(|last| *last != PASS) {
+                out.push(PASS);
+            }
+        }),
+        max_plies: Some(|_| 10_000),
+        ..wrong()
+    };
+    counted(&othello, &Faulty { game: othello.clone(), wrong: passing }, 3);
+    counted(
+        &five,
+        &Faulty { game: five.clone(), wrong: Wrong { legal_actions: Some(straight_captures), ..wrong() } },
+        6,
+    );
+}
+
+/// Of the three directions of an action of Breakthrough, the one in the middle.
+const STRAIGHT: usize = 1;
+
+/// Adds straight captures to the legal actions.
+fn straight_captures(game: &Breakthrough, state: &breakthrough::State, out: &mut Vec<Action>) {
+    game.legal_actions(state, out);
+    if out.is_empty() {
+        return;
+    }
+    let (shape, planes) = (game.shape(), encoded(game, state));
+    let [own, enemy] = [0, 1].map(|plane| squares(&planes, shape, plane));
+    let capturing = (0..shape.cells()).filter(|square| (own & enemy >> shape.width) >> square & 1 == 1);
+    out.extend(capturing.map(|square| Action((STRAIGHT * shape.cells() + square) as u16)));
+    out.sort();
+}
+
+/// The check passes the wrong game, and a finished game says another winner.
+fn shown<G: Game>(right: &G, wrong: &Faulty<G>) {
+    assert_eq!(check(wrong, GAMES, SEED).err(), None);
+    let said = (1..20).filter(|seed| {
+        let (states, _) = random_game(wrong, *seed);
+        let last = &states[states.len() - 1];
+        wrong.outcome(last) != right.outcome(last)
+    });
+    assert!(said.count() > 2);
+}
+
+/// The check passes the wrong game, and perft differs.
+fn counted<G: Game>(right: &G, wrong: &Faulty<G>, depth: usize) {
+    assert_eq!(check(wrong, 20, SEED).err(), None);
+    let count = |depth| (perft(right, &right.initial(), depth), perft(wrong, &right.initial(), depth));
+    let (right, wrong) = count(depth);
+    assert!(wrong > right, "{right} {wrong}");
+}
