@@ -2,7 +2,7 @@
 
 use crate::game::{Game, Player};
 
-use super::{Checked, Checker, Position, require};
+use super::{Checked, Checker, Encoded, Position, require};
 
 /// Plies at the start of a game at which every legal action is played, and the distance of those later on.
 const ALL_PLIES: usize = 16;
@@ -41,7 +41,8 @@ impl<G: Game> Checker<'_, G> {
             "exchanging them again does not give back the position: look at exchanged".into()
         })?;
         let legal = self.legal_actions(other)?;
-        let plane = self.exchanged_planes(position, other)?;
+        let encoded = self.encoded(other)?;
+        let plane = self.exchanged_planes(position, &encoded);
         if legal != position.legal {
             let difference = self.difference(other, &legal, &position.legal);
             let look = match plane {
@@ -68,28 +69,26 @@ impl<G: Game> Checker<'_, G> {
         let different = game.key(other) != game.key(state);
         require(different, || "the key is the same: the player to move must be part of it".into())?;
         let text = game.state_text(other);
-        let planes = self.planes(other)?;
-        self.same_key(other, &text, &legal, &planes)
+        self.same_key(other, &text, &legal, &encoded)
     }
 
     /// The first plane that should be the same and is not.
-    fn exchanged_planes(
-        &mut self,
-        position: &Position<G::State>,
-        other: &G::State,
-    ) -> Result<Option<usize>, String> {
+    fn exchanged_planes(&mut self, position: &Position<G::State>, other: &Encoded) -> Option<usize> {
         let cells = self.shape.cells();
-        let (one, two) = (self.expand(&position.planes), self.expand(&self.planes(other)?));
-        let by_plane = |numbers: &'_ [f32], plane: usize| numbers[plane * cells..][..cells].to_vec();
+        let both = |plane: usize| [&position.encoded, other].map(|of| &of.numbers[plane * cells..][..cells]);
         let uniform = |numbers: &[f32]| numbers.iter().all(|number| *number == numbers[0]);
         let first = self.game.to_move(&position.state) == Player::First;
         let pair = |plane: usize| {
-            let (one, two) = (by_plane(&one, plane), by_plane(&two, plane));
-            let differ = uniform(&one) && uniform(&two) && one[0] != two[0];
+            let [one, two] = both(plane);
+            let differ = uniform(one) && uniform(two) && one[0] != two[0];
             differ.then(|| if first { [one[0], two[0]] } else { [two[0], one[0]] })
         };
         let pairs = (0..self.shape.planes).map(pair).collect();
-        Ok(self.mover_planes.differing(pairs, |plane| by_plane(&one, plane) == by_plane(&two, plane)))
+        let same = |plane: usize| {
+            let [one, two] = both(plane);
+            one == two
+        };
+        self.mover_planes.differing(pairs, same)
     }
 
     /// Playing an action and exchanging the players is the same as exchanging them and playing it.

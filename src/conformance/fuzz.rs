@@ -109,8 +109,8 @@ impl<G: Game> Checker<'_, G> {
             let printed = game.state_text(&found);
             require(printed == text, || format!("it is printed as `{printed}`"))?;
             let legal = self.legal_actions(&found)?;
-            let planes = self.planes(&found)?;
-            self.same_key(&found, text, &legal, &planes)?;
+            let encoded = self.encoded(&found)?;
+            self.same_key(&found, text, &legal, &encoded)?;
             if !legal.is_empty() {
                 self.legal_actions(&self.after(&found, legal[fuzz.below(legal.len())]))?;
             }

@@ -24,6 +24,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::encode::{MAX_CELLS, Planes};
 use crate::game::{Action, BoardView, Game, Outcome, Shape, id_of};
+use crate::random::mix;
 
 use exchange::MoverPlanes;
 use fuzz::Fuzz;
@@ -161,8 +162,15 @@ struct Position<S> {
     legal: Vec<Action>,
     /// The legal actions as text.
     actions: Vec<String>,
-    planes: Planes,
+    encoded: Encoded,
     view: BoardView,
+}
+
+/// What a network sees of a position.
+struct Encoded {
+    planes: Planes,
+    /// `[planes, height, width]`.
+    numbers: Vec<f32>,
 }
 
 impl<G: Game> Checker<'_, G> {
@@ -217,7 +225,7 @@ impl<G: Game> Checker<'_, G> {
         fuzz: &mut Fuzz,
     ) -> Result<Option<G::State>, String> {
         let position = self.look_at(state, ply)?;
-        self.same_key(state, &position.text, &position.legal, &position.planes)?;
+        self.same_key(state, &position.text, &position.legal, &position.encoded)?;
         self.exchange(&position, ply)?;
         self.illegal_actions(&position, random)?;
         self.damaged_texts(&position, fuzz)?;
@@ -249,10 +257,10 @@ impl<G: Game> Checker<'_, G> {
         let over = self.game.outcome(&state).is_some();
         require(ply < most || over, || format!("the game is not over after max_plies = {most} actions"))?;
         let legal = self.legal_actions(&state)?;
-        let planes = self.planes(&state)?;
+        let encoded = self.encoded(&state)?;
         let actions = self.action_texts(&state, &legal)?;
         let view = self.view(&state, &legal)?;
-        let position = Position { state, text, legal, actions, planes, view };
+        let position = Position { state, text, legal, actions, encoded, view };
         self.state_text(&position)?;
         self.symmetries(&position, ply)?;
         Ok(position)
@@ -316,7 +324,7 @@ impl<G: Game> Checker<'_, G> {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    fn planes(&self, state: &G::State) -> Result<Planes, String> {
+    fn encoded(&self, state: &G::State) -> Result<Encoded, String> {
         let mut planes = Planes::new(self.shape);
         self.game.encode(state, &mut planes);
         let numbers = self.expand(&planes);
@@ -324,7 +332,7 @@ impl<G: Game> Checker<'_, G> {
             let plane = at / self.shape.cells();
             return Err(format!("encode leaves plane {plane} unwritten or not finite"));
         }
-        Ok(planes)
+        Ok(Encoded { planes, numbers })
     }
 
     fn expand(&self, planes: &Planes) -> Vec<f32> {
@@ -334,9 +342,8 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// The first plane in which two positions differ.
-    fn differing_plane(&self, one: &Planes, other: &Planes) -> Option<usize> {
-        let (one, other) = (self.expand(one), self.expand(other));
-        let at = one.iter().zip(&other).position(|(one, other)| one != other);
+    fn differing_plane(&self, one: &[f32], other: &[f32]) -> Option<usize> {
+        let at = one.iter().zip(other).position(|(one, other)| one != other);
         at.map(|at| at / self.shape.cells())
     }
 
@@ -364,11 +371,14 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Positions with the same key must agree in everything that a cache would store for them.
-    fn same_key(&mut self, state: &G::State, text: &str, legal: &[Action], planes: &Planes) -> Checked {
+    fn same_key(&mut self, state: &G::State, text: &str, legal: &[Action], encoded: &Encoded) -> Checked {
         let mut hasher = DefaultHasher::new();
-        (self.game.to_move(state), self.game.outcome(state), legal).hash(&mut hasher);
-        self.expand(planes).iter().for_each(|number| number.to_bits().hash(&mut hasher));
-        let digest = hasher.finish();
+        (self.game.to_move(state), self.game.outcome(state), legal.len()).hash(&mut hasher);
+        let actions = legal.iter().map(|action| u64::from(action.0));
+        let numbers = encoded.numbers.iter().map(|number| u64::from(number.to_bits()));
+        // the hasher is slow for so many
+        let digest =
+            actions.chain(numbers).fold(hasher.finish(), |digest, number| mix(digest.wrapping_add(number)));
         match self.keys.entry(self.game.key(state)) {
             Entry::Vacant(entry) => {
                 entry.insert((digest, text.to_string()));

@@ -19,7 +19,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     fn symmetry(&self, position: &Position<G::State>, symmetry: Symmetry) -> Checked {
-        let Position { state, legal, planes, .. } = position;
+        let Position { state, legal, encoded, .. } = position;
         let mapped = self.game.map_state(symmetry, state);
         let identity = symmetry != Symmetry::IDENTITY || mapped == *state;
         require(identity, || "map_state changes the position".into())?;
@@ -34,7 +34,8 @@ impl<G: Game> Checker<'_, G> {
                 .into()
         })?;
         let found = self.game.legal(&mapped);
-        let plane = self.differing_plane(&self.planes(&mapped)?, &planes.mapped(symmetry));
+        let expected = self.expand(&encoded.planes.mapped(symmetry));
+        let plane = self.differing_plane(&self.encoded(&mapped)?.numbers, &expected);
         let difference = || self.difference(&mapped, &found, &sorted);
         match (found == sorted, plane) {
             (true, None) => {}
