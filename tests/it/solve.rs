@@ -78,8 +78,8 @@ fn every_position_of_tic_tac_toe_has_the_value_of_minimax() {
 }
 
 /// Positions near the end of random games whose value exhaustive search finds within this many positions.
-const BUDGET: usize = 5_000;
-const GAMES: u64 = 12;
+const BUDGET: usize = 8_000;
+const GAMES: u64 = 16;
 
 struct Endgames;
 
@@ -121,9 +121,9 @@ fn endgames_of_every_game_have_the_value_of_minimax() {
         Games::ids().into_iter().map(|id| Games::with_game(&id, &Settings::default(), Endgames).unwrap());
     let found: Vec<(String, [usize; 3])> = found.collect();
     println!("{found:?}: won, drawn, lost");
-    // some trees are too wide for exhaustive search even near the end
+    // but Caïssa's, which are too wide for exhaustive search even near the end
     let compared = found.iter().filter(|(_, counts)| counts.iter().sum::<usize>() > 0).count();
-    assert!(compared >= 6, "{found:?}");
+    assert!(compared >= found.len() - 1, "{found:?}");
 }
 
 /// What is known for the first player at the start of a tree, as the least and the greatest value.
