@@ -151,7 +151,7 @@ impl Forecast {
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
             // a few games that the forecast does not know
             Event::Rating { .. } | Event::Rated(_) => {}
-            Event::Played(_) | Event::Training { .. } | Event::Warning(_) => {}
+            Event::Played(_) | Event::Training { .. } | Event::Sign(_) | Event::Warning(_) => {}
         }
         self.last_event = now;
     }
