@@ -5,6 +5,7 @@
 //! that the network reads. Planes are from the point of view of the player to move.
 
 use crate::board::Symmetry;
+use crate::random::mix;
 
 /// The sizes of a game that a network needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -98,6 +99,12 @@ impl Planes {
     /// There is no such plane.
     pub fn fill(&mut self, plane: usize, value: f32) {
         self.planes[plane] = Plane::new(u128::MAX, value);
+    }
+
+    /// A hash of the planes.
+    pub fn hash(&self) -> u64 {
+        let words = |plane: &Plane| [plane.low, plane.high, plane.value.to_bits().into()];
+        self.planes.iter().flat_map(words).fold(0, |hash, word| mix(hash.rotate_left(1) ^ word))
     }
 
     /// Writes `[planes, height, width]` floats.

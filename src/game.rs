@@ -196,6 +196,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn play(&self, state: &mut Self::State, action: Action);
     /// The result if the game is over.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
+    /// Why the game is over in this final position, in a few words that fit after "games ended by": "four in a row",
+    /// "a full board". Metrics count the games of each; "" if the rules tell no reasons apart.
+    fn ending(&self, _state: &Self::State) -> &'static str {
+        ""
+    }
     /// Writes every plane, from the point of view of the player to move.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
     /// A hash of everything that future play depends on, for evaluation caches and transpositions.

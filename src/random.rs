@@ -21,6 +21,8 @@ pub enum Purpose {
     Agent = 5,
     /// The random game of a solved position; number: the candidate.
     Endgame = 6,
+    /// Whether a game is held out of training; numbers: generation and game index.
+    HeldOut = 7,
 }
 
 /// The stream for this purpose and these numbers.

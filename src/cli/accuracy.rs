@@ -15,7 +15,8 @@ use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::registry::{Job, Registry};
-use crate::truth::accuracy::{Accuracy, Bin, Budget, PLIES, Rate, Tally, measure};
+use crate::train::reliability::Bin;
+use crate::truth::accuracy::{Accuracy, Budget, PLIES, Rate, Tally, measure};
 use crate::truth::set::{self, Set};
 
 /// Measure how often agents err in positions whose value is known.

@@ -167,6 +167,11 @@ impl Screen<'_> {
         }
     }
 
+    /// Prints a sentence about a generation below it.
+    fn remark(&self, text: &str) {
+        self.line(&format!("{}note: {text}", " ".repeat(MARGIN)), MARGIN + 2);
+    }
+
     /// The width of a line in columns.
     fn width(&self) -> usize {
         let size = self.bar.as_ref().and_then(|_| terminal_size_of(std::io::stderr()));
@@ -284,6 +289,7 @@ impl Screen<'_> {
             Event::Gated { generation, decision } => {
                 gate_lines(generation, &decision).iter().for_each(|line| self.result(line));
             }
+            Event::Sign(text) => self.remark(&text),
             Event::Warning(text) => self.sentence(&with_own_name(format!("warning: {text}"))),
         }
     }

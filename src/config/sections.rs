@@ -160,6 +160,10 @@ section! {
         /// Newest positions that training samples from (AlphaZero: the last million games). Whole shards are kept, so
         /// the window may hold slightly more.
         window: usize = 100_000, 1..=100_000_000;
+        /// Share of the games that is never trained on. How well the network predicts them is in the metrics
+        /// (`held_out`), beside how well it predicts each generation's games before it is trained on them (`fresh`).
+        #[serde(skip_serializing_if = "is_off")]
+        held_out: f32 = 0.0, 0.0..=0.5;
     }
 }
 

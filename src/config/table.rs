@@ -196,9 +196,10 @@ impl<T: Value> Rule<T> {
     }
 }
 
-/// For settings of later versions: while it is off, a switch is not written, so that runs without it keep their bytes.
-pub(super) fn is_off(switch: &bool) -> bool {
-    !switch
+/// For settings of later versions: while it is off (false, 0), it is not written, so that runs without it keep their
+/// bytes.
+pub(super) fn is_off<T: Default + PartialEq>(setting: &T) -> bool {
+    *setting == T::default()
 }
 
 /// Defines a section of the config. Each line has documentation, name, type, default and, where they apply, the range

@@ -472,6 +472,13 @@ impl Game for Cage {
         }
     }
 
+    fn ending(&self, state: &State) -> &'static str {
+        match self.outcome(state) {
+            Some(Outcome::Draw) => "the limit of actions",
+            _ => "no checkers left",
+        }
+    }
+
     fn encode(&self, state: &State, planes: &mut Planes) {
         sized!(self, encode(state, planes));
     }

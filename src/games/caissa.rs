@@ -424,6 +424,14 @@ impl Game for Caissa {
         (state.plies >= MAX_PLIES).then_some(Outcome::Draw)
     }
 
+    fn ending(&self, state: &State) -> &'static str {
+        match (state.targets(self) == [0; KINDS], state.sight().in_check) {
+            (true, true) => "checkmate",
+            (true, false) => "stalemate",
+            (false, _) => "the limit of actions",
+        }
+    }
+
     fn encode(&self, state: &State, planes: &mut Planes) {
         let sight = state.sight();
         let occupied = sight.own_set | sight.enemy_set;

@@ -152,6 +152,10 @@ impl Game for ConnectFour {
         (state.plies as usize == CELLS).then_some(Outcome::Draw)
     }
 
+    fn ending(&self, state: &State) -> &'static str {
+        if state.has_four(state.mover().other()) { "four in a row" } else { "a full board" }
+    }
+
     fn encode(&self, state: &State, planes: &mut Planes) {
         let own = state.mover().index();
         planes.set_bits(0, plane(state.discs[own]));

@@ -161,23 +161,32 @@ impl CustodialTrap {
     fn judge(&self, state: &mut State) {
         let (own, enemies) = state.sides();
         state.movers = own & !squares::trapped(own, enemies);
-        state.outcome = self.ending(state);
+        state.outcome = self.end(state).map(|(outcome, _)| outcome);
     }
 
-    /// C5: M has acted, O is to move.
-    fn ending(&self, state: &State) -> Option<Outcome> {
+    /// C5: M has acted, O is to move. The outcome, and which rule ended the game.
+    fn end(&self, state: &State) -> Option<(Outcome, &'static str)> {
         let (o, m) = ((state.turn & 1) as usize, 1 - (state.turn & 1) as usize);
         let grouped = |color: usize| {
             self.variant.drops() && state.reserve[color] == 0 && squares::one_group(state.men[color])
         };
-        if state.total(o) < LEAST || grouped(m) || !self.can_act(state) {
-            return Some(Outcome::Win(state.owner(m as u8)));
+        let won = |color: usize, how| Some((Outcome::Win(state.owner(color as u8)), how));
+        if state.total(o) < LEAST {
+            return won(m, "fewer than seven men");
+        }
+        if grouped(m) {
+            return won(m, "one group");
+        }
+        if !self.can_act(state) {
+            return won(m, "no legal action");
         }
         if grouped(o) {
-            return Some(Outcome::Win(state.owner(o as u8)));
+            return won(o, "one group");
         }
-        let repeated = self.repetition > 0 && state.occurrences >= self.repetition;
-        (repeated || state.clock >= self.no_progress).then_some(Outcome::Draw)
+        if self.repetition > 0 && state.occurrences >= self.repetition {
+            return Some((Outcome::Draw, "a repeated position"));
+        }
+        (state.clock >= self.no_progress).then_some((Outcome::Draw, "no progress"))
     }
 
     /// Whether the color to move has a legal action.
@@ -464,6 +473,10 @@ impl Game for CustodialTrap {
 
     fn outcome(&self, state: &State) -> Option<Outcome> {
         state.outcome
+    }
+
+    fn ending(&self, state: &State) -> &'static str {
+        self.end(state).map_or("", |(_, how)| how)
     }
 
     fn encode(&self, state: &State, planes: &mut Planes) {

@@ -263,6 +263,13 @@ impl Game for Phage {
         })
     }
 
+    fn ending(&self, state: &State) -> &'static str {
+        match self.outcome(state) {
+            Some(Outcome::Draw) => "no moves for both",
+            _ => "no moves for one",
+        }
+    }
+
     fn encode(&self, state: &State, planes: &mut Planes) {
         let own = state.to_move.index();
         let set = |planes: &mut Planes, plane: usize, squares: u64| {

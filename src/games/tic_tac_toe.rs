@@ -145,6 +145,10 @@ impl Game for TicTacToe {
         (state.occupied() == FULL).then_some(Outcome::Draw)
     }
 
+    fn ending(&self, state: &State) -> &'static str {
+        if state.has_line(state.mover().other()) { "three in a row" } else { "a full board" }
+    }
+
     fn encode(&self, state: &State, planes: &mut Planes) {
         let mover = state.mover();
         planes.set_bits(0, state.marks[mover.index()] as u128);

@@ -6,7 +6,10 @@
 use std::fmt;
 use std::ops::Range;
 
+use rand::RngExt;
+
 use crate::config::Config;
+use crate::random::{Purpose, stream};
 use crate::storage;
 
 /// Hexadecimal digits of the checksum of the settings in an [`Origin`].
@@ -45,6 +48,13 @@ pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
         true => (settings.bootstrap_games, settings.bootstrap_simulations),
         false => (settings.games, config.search.simulations),
     }
+}
+
+/// Whether a game is never trained on; see `replay.held_out`.
+pub fn is_held_out(config: &Config, generation: usize, game: usize) -> bool {
+    let share = config.replay.held_out;
+    let mut random = stream(config.seed, Purpose::HeldOut, &[generation as u64, game as u64]);
+    share > 0.0 && random.random::<f32>() < share
 }
 
 /// Shards of a generation.
@@ -105,6 +115,18 @@ mod tests {
         assert_eq!(Place::of(&config, 2, 3), None);
         assert_eq!(Place::of(&config, 0, 0), None);
         assert_eq!(Place::of(&config, 1, usize::MAX), None);
+    }
+
+    #[test]
+    fn about_the_asked_share_of_games_is_held_out() {
+        let held = |share: f32, seed: u64| {
+            let config = config(&[&format!("replay.held_out={share}"), &format!("seed={seed}")]);
+            let games = (1..=20).flat_map(|generation| (0..100).map(move |game| (generation, game)));
+            games.filter(|(generation, game)| is_held_out(&config, *generation, *game)).collect::<Vec<_>>()
+        };
+        assert!(held(0.0, 1).is_empty());
+        assert!((350..450).contains(&held(0.2, 1).len()), "{}", held(0.2, 1).len());
+        assert_ne!(held(0.2, 1), held(0.2, 2));
     }
 
     #[test]

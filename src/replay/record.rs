@@ -119,15 +119,16 @@ impl Record {
         Ok(())
     }
 
-    /// Replays the record by the rules, passes every ply to `see`, and checks actions, visits and outcome.
+    /// Replays the record by the rules, passes every ply to `see`, checks actions, visits and outcome, and returns the
+    /// final position.
     ///
     /// # Errors
     /// The record is of another game, or contradicts the rules.
-    pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<()> {
+    pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<G::State> {
         self.replayed(rules, &mut see)
     }
 
-    fn replayed<G: Game>(&self, rules: &Rules<G>, see: &mut dyn FnMut(Ply<G>)) -> Result<()> {
+    fn replayed<G: Game>(&self, rules: &Rules<G>, see: &mut dyn FnMut(Ply<G>)) -> Result<G::State> {
         let Rules { game, identity } = rules;
         self.check_header(identity)?;
         self.check_sums(self.simulations())?;
@@ -166,7 +167,7 @@ impl Record {
             game.play(&mut state, action);
         }
         match game.outcome(&state) {
-            Some(outcome) if outcome.id() == self.outcome => Ok(()),
+            Some(outcome) if outcome.id() == self.outcome => Ok(state),
             found => Err(Error::Data(format!(
                 "the record says that the outcome is {}, but the rules say {}",
                 self.outcome,

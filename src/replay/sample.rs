@@ -25,14 +25,31 @@ pub struct Sample {
     pub symmetries: &'static [Symmetry],
 }
 
+/// What a record holds for training.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// One for each ply with a full search.
+    pub samples: Vec<Sample>,
+    /// [`Game::ending`] of the final position.
+    pub ending: &'static str,
+}
+
 /// The samples of a record: one for each ply with a full search.
 ///
 /// # Errors
 /// As [`Record::replay`].
 pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>> {
+    replayed(rules, record).map(|replayed| replayed.samples)
+}
+
+/// The samples of a record and how its game ended.
+///
+/// # Errors
+/// As [`Record::replay`].
+pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> {
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);
-    record.replay(rules, |ply| {
+    let end = record.replay(rules, |ply| {
         let (Some(outcome), false) = (outcome, ply.policy.is_empty()) else { return };
         let total: u64 = ply.policy.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: &Action| {
@@ -50,5 +67,5 @@ pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>
             symmetries: rules.game.symmetries(ply.state),
         });
     })?;
-    Ok(samples)
+    Ok(Replayed { samples, ending: rules.game.ending(&end) })
 }

@@ -15,7 +15,7 @@ use zstd::Decoder;
 
 use super::place::{Origin, Place};
 use super::record::Record;
-use super::sample::{Sample, samples};
+use super::sample::{Replayed, replayed};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::storage;
@@ -165,7 +165,7 @@ pub fn is_finished(path: &Path) -> Result<bool> {
 /// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for one of another game, [`Error::Foreign`] for one of
 /// another place, [`Error::Io`] if it cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
-    read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}))
+    read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}).map(|_| ()))
 }
 
 /// Same as [`read_shard`], and keeps the training samples of each game.
@@ -173,8 +173,8 @@ pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,
     place: Option<&Place>,
-) -> Result<Shard<Vec<Sample>>> {
-    read_checked(path, longest_record(rules), place, &|record| samples(rules, record))
+) -> Result<Shard<Replayed>> {
+    read_checked(path, longest_record(rules), place, &|record| replayed(rules, record))
 }
 
 /// Reads a shard and verifies its checksum, but does not replay the games: what the records say of them may be wrong.

@@ -182,6 +182,15 @@ impl Window {
         batch
     }
 
+    /// How many different positions are in the window, as the network sees them (in 64-bit hashes).
+    pub fn distinct(&self) -> usize {
+        let samples = self.shards.iter().flat_map(|shard| &shard.samples);
+        let mut hashes: Vec<u64> = samples.map(|sample| sample.planes.hash()).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes.len()
+    }
+
     fn sample(&self, mut index: usize) -> &Sample {
         for shard in &self.shards {
             match shard.samples.get(index) {

@@ -93,6 +93,8 @@ pub enum Event {
         /// The decision.
         decision: Box<Decision>,
     },
+    /// The numbers of a generation look as if the run learned badly, or only seem to; a sentence.
+    Sign(String),
     /// Something is wrong but the run continues.
     Warning(String),
 }

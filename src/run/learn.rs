@@ -1,19 +1,20 @@
 //! The gradient steps of a generation.
 //!
-//! Input: the window. Output: a trainer some steps further, lines of metrics. Fails if the losses are no longer numbers.
+//! Input: the window. Output: a trainer some steps further, lines of metrics. A step with a number that is not finite is
+//! refused and ends the run.
 
 use std::time::Instant;
 
 use serde_json::json;
 
-use super::{Event, Run, rounded};
+use super::{Event, Refused, Run, rounded};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::random::{Purpose, stream};
 use crate::replay::window::{Batch, Window};
-use crate::train::Trainer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
+use crate::train::{Refusal, Trainer};
 
 /// Approximate number of training lines per generation in `metrics.jsonl`.
 const LOSS_LINES: usize = 20;
@@ -44,7 +45,8 @@ impl<G: Game> Run<'_, G> {
             let rate = learning_rate(settings, trainer.step, progress);
             let mut random = stream(self.config.seed, Purpose::Sampling, &[trainer.step as u64]);
             let batch = window.draw(settings.batch, settings.search_value_share, &mut random);
-            mean.add(trainer.train(&batch, rate));
+            let losses = trainer.train(&batch, rate);
+            mean.add(losses.map_err(|refusal| self.refuse(refusal, &batch, number, trainer.step))?);
             if (step + 1) % every == 0 || step + 1 == steps {
                 let losses = mean.take();
                 self.observer.event(Event::Training { done: step + 1, steps, losses });
@@ -53,30 +55,37 @@ impl<G: Game> Run<'_, G> {
                     "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
                     "seconds": rounded(started.elapsed()),
                 }))?;
-                // at the end, the losses of the final weights: those above were computed before each step
-                let after = if step + 1 == steps { trainer.evaluate(&batch) } else { losses };
-                if !(losses.policy + losses.value + after.policy + after.value).is_finite() {
-                    return Err(diverged(&batch, trainer.step));
-                }
             }
         }
         self.observer.event(Event::Step { done: steps, steps });
         Ok(())
     }
-}
 
-/// Why the losses are no longer numbers.
-fn diverged(batch: &Batch, step: usize) -> Error {
-    Error::Data(match batch.is_finite() {
-        true => format!(
-            "training diverged: after step {step} the losses are no longer numbers, although its \
-             training records are intact; start a new run with a lower train.learning_rate"
-        ),
-        false => format!(
-            "at step {step} a training record contained a number that is not finite: check the records with \
-             `petteia records RUN verify`"
-        ),
-    })
+    /// Keeps the batch of a refused step, and says what was wrong and what to do. Nothing of this generation's training
+    /// is saved, so the newest checkpoint stays the last good one.
+    fn refuse(&self, refusal: Refusal, batch: &Batch, generation: usize, step: usize) -> Error {
+        let reason = refusal.to_string();
+        let refused = Refused { generation, step, seed: self.config.seed, reason, rows: batch.rows() };
+        let kept = match refused.write(self.folder, batch) {
+            Ok(path) => format!("its batch is in {}", path.display()),
+            Err(error) => format!("its batch could not be kept: {error}"),
+        };
+        let what = match refusal {
+            Refusal::Batch => {
+                "a training record is at fault, or a plane that the game encodes: check the records with `petteia \
+                 records RUN verify`, and a game of your own with `petteia check-game`"
+            }
+            _ => {
+                "the records are intact, and training diverged: start a run, or a fork of this one, with a lower \
+                 train.learning_rate or train.clip_norm"
+            }
+        };
+        Error::Data(format!(
+            "training step {} of generation {generation} was refused: {refusal}; {kept}, and the newest checkpoint is as \
+             it was; {what}",
+            step + 1
+        ))
+    }
 }
 
 #[derive(Default)]

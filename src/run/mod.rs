@@ -13,13 +13,16 @@ pub mod extend;
 mod folder;
 pub mod fork;
 pub mod gate;
+mod health;
 mod inherit;
 mod judge;
 mod ladder;
 mod learn;
 mod metrics;
 mod play;
+mod refused;
 mod resume;
+mod signs;
 pub mod start;
 mod tensorboard;
 
@@ -30,10 +33,12 @@ use std::time::Duration;
 pub use self::event::{Event, Observer, Played, Summary, Times};
 use self::folder::Folder;
 pub use self::folder::{is_run, settings_of};
+pub use self::health::Health;
 pub use self::inherit::Progress;
 pub use self::ladder::Rating;
 pub use self::metrics::METRICS;
 use self::metrics::Metrics;
+pub use self::refused::{Part, Refused};
 pub use self::tensorboard::EVENTS;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
@@ -64,6 +69,8 @@ struct Run<'a, G: Game> {
     shards: Vec<ShardInfo>,
     /// Lost shards that the user has decided to do without.
     given_up: BTreeSet<String>,
+    /// The newest positions that are never trained on.
+    held_out: Window,
 }
 
 /// Trains in `folder`, which is created if it does not exist, resumed if it has the same settings, and rejected
@@ -111,9 +118,10 @@ pub fn train<G: Game>(
     if !storage::exists(&folder.join(LINEAGE))? {
         lineage.write(folder)?;
     }
-    let mut run =
-        Run { rules, config, folder, held, lineage, observer, metrics, shards: Vec::new(), given_up };
-    let mut window = Window::new(config.replay.window, rules.identity.shape);
+    let new_window = || Window::new(config.replay.window, rules.identity.shape);
+    let (shards, held_out) = (Vec::new(), new_window());
+    let mut run = Run { rules, config, folder, held, lineage, observer, metrics, shards, given_up, held_out };
+    let mut window = new_window();
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;
         run.observer.event(Event::Resumed {
@@ -172,13 +180,16 @@ impl<G: Game> Run<'_, G> {
     ) -> Result<()> {
         let before = trainer.step;
         let new_positions = self.play(trainer, window, number)?;
+        let fresh = health::fresh(trainer, window, new_positions);
         self.train(trainer, window, number, new_positions)?;
+        let signs = self.examine(trainer, window, number, fresh)?;
         let data = self.data(window, number, new_positions, trainer.step - before);
         // what a checkpoint refers to must be on disk
         self.metrics.sync()?;
         self.held.check()?;
         let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
         self.observer.event(Event::Saved(saved.path.clone()));
+        signs.into_iter().for_each(|sign| self.observer.event(Event::Sign(sign)));
         self.metrics.publish()?;
         self.judge(&saved, trainer, opponent)?;
         self.metrics.publish()

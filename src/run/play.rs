@@ -15,7 +15,7 @@ use crate::game::{Game, Outcome};
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::replay::place::{self, Origin, shards_of};
-use crate::replay::sample::Sample;
+use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
 use crate::replay::window::Window;
 use crate::search::cache::Cached;
@@ -62,25 +62,28 @@ impl<G: Game> Run<'_, G> {
         &mut self,
         window: &mut Window,
         number: usize,
-        mut finished: BTreeMap<usize, Shard<Vec<Sample>>>,
+        mut finished: BTreeMap<usize, Shard<Replayed>>,
         playing: Duration,
     ) -> Result<usize> {
         let started = Instant::now();
         let (mut positions, mut plies, mut cut_short) = (0, 0, 0);
         let mut outcomes = [0usize; 3];
+        let mut endings: BTreeMap<&str, usize> = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
             let shard = match finished.remove(&index) {
                 Some(shard) => shard,
                 None => self.read(number, index)?,
             };
-            for record in &shard.records {
+            for (record, found) in shard.records.iter().zip(&shard.found) {
                 plies += record.actions.len();
                 cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
                 let ids = ["first", "second", "draw"];
                 outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
+                *endings.entry(found.ending).or_default() += 1;
             }
             self.shards.push(shard.info(number, index));
-            positions += window.push_samples(&self.rules.game, shard.found.into_iter().flatten().collect());
+            let split = self.split(shard);
+            positions += self.add(window, split);
         }
         let games = place::games_of(self.config, number).0;
         if cut_short > 0 {
@@ -90,9 +93,10 @@ impl<G: Game> Run<'_, G> {
                 self.rules.game.max_plies()
             )));
         }
+        endings.remove("");
         self.metrics.write(json!({
             "kind": "selfplay", "generation": number, "games": games, "positions": positions, "plies": plies,
-            "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "window": window.len(),
+            "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "endings": endings, "window": window.len(),
             "bootstrap": place::is_bootstrap(self.config, number), "seconds": rounded(playing),
             "window_seconds": rounded(started.elapsed()),
         }))?;
@@ -110,7 +114,7 @@ impl<G: Game> Run<'_, G> {
         &self,
         generation: &Generation,
         evaluator: MakeEvaluator<G>,
-    ) -> Result<BTreeMap<usize, Shard<Vec<Sample>>>> {
+    ) -> Result<BTreeMap<usize, Shard<Replayed>>> {
         let number = generation.number;
         let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
         let mut finished = BTreeMap::new();

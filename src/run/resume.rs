@@ -9,8 +9,8 @@ use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
-use crate::replay::place::{Place, shards_of};
-use crate::replay::sample::Sample;
+use crate::replay::place::{self, Place, shards_of};
+use crate::replay::sample::{Replayed, Sample};
 use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::Window;
 
@@ -27,15 +27,35 @@ impl<G: Game> Run<'_, G> {
             if positions >= self.config.replay.window {
                 break;
             }
-            let (samples, info) = self.read_listed(&name, checkpoint)?;
-            positions += info.positions;
-            newest.push((samples, info));
+            let (shard, info) = self.read_listed(&name, checkpoint)?;
+            let split = self.split(shard);
+            positions += split[0].len();
+            newest.push((split, info));
         }
-        for (samples, info) in newest.into_iter().rev() {
-            window.push_samples(&self.rules.game, samples.into_iter().flatten().collect());
+        for (split, info) in newest.into_iter().rev() {
+            self.add(window, split);
             self.shards.push(info);
         }
         Ok(())
+    }
+
+    /// The samples of a shard that are trained on, and those that are held out.
+    pub(super) fn split(&self, shard: Shard<Replayed>) -> [Vec<Sample>; 2] {
+        let mut split = [Vec::new(), Vec::new()];
+        for (record, found) in shard.records.iter().zip(shard.found) {
+            let held_out = place::is_held_out(self.config, record.generation, record.index);
+            split[usize::from(held_out)].extend(found.samples);
+        }
+        split
+    }
+
+    /// Adds what [`Run::split`] returned to the window, and to the positions that are held out.
+    pub(super) fn add(&mut self, window: &mut Window, split: [Vec<Sample>; 2]) -> usize {
+        let [trained, held_out] = split;
+        if !held_out.is_empty() {
+            self.held_out.push_samples(&self.rules.game, held_out);
+        }
+        window.push_samples(&self.rules.game, trained)
     }
 
     /// The names of the shards in a checkpoint's window: those that it lists or, if it lists none, all.
@@ -52,11 +72,11 @@ impl<G: Game> Run<'_, G> {
     }
 
     /// Reads a shard that `checkpoint` lists: one of this run, or one that it took over.
-    fn read_listed(&self, name: &str, checkpoint: &Checkpoint) -> Result<(Vec<Vec<Sample>>, ShardInfo)> {
+    fn read_listed(&self, name: &str, checkpoint: &Checkpoint) -> Result<(Shard<Replayed>, ShardInfo)> {
         if let Some((generation, shard)) = store::place_of(Path::new(name)) {
             let read = self.read(generation, shard)?;
             let info = read.info(generation, shard);
-            return Ok((read.found, info));
+            return Ok((read, info));
         }
         if !store::is_inherited(name) {
             let place = checkpoint.path.display();
@@ -66,11 +86,11 @@ impl<G: Game> Run<'_, G> {
         }
         let read = store::read_samples(&self.folder.join(store::FOLDER).join(name), self.rules, None)?;
         let info = ShardInfo { name: name.to_string(), ..read.info(0, 0) };
-        Ok((read.found, info))
+        Ok((read, info))
     }
 
     /// Reads a shard of this run.
-    pub(super) fn read(&self, generation: usize, shard: usize) -> Result<Shard<Vec<Sample>>> {
+    pub(super) fn read(&self, generation: usize, shard: usize) -> Result<Shard<Replayed>> {
         let path = store::shard_path(self.folder, generation, shard);
         let place = Place::of(self.lineage.config_of(generation, self.config), generation, shard);
         store::read_samples(&path, self.rules, place.as_ref())

@@ -6,6 +6,9 @@ use ndarray::{ArrayRef, Dimension};
 
 use crate::replay::window::Batch;
 
+/// The logit of illegal actions: not negative infinity, because 0 times that would be NaN.
+pub(super) const ILLEGAL: f32 = -1e9;
+
 /// Means over a batch, in nats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
@@ -28,8 +31,7 @@ pub fn losses(
     let n = batch.rows();
     let target = Tensor::<2>::from_data(data(&batch.policy), device);
     let illegal = Tensor::<2, Bool>::from_data(data(&batch.illegal), device);
-    // -1e9, not -inf: 0 * -inf would be NaN
-    let log_policy = log_softmax(logits.mask_fill(illegal, -1e9), 1);
+    let log_policy = log_softmax(logits.mask_fill(illegal, ILLEGAL), 1);
     let policy = (target * log_policy).sum().neg() / n as f32;
     let target = Tensor::<2>::from_data(data(&batch.wdl), device);
     let value = (target * log_softmax(wdl, 1)).sum().neg() / n as f32;

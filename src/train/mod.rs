@@ -1,6 +1,10 @@
-//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained.
+//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained; and how well a
+//! network predicts: [`quality`], [`reliability`].
 
 pub mod loss;
+pub mod quality;
+mod refusal;
+pub mod reliability;
 pub mod schedule;
 mod state;
 
@@ -8,13 +12,17 @@ use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
-use burn::tensor::Tensor;
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Bool, Device, Tensor};
+use ndarray::Array2;
 
 use crate::config::{OptimizerKind, TrainConfig};
 use crate::error::{Error, Result};
 use crate::net::model::{self, Network};
 use crate::replay::window::Batch;
 use loss::Losses;
+use quality::{Predictions, Quality, Tally};
+pub use refusal::Refusal;
 
 /// A network in training with its optimizer.
 pub struct Trainer {
@@ -56,19 +64,39 @@ impl Trainer {
     }
 
     /// One optimizer step on `batch` at learning rate `rate`.
-    pub fn train(&mut self, batch: &Batch, rate: f64) -> Losses {
+    ///
+    /// # Errors
+    /// A number is not finite. After all but [`Refusal::Batch`], make the trainer anew from its last checkpoint: the
+    /// statistics of its batch norms, or its weights, have taken the number in.
+    pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
+        if !batch.is_finite() {
+            return Err(Refusal::Batch);
+        }
         let (loss, losses) = self.losses(self.network(), batch);
+        let Losses { policy, value, .. } = losses;
+        if !(policy + value).is_finite() {
+            return Err(Refusal::Loss { policy, value });
+        }
+        let mut gradients = GradientsParams::from_grads(loss.backward(), self.network());
+        let norm = clip(self.network(), &mut gradients, self.config.clip_norm);
+        if !norm.is_finite() {
+            return Err(Refusal::Gradient);
+        }
         let network = self.network.take().expect("the network is present between steps");
-        let mut gradients = GradientsParams::from_grads(loss.backward(), &network);
-        clip(&network, &mut gradients, self.config.clip_norm);
         self.network = Some(self.optimizer.step(rate, network, gradients));
         self.step += 1;
-        losses
+        match is_finite(self.network()) {
+            true => Ok(losses),
+            false => Err(Refusal::Weights),
+        }
     }
 
-    /// The losses of a snapshot on `batch`, without training.
-    pub fn evaluate(&self, batch: &Batch) -> Losses {
-        self.losses(&self.snapshot(), batch).1
+    /// How well a snapshot predicts these positions, in evaluation mode.
+    pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Quality {
+        let network = self.snapshot();
+        let mut tally = Tally::default();
+        batches.into_iter().for_each(|batch| tally.add(&batch, &predict(&network, &batch)));
+        tally.quality()
     }
 
     fn network(&self) -> &Network {
@@ -76,10 +104,30 @@ impl Trainer {
     }
 
     fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
-        let device = network.devices().into_iter().next().unwrap_or_else(model::training_device);
+        let device = device_of(network);
         let (logits, wdl) = network.forward(Tensor::from_data(loss::data(&batch.planes), &device));
         loss::losses(logits, wdl, batch, self.config.value_weight, &device)
     }
+}
+
+/// What a network says of a batch.
+fn predict(network: &Network, batch: &Batch) -> Predictions {
+    let device = device_of(network);
+    let (logits, wdl) = network.forward(Tensor::from_data(loss::data(&batch.planes), &device));
+    let illegal = Tensor::<2, Bool>::from_data(loss::data(&batch.illegal), &device);
+    let numbers = |tensor: Tensor<2>| {
+        let sizes: [usize; 2] = tensor.dims();
+        let numbers = tensor.into_data().try_into_vec().expect("f32");
+        Array2::from_shape_vec(sizes, numbers).expect("as many numbers as the sizes say")
+    };
+    Predictions {
+        log_policy: numbers(log_softmax(logits.mask_fill(illegal, loss::ILLEGAL), 1)),
+        log_wdl: numbers(log_softmax(wdl, 1)),
+    }
+}
+
+fn device_of(network: &Network) -> Device {
+    network.devices().into_iter().next().unwrap_or_else(model::training_device)
 }
 
 /// Weight decay applies to kernels and matrices only, not to norms and biases.
@@ -106,12 +154,14 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     }
 }
 
-/// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately).
-pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) {
+/// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately), and
+/// returns what it was before.
+pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
         network.visit(&mut Scale { gradients, factor: limit as f64 / norm });
     }
+    norm
 }
 
 /// The global norm of all gradients.
@@ -119,6 +169,21 @@ pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 
     let mut norm = SquaredNorm { gradients, sum: 0.0 };
     network.visit(&mut norm);
     norm.sum.sqrt()
+}
+
+/// Whether all parameters are finite numbers.
+fn is_finite(network: &impl Module) -> bool {
+    let mut sum = Sum(0.0);
+    network.visit(&mut sum);
+    sum.0.is_finite()
+}
+
+struct Sum(f32);
+
+impl ModuleVisitor for Sum {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0 += param.val().sum().into_scalar::<f32>();
+    }
 }
 
 struct SquaredNorm<'a> {
@@ -225,7 +290,7 @@ mod tests {
     fn every_parameter_is_trained() {
         let mut trainer = Trainer::new(&TrainConfig::default(), network());
         let before = parameters(&trainer.snapshot());
-        trainer.train(&batch(), 0.01);
+        trainer.train(&batch(), 0.01).expect("finite numbers");
         let after = parameters(&trainer.snapshot());
         // the bias of a single policy plane adds the same to every logit, so it alone has no gradient
         let same: Vec<_> =
@@ -239,7 +304,7 @@ mod tests {
             let after = |weight_decay| {
                 let config = TrainConfig { weight_decay, optimizer, ..TrainConfig::default() };
                 let mut trainer = Trainer::new(&config, network());
-                trainer.train(&batch(), 0.01);
+                trainer.train(&batch(), 0.01).expect("finite numbers");
                 parameters(&trainer.snapshot())
             };
             for ((dimensions, without), (_, with)) in after(0.0).iter().zip(after(0.5).iter()) {
@@ -257,8 +322,8 @@ mod tests {
         let mut batch = batch();
         batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
         let trainer = Trainer::new(&TrainConfig::default(), network());
-        let losses = trainer.evaluate(&batch);
+        let losses = trainer.quality([batch]);
         // a new network is nearly indifferent, so the loss is that of 5 legal actions, not 9
-        assert!((losses.policy - 5f32.ln()).abs() < 0.3, "{losses:?}");
+        assert!((losses.policy_loss - 5f64.ln()).abs() < 0.3, "{losses:?}");
     }
 }

@@ -22,11 +22,10 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::parallel;
 use crate::random::{Purpose, stream};
+use crate::train::reliability::{Bin, Reliability};
 
 /// Plies that are counted together.
 pub const PLIES: usize = 7;
-/// Ranges of values in a table of reliability.
-const BINS: usize = 10;
 
 /// How an agent with a search chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,21 +121,6 @@ impl Rate {
     }
 }
 
-/// Positions in which the agent's value was in some range.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Bin {
-    /// The range of the agent's values.
-    pub from: f32,
-    /// Its end.
-    pub to: f32,
-    /// The number of positions.
-    pub positions: usize,
-    /// The mean of the agent's values.
-    pub expected: f64,
-    /// The mean of the true values.
-    pub found: f64,
-}
-
 /// How accurate an agent is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Accuracy {
@@ -226,23 +210,11 @@ fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {
     Accuracy { all, classes, plies: plies.into_iter().collect(), reliability: reliability(set, answers) }
 }
 
-/// The mean of the true values where the agent's value was in each of [`BINS`] equal ranges from -1 to 1.
+/// The mean of the true values where the agent's value was in some range.
 fn reliability<S>(set: &Set<S>, answers: &[Answer]) -> Vec<Bin> {
-    let edge = |bin: usize| bin as f32 * 2.0 / BINS as f32 - 1.0;
-    let mut bins: Vec<Bin> =
-        (0..BINS).map(|bin| Bin { from: edge(bin), to: edge(bin + 1), ..Bin::default() }).collect();
+    let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {
-        let Some(expected) = answer.value else { continue };
-        let place = ((expected + 1.0) / 2.0 * BINS as f32) as usize;
-        let bin = &mut bins[place.min(BINS - 1)];
-        bin.positions += 1;
-        bin.expected += f64::from(expected);
-        bin.found += f64::from(position.value());
+        answer.value.into_iter().for_each(|expected| table.add(expected, f64::from(position.value())));
     }
-    bins.retain(|bin| bin.positions > 0);
-    for bin in &mut bins {
-        bin.expected /= bin.positions as f64;
-        bin.found /= bin.positions as f64;
-    }
-    bins
+    table.bins()
 }

@@ -1,5 +1,7 @@
 //! Every game of the registry keeps the contract; parsers never panic. `conformance_faults` has games that break it.
 
+use std::collections::BTreeSet;
+
 use petteia::conformance::{Statistics, Violation, check};
 use petteia::encode::Planes;
 use petteia::game::{Game, Rules, Settings};
@@ -13,6 +15,41 @@ const GAMES: usize = 200;
 const SEED: u64 = 1;
 
 struct Conformance;
+
+/// Plays random games and lists how they end.
+struct Endings;
+
+impl Job for Endings {
+    type Output = BTreeSet<&'static str>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+        let game = &rules.game;
+        let end = |seed| {
+            let (mut state, mut random) = (game.initial(), rand::rngs::SmallRng::seed_from_u64(seed));
+            while game.outcome(&state).is_none() {
+                let legal = game.legal(&state);
+                game.play(&mut state, legal[random.random_range(0..legal.len())]);
+            }
+            game.ending(&state)
+        };
+        (0..GAMES as u64).map(end).collect()
+    }
+}
+
+#[test]
+fn every_game_says_why_it_is_over() {
+    let endings = |id: &str| Games::with_game(id, &Settings::new(), Endings).unwrap();
+    for id in Games::ids() {
+        assert!(!endings(&id).contains(""), "{id}");
+    }
+    assert_eq!(endings("tic-tac-toe"), BTreeSet::from(["a full board", "three in a row"]));
+    assert_eq!(endings("connect-four"), BTreeSet::from(["a full board", "four in a row"]));
+    assert_eq!(endings("phage"), BTreeSet::from(["no moves for both", "no moves for one"]));
+    assert_eq!(endings("caissa"), BTreeSet::from(["checkmate", "stalemate"]));
+    assert_eq!(endings("cage-4"), BTreeSet::from(["no checkers left"]));
+    let trap = endings("custodial-trap-intro");
+    assert!(trap.contains("no progress") && trap.len() > 1, "{trap:?}");
+}
 
 impl Job for Conformance {
     type Output = Result<Statistics, Violation>;

@@ -26,6 +26,7 @@ mod external;
 mod faults;
 mod files;
 mod gumbel;
+mod health;
 mod layering;
 mod ladder;
 mod learning;

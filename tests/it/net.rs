@@ -59,7 +59,7 @@ fn a_snapshot_does_not_change_while_training_goes_on() {
     let input = batch(SHAPE, 4, &mut random(99)).planes.into_raw_vec_and_offset().0;
     let before = outputs(&snapshot, &input, SHAPE);
     for step in 0..5 {
-        trainer.train(&batch(SHAPE, 16, &mut random(50 + step)), 0.01);
+        trainer.train(&batch(SHAPE, 16, &mut random(50 + step)), 0.01).unwrap();
     }
     assert_eq!(before, outputs(&snapshot, &input, SHAPE));
     assert_ne!(before, outputs(&trainer.snapshot(), &input, SHAPE), "training changes the network");
@@ -94,7 +94,7 @@ fn a_saved_trainer_goes_on_bit_for_bit() {
     assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
     for step in 0..4 {
         let batch = batch(SHAPE, 16, &mut random(60 + step));
-        let (a, b) = (original.train(&batch, 0.01), loaded.train(&batch, 0.01));
+        let (a, b) = (original.train(&batch, 0.01).unwrap(), loaded.train(&batch, 0.01).unwrap());
         assert_eq!((a.policy, a.value), (b.policy, b.value), "step {step}");
     }
     assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
@@ -257,7 +257,7 @@ fn training_agrees_with_burns_operations() {
         let trained = |device: &burn::tensor::Device| {
             let mut trainer = Trainer::new(&config.train, Network::new(&net, shape, 1, device));
             let losses: Vec<_> = (0..4)
-                .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001))
+                .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001).unwrap())
                 .flat_map(|losses| [losses.policy, losses.value])
                 .collect();
             let input = batch(shape, 4, &mut random(94)).planes.into_raw_vec_and_offset().0;

@@ -265,7 +265,7 @@ fn a_gate_does_not_decide_twice() {
     let metrics = folder.path().join("metrics.jsonl");
     let before = (fs::read_to_string(&metrics).unwrap(), decisions(folder.path()));
     let after_training: Vec<&str> =
-        before.0.lines().rev().take_while(|line| !line.contains("\"train\"")).collect();
+        before.0.lines().rev().take_while(|line| !line.contains("\"health\"")).collect();
     let text = &before.0[..before.0.len() - after_training.iter().map(|line| line.len() + 1).sum::<usize>()];
     assert_eq!(after_training.len(), 3, "a gate, an evaluation and a rating");
     for decided in [true, false] {

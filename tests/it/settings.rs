@@ -56,6 +56,7 @@ fn every_setting_is_listed_and_documented_once() {
     let mut all_on = Config::new("tic-tac-toe");
     all_on.train.tensorboard = true;
     all_on.net.value_pooling = true;
+    all_on.replay.held_out = 0.1;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");

@@ -62,12 +62,12 @@ impl Benchmark for Step {
                 let mut trainer = Trainer::new(&config, network);
                 let mut random = stream(1, Purpose::Sampling, &[1]);
                 while !counters.stopped() {
-                    trainer.train(&window.draw(batch, 0.0, &mut random), 0.001);
+                    trainer.train(&window.draw(batch, 0.0, &mut random), 0.001)?;
                     counters.add(0, batch);
                     counters.add(1, 1);
                 }
-            });
-            Ok(())
+                Ok(())
+            })
         })?;
         bench.print(measured, json!({"net": bench.net_text(), "batch": batch}))
     }

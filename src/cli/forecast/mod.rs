@@ -156,7 +156,7 @@ impl Forecast {
                 self.next = Work::Done;
             }
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
-            Event::Played(_) | Event::Training { .. } | Event::Warning(_) => {}
+            Event::Played(_) | Event::Training { .. } | Event::Sign(_) | Event::Warning(_) => {}
         }
         self.last_event = now;
     }

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules, Settings};
 use crate::registry::{Job, Registry};
 use crate::replay::store;
-use crate::run::SETTINGS;
+use crate::run::{Refused, SETTINGS};
 
 /// Describe a file or folder and check that it is intact.
 #[derive(Args)]
@@ -57,7 +57,7 @@ struct Kind {
 }
 
 /// The kinds, in the order in which they are tried.
-fn kinds<R: Registry>() -> [Kind; 13] {
+fn kinds<R: Registry>() -> [Kind; 14] {
     [
         Kind { name: "run folder", is: run::is, report: run::report::<R> },
         Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint::<R> },
@@ -69,6 +69,7 @@ fn kinds<R: Registry>() -> [Kind; 13] {
         },
         Kind { name: "set of solved positions", is: solved::is_set, report: solved::report::<R> },
         Kind { name: "shard of records", is: records::is_shard, report: records::report::<R> },
+        Kind { name: "refused batch", is: Refused::is, report: plain::refused },
         Kind { name: "network", is: network::is_file, report: network::file::<R> },
         Kind {
             name: "optimizer state of a checkpoint",

@@ -15,7 +15,7 @@ use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
 use crate::registry::Registry;
-use crate::run::METRICS;
+use crate::run::{METRICS, Refused};
 use crate::storage;
 
 /// The maximum length of the header of a match, in bytes.
@@ -73,6 +73,22 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     report.fact("games", scores.iter().sum::<usize>());
     if !is_ladder {
         report.fact("first agent", json!({"wins": scores[0], "draws": scores[1], "losses": scores[2]}));
+    }
+    Ok(())
+}
+
+/// The batch of a training step that was refused.
+pub fn refused(path: &Path, report: &mut Findings) -> Result<()> {
+    let (about, parts) = Refused::read(path)?;
+    report.fact("generation", about.generation);
+    report.fact("step", about.step);
+    report.fact("seed", about.seed);
+    report.fact("refused because", about.reason);
+    report.fact("rows", about.rows);
+    let sizes: Vec<String> = parts.iter().map(|part| format!("{} {:?}", part.name, part.sizes)).collect();
+    report.fact("parts", sizes);
+    for part in parts.iter().filter(|part| part.bad > 0) {
+        report.problem(format!("{} numbers of {} are not finite", part.bad, part.name));
     }
     Ok(())
 }

@@ -152,9 +152,10 @@ impl Plan {
                 Ok(())
             }
             Before::Fork { source, generation, accepts_missing } => {
-                let newest =
-                    || Ok(checkpoint::latest(source)?.map_or(0, |newest| newest.manifest.generation));
-                let generation = generation.map_or_else(newest, Ok)?;
+                let generation = match *generation {
+                    Some(generation) => generation,
+                    None => checkpoint::latest(source)?.map_or(0, |newest| newest.manifest.generation),
+                };
                 let fork = Fork { source, generation, config, folder, accepts_missing: *accepts_missing };
                 fork.make(rules, tick)?;
                 screen.say(&self.forked(source, generation)?);

@@ -99,6 +99,7 @@ faulty! {
     count_legal_actions(state: &G::State, scratch: &mut Vec<Action>) -> usize;
     play(state: &mut G::State, action: Action) -> ();
     outcome(state: &G::State) -> Option<Outcome>;
+    ending(state: &G::State) -> &'static str;
     encode(state: &G::State, planes: &mut Planes) -> ();
     key(state: &G::State) -> u64;
     action_text(state: &G::State, action: Action) -> String;

@@ -30,7 +30,7 @@ pub fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
 pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
     let mut trainer = Trainer::new(&TrainConfig::default(), Network::new(net, shape, 1, &training_device()));
     for step in 0..steps {
-        trainer.train(&batch(shape, 16, &mut random(step)), 0.01);
+        trainer.train(&batch(shape, 16, &mut random(step)), 0.01).unwrap();
     }
     trainer
 }

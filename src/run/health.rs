@@ -1,0 +1,112 @@
+//! Numbers that say whether a run still learns: a line of metrics for each generation.
+//!
+//! New games are measured before they are trained on, by the network that was trained on all earlier ones: no game has to
+//! be given up for that. What was trained on is measured afterward, both in evaluation mode. [`signs`](super::signs)
+//! turns the series of lines into sentences.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Run, rounded, signs};
+use crate::error::Result;
+use crate::game::Game;
+use crate::replay::window::Window;
+use crate::train::Trainer;
+use crate::train::quality::Quality;
+
+/// The kind of its lines in the metrics.
+const HEALTH: &str = "health";
+/// The most positions that are measured.
+const POSITIONS: usize = 2048;
+/// Positions in a batch.
+const BATCH: usize = 256;
+
+/// What is known about a generation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Health {
+    /// Its number, from 1.
+    pub generation: usize,
+    /// How well the network of the generation before predicts this generation's games; absent if that was not trained.
+    pub fresh: Option<Quality>,
+    /// How well the network predicts the window that it was trained on.
+    pub seen: Quality,
+    /// How well it predicts positions that are never trained on, if there are any.
+    pub held_out: Option<Quality>,
+    /// The mean divergence of the search's policy from the network's in the new games; absent with `fresh`.
+    pub surprise: Option<f64>,
+    /// The share of the window's positions that are there more than once, without the first of each.
+    pub duplicates: f64,
+    /// Mean number of actions in its games.
+    pub length: f64,
+    /// Mean score of the first player in its games, 0 to 1.
+    pub first_score: f64,
+    /// The share of drawn games.
+    pub draws: f64,
+    /// How many of its games ended in each way, if the rules tell.
+    pub endings: BTreeMap<String, usize>,
+}
+
+/// How well the network predicts the window's newest positions, before it is trained on them; `None` if it never was
+/// trained.
+pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Option<Quality> {
+    let first = window.len().saturating_sub(positions);
+    (trainer.step > 0).then(|| quality(trainer, window, first))
+}
+
+/// How well the network predicts the window's positions from number `first` on: at most [`POSITIONS`] of them, evenly
+/// spread.
+fn quality(trainer: &Trainer, window: &Window, first: usize) -> Quality {
+    let all = window.len() - first;
+    let count = all.min(POSITIONS);
+    let picked: Vec<usize> = (0..count).map(|index| first + index * all / count).collect();
+    trainer.quality(picked.chunks(BATCH).map(|picked| window.rows(picked)))
+}
+
+impl<G: Game> Run<'_, G> {
+    /// Measures what a generation has learned, and returns what looks wrong.
+    pub(super) fn examine(
+        &mut self,
+        trainer: &Trainer,
+        window: &Window,
+        number: usize,
+        fresh: Option<Quality>,
+    ) -> Result<Vec<String>> {
+        let started = Instant::now();
+        let played = self.metrics.played().last().unwrap_or_default();
+        let share = |count: f64| count / played.games.max(1) as f64;
+        let endings = self.metrics.line_of("selfplay", number).map(|line| line["endings"].clone());
+        let health = Health {
+            generation: number,
+            fresh,
+            seen: quality(trainer, window, 0),
+            held_out: (!self.held_out.is_empty()).then(|| quality(trainer, &self.held_out, 0)),
+            surprise: fresh.map(|fresh| fresh.surprise()),
+            duplicates: 1.0 - window.distinct() as f64 / window.len() as f64,
+            length: share(played.plies as f64),
+            first_score: share(played.first as f64 + 0.5 * played.draw as f64),
+            draws: share(played.draw as f64),
+            endings: endings.and_then(|endings| serde_json::from_value(endings).ok()).unwrap_or_default(),
+        };
+        let mut series = self.metrics.health();
+        series.push(health);
+        let signs = signs::new_ones(&series);
+        let mut line = json!(series.last());
+        line["kind"] = HEALTH.into();
+        line["signs"] = json!(signs);
+        line["seconds"] = rounded(started.elapsed()).into();
+        self.metrics.write(line)?;
+        Ok(signs)
+    }
+}
+
+impl super::Metrics {
+    /// What is known about the generations so far, the oldest first.
+    fn health(&self) -> Vec<Health> {
+        self.lines_of(HEALTH).filter_map(|line| Health::deserialize(line).ok()).collect()
+    }
+}

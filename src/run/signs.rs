@@ -1,0 +1,336 @@
+//! Signs that a run learns badly, or seems to: sentences for people, made from the numbers of [`Health`].
+//!
+//! Each sign looks at the series of generations so far. Most need two generations in a row, so that chance alone rarely
+//! speaks, and a sign is said when it appears, not again while it lasts.
+
+use super::health::Health;
+use crate::train::quality::Quality;
+
+/// A sign and how it is recognized.
+type Sign = fn(&[Health]) -> Option<String>;
+
+/// All signs.
+const SIGNS: [Sign; 9] = [
+    value_is_no_use,
+    policy_is_no_use,
+    learned_by_heart,
+    badly_calibrated,
+    value_loss_rises,
+    games_repeat,
+    one_side_wins,
+    search_is_sure,
+    search_adds_nothing,
+];
+
+/// The first generations know too little to be judged.
+const EARLY: usize = 3;
+/// By how much a value loss must exceed that of a constant answer, as a factor: no chance of 2,048 positions.
+const WORSE: f64 = 1.05;
+/// By how much the value loss of new games must exceed that of trained ones, as a factor.
+const BY_HEART: f64 = 1.5;
+/// Values that are off by so much on average mislead the search, in points of a game's score.
+const OFF: f64 = 0.1;
+/// A change of the calibration below this may be chance.
+const OFF_BY_CHANCE: f64 = 0.025;
+/// By how much the value loss has risen if it is to be explained, as a factor.
+const RISEN: f64 = 1.15;
+/// By how much games are longer if that explains something, as a factor.
+const LONGER: f64 = 1.05;
+/// The share of duplicates that is worth a word; and by how much it has grown since the second generation, since in a
+/// small game it is large from the start.
+const REPEATED: (f64, f64) = (0.5, 1.5);
+/// The score above which one side wins nearly always.
+const ONE_SIDED: f64 = 0.97;
+/// Entropy of the search's policy below which it leaves nothing to explore, in nats.
+const SURE: f64 = 0.05;
+/// Divergence of the search's policy from the network's below which it teaches nothing, in nats.
+const NOTHING: f64 = 0.01;
+
+/// The signs that the last generation of the series shows and the one before did not.
+pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
+    let before = &series[..series.len().saturating_sub(1)];
+    SIGNS.iter().filter(|sign| sign(before).is_none()).filter_map(|sign| sign(series)).collect()
+}
+
+/// The last two generations, if they are not early ones and their games were measured: each with its [`Health::fresh`].
+fn last_two(series: &[Health]) -> Option<[(&Health, Quality); 2]> {
+    let [.., before, last] = series else { return None };
+    (before.generation >= EARLY).then_some(())?;
+    Some([(before, before.fresh?), (last, last.fresh?)])
+}
+
+/// The last generation, if this holds for it and the one before.
+fn lasting(series: &[Health], holds: impl Fn(&Health, &Quality) -> bool) -> Option<(&Health, Quality)> {
+    let two = last_two(series)?;
+    two.iter().all(|(health, fresh)| holds(health, fresh)).then(|| two[1])
+}
+
+fn value_is_no_use(series: &[Health]) -> Option<String> {
+    let (_, fresh) = lasting(series, |_, fresh| fresh.value_loss > WORSE * fresh.value_constant)?;
+    Some(format!(
+        "in new games the network's values are worse than always answering the mean result (value loss {:.3} against \
+         {:.3}): it has not learned who wins; look at train.learning_rate and replay.window and, in a game of your own, \
+         at its outcome and planes (check-game)",
+        fresh.value_loss, fresh.value_constant
+    ))
+}
+
+fn policy_is_no_use(series: &[Health]) -> Option<String> {
+    let (_, fresh) = lasting(series, |_, fresh| fresh.policy_loss > fresh.policy_uniform)?;
+    Some(format!(
+        "in new games the network's policy is worse than an equal chance for every legal action (policy loss {:.3} \
+         against {:.3}): it misleads the search",
+        fresh.policy_loss, fresh.policy_uniform
+    ))
+}
+
+fn learned_by_heart(series: &[Health]) -> Option<String> {
+    let [.., earlier, before, last] = series else { return None };
+    let pairs = [(earlier, before), (before, last)];
+    let gap = |(trained, new): &(&Health, &Health)| {
+        let fresh = new.fresh.filter(|_| trained.generation >= EARLY)?.value_loss;
+        (fresh > BY_HEART * trained.seen.value_loss).then_some([trained.seen.value_loss, fresh])
+    };
+    let [_, [seen, fresh]] = [gap(&pairs[0])?, gap(&pairs[1])?];
+    Some(format!(
+        "the network knows the positions that it trained on much better than new ones (value loss {seen:.3} against \
+         {fresh:.3}): it learns games by heart; fewer train.samples_per_position or more selfplay.games help"
+    ))
+}
+
+fn badly_calibrated(series: &[Health]) -> Option<String> {
+    let (_, fresh) = lasting(series, |_, fresh| fresh.calibration > OFF)?;
+    Some(format!(
+        "in new games the network's values are off by {:.2} points of a game's score on average: the search trusts what \
+         does not come true",
+        fresh.calibration
+    ))
+}
+
+/// The value loss rises in most good runs, because better players are harder to predict. Calibration tells.
+fn value_loss_rises(series: &[Health]) -> Option<String> {
+    let [(before, _), (last, fresh)] = last_two(series)?;
+    let known =
+        series.iter().filter(|health| health.generation >= EARLY && health.generation < before.generation);
+    let known = known.filter_map(|health| Some((health, health.fresh?)));
+    let (best, least) = known.min_by(|a, b| a.1.value_loss.total_cmp(&b.1.value_loss))?;
+    if before.fresh?.value_loss.min(fresh.value_loss) < RISEN * least.value_loss {
+        return None;
+    }
+    let rise = format!(
+        "the value loss on new games rises ({:.3} in generation {}, {:.3} in generation {})",
+        least.value_loss, best.generation, fresh.value_loss, last.generation
+    );
+    let calibrations =
+        format!("{:.2} then, {:.2} now, in points of a game's score", least.calibration, fresh.calibration);
+    if fresh.calibration > least.calibration + OFF_BY_CHANCE {
+        return Some(format!(
+            "{rise}, and the network's values get less reliable (they are off by {calibrations}): watch the rating"
+        ));
+    }
+    let longer = (last.length > LONGER * best.length)
+        .then(|| format!("longer ({:.0} actions, {:.0} then)", last.length, best.length));
+    let closer = (fresh.value_constant > least.value_constant).then(|| "closer".to_string());
+    let reasons: Vec<String> = longer.into_iter().chain(closer).collect();
+    let why = match reasons.is_empty() {
+        true => String::new(),
+        false => format!(" because the games get {}", reasons.join(" and ")),
+    };
+    Some(format!("{rise}{why}; calibration is unchanged (off by {calibrations}), so nothing is wrong"))
+}
+
+fn games_repeat(series: &[Health]) -> Option<String> {
+    let first = series.iter().find(|health| health.generation >= 2)?;
+    let last = series.last().filter(|last| last.generation > first.generation)?;
+    let repeats = last.duplicates > REPEATED.0 && last.duplicates > REPEATED.1 * first.duplicates;
+    repeats.then(|| {
+        format!(
+            "{:.0} % of the positions in the window are repetitions ({:.0} % in generation {}): the games are too much \
+             alike; more selfplay.random_plies or selfplay.temperature_plies make them differ",
+            100.0 * last.duplicates,
+            100.0 * first.duplicates,
+            first.generation
+        )
+    })
+}
+
+fn one_side_wins(series: &[Health]) -> Option<String> {
+    let (last, _) =
+        lasting(series, |health, _| health.first_score > ONE_SIDED || health.first_score < 1.0 - ONE_SIDED)?;
+    let (who, score) = match last.first_score > 0.5 {
+        true => ("first", last.first_score),
+        false => ("second", 1.0 - last.first_score),
+    };
+    Some(format!(
+        "the {who} player scores {:.1} % in self-play: results teach little; selfplay.random_plies make games more even, \
+         if the rules can be",
+        100.0 * score
+    ))
+}
+
+fn search_is_sure(series: &[Health]) -> Option<String> {
+    let (_, fresh) = lasting(series, |_, fresh| fresh.policy_floor < SURE)?;
+    Some(format!(
+        "the search gives nearly all visits to one action (entropy {:.3}): little is explored; search.noise_fraction and \
+         selfplay.temperature are the settings for that",
+        fresh.policy_floor
+    ))
+}
+
+fn search_adds_nothing(series: &[Health]) -> Option<String> {
+    let (_, fresh) = lasting(series, |_, fresh| fresh.surprise() < NOTHING)?;
+    Some(format!(
+        "the search hardly changes the network's policy (divergence {:.4}): its targets teach nothing new; more \
+         search.simulations may",
+        fresh.surprise()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight generations of a run in which nothing looks wrong, each changed by `change`.
+    fn series(change: impl Fn(usize, &mut Health)) -> Vec<Health> {
+        let healthy = |generation: usize| {
+            let quality = Quality {
+                positions: 2048,
+                policy_loss: 1.1,
+                policy_floor: 0.9,
+                policy_entropy: 1.0,
+                policy_uniform: 1.9,
+                value_loss: 0.6,
+                value_constant: 0.75,
+                brier: 0.15,
+                calibration: 0.03,
+            };
+            let fresh = (generation > 1).then_some(quality);
+            let seen = Quality { value_loss: 0.55, ..quality };
+            let (length, first_score, duplicates) = (30.0, 0.55, 0.2);
+            Health { generation, fresh, seen, length, first_score, duplicates, ..Health::default() }
+        };
+        let changed = |generation| {
+            let mut health = healthy(generation);
+            change(generation, &mut health);
+            health
+        };
+        (1..=8).map(changed).collect()
+    }
+
+    /// Changes the measure of new games.
+    fn fresh(change: impl Fn(usize, &mut Quality)) -> Vec<Health> {
+        series(|generation, health| health.fresh.iter_mut().for_each(|fresh| change(generation, fresh)))
+    }
+
+    /// What is said after each generation.
+    fn said(series: &[Health]) -> Vec<(usize, String)> {
+        (1..=series.len())
+            .flat_map(|end| new_ones(&series[..end]).into_iter().map(move |sign| (end, sign)))
+            .collect()
+    }
+
+    /// Asserts that one thing is said once, after this generation, and returns it.
+    fn one(series: &[Health], after: usize) -> String {
+        let said = said(series);
+        assert_eq!(said.iter().map(|(generation, _)| *generation).collect::<Vec<_>>(), [after], "{said:?}");
+        said[0].1.clone()
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_healthy_run() {
+        assert_eq!(said(&series(|_, _| ())), []);
+        assert_eq!(new_ones(&[]), Vec::<String>::new());
+        // nor of one bad generation, nor of the first ones
+        let bad = |generation: usize, health: &mut Health| {
+            if [2, 5].contains(&generation) {
+                health.first_score = 1.0;
+                health.fresh.iter_mut().for_each(|fresh| {
+                    (fresh.value_loss, fresh.policy_loss, fresh.calibration) = (2.0, 5.0, 0.4);
+                });
+            }
+        };
+        assert_eq!(said(&series(bad)), []);
+    }
+
+    #[test]
+    fn a_value_of_no_use() {
+        // as if its sign were wrong
+        let said = series(|_, health| {
+            health.seen.value_loss = 1.3;
+            health.fresh.iter_mut().for_each(|fresh| fresh.value_loss = 1.4);
+        });
+        let said = one(&said, 4);
+        assert!(said.contains("(value loss 1.400 against 0.750)") && said.contains("check-game"), "{said}");
+    }
+
+    #[test]
+    fn a_policy_of_no_use() {
+        let said = one(&fresh(|_, fresh| fresh.policy_loss = 2.5), 4);
+        assert!(said.contains("(policy loss 2.500 against 1.900)"), "{said}");
+    }
+
+    #[test]
+    fn games_learned_by_heart() {
+        let said = one(&series(|_, health| health.seen.value_loss = 0.3), 5);
+        assert!(said.contains("(value loss 0.300 against 0.600): it learns games by heart"), "{said}");
+    }
+
+    #[test]
+    fn values_that_do_not_come_true() {
+        let said =
+            one(&fresh(|generation, fresh| fresh.calibration = if generation < 6 { 0.05 } else { 0.16 }), 7);
+        assert!(said.contains("off by 0.16 points"), "{said}");
+    }
+
+    #[test]
+    fn a_value_loss_that_rises_is_explained_by_the_calibration() {
+        let rising = |generation: usize| 0.5 + 0.03 * generation as f64;
+        let harmless = series(|generation, health| {
+            health.length = 28.0 + generation as f64;
+            health.fresh.iter_mut().for_each(|fresh| {
+                fresh.value_loss = rising(generation);
+                fresh.value_constant = 0.7 + 0.04 * generation as f64;
+            });
+        });
+        let said = one(&harmless, 7);
+        assert_eq!(
+            said,
+            "the value loss on new games rises (0.590 in generation 3, 0.710 in generation 7) because the games get \
+             longer (35 actions, 31 then) and closer; calibration is unchanged (off by 0.03 then, 0.03 now, in points of \
+             a game's score), so nothing is wrong"
+        );
+        let harmful = fresh(|generation, fresh| {
+            (fresh.value_loss, fresh.calibration) = (rising(generation), 0.012 * generation as f64);
+            fresh.value_constant = 0.9;
+        });
+        let said = one(&harmful, 7);
+        assert!(said.ends_with("get less reliable (they are off by 0.04 then, 0.08 now, in points of a game's score): watch the rating"), "{said}");
+    }
+
+    #[test]
+    fn games_that_repeat() {
+        let said = one(&series(|generation, health| health.duplicates = 0.1 * generation as f64), 6);
+        assert!(
+            said.starts_with("60 % of the positions in the window are repetitions (20 % in generation 2)"),
+            "{said}"
+        );
+        // a small game has few positions
+        assert!(super::new_ones(&series(|_, health| health.duplicates = 0.9)).is_empty());
+    }
+
+    #[test]
+    fn one_side_that_wins() {
+        let said = one(&series(|_, health| health.first_score = 0.99), 4);
+        assert!(said.starts_with("the first player scores 99.0 %"), "{said}");
+        let said = one(&series(|_, health| health.first_score = 0.0), 4);
+        assert!(said.starts_with("the second player scores 100.0 %"), "{said}");
+    }
+
+    #[test]
+    fn searches_that_explore_or_teach_nothing() {
+        let said = one(&fresh(|_, fresh| fresh.policy_floor = 0.02), 4);
+        assert!(said.contains("(entropy 0.020)"), "{said}");
+        let said = one(&fresh(|_, fresh| fresh.policy_loss = fresh.policy_floor + 0.004), 4);
+        assert!(said.contains("(divergence 0.0040)"), "{said}");
+    }
+}

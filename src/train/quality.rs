@@ -1,0 +1,161 @@
+//! How well a network predicts positions, in evaluation mode.
+//!
+//! Input: batches, and what the network says of them. Output: means over positions, in nats where nothing else is said.
+//! Everything is plain arithmetic on arrays, apart from burn, so that it also checks the losses that are trained on.
+
+use ndarray::{Array2, ArrayView1, Axis};
+use serde::{Deserialize, Serialize};
+
+use super::reliability::Reliability;
+use crate::replay::window::Batch;
+
+/// What a network says of a batch.
+#[derive(Clone, Debug)]
+pub struct Predictions {
+    /// `[rows, actions]`: logarithms of probabilities; of no meaning where an action is illegal.
+    pub log_policy: Array2<f32>,
+    /// `[rows, 3]`: logarithms of the probabilities of win, draw, loss.
+    pub log_wdl: Array2<f32>,
+}
+
+/// Means over positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Quality {
+    /// Number of positions.
+    pub positions: usize,
+    /// Cross entropy of the policy target and the network's policy.
+    pub policy_loss: f64,
+    /// Entropy of the targets, a lower bound for `policy_loss`; the rest is the surprise of the search: the divergence
+    /// of its policy from the network's.
+    pub policy_floor: f64,
+    /// Entropy of the network's policy.
+    pub policy_entropy: f64,
+    /// The policy loss of a uniform policy.
+    pub policy_uniform: f64,
+    /// Cross entropy of the value target and the network's win, draw, loss.
+    pub value_loss: f64,
+    /// The value loss of always answering the mean of these targets.
+    pub value_constant: f64,
+    /// Mean square of the expected score's error; scores are 0 to 1.
+    pub brier: f64,
+    /// By how much values are off on average, in points of a game's score: see [`Reliability::error`].
+    pub calibration: f64,
+}
+
+/// Sums over positions; see [`Quality`].
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    sums: Quality,
+    targets: [f64; 3],
+    reliability: Reliability,
+}
+
+impl Tally {
+    /// Adds a batch.
+    pub fn add(&mut self, batch: &Batch, said: &Predictions) {
+        for row in 0..batch.rows() {
+            let of = |array: &Array2<f32>| array.index_axis(Axis(0), row).mapv(f64::from);
+            let illegal = batch.illegal.index_axis(Axis(0), row);
+            self.add_policy(of(&batch.policy).view(), of(&said.log_policy).view(), illegal);
+            self.add_value(of(&batch.wdl).view(), of(&said.log_wdl).view());
+            self.sums.positions += 1;
+        }
+    }
+
+    fn add_policy(&mut self, target: ArrayView1<f64>, log: ArrayView1<f64>, illegal: ArrayView1<bool>) {
+        let mut legal = 0;
+        for ((target, log), _) in target.iter().zip(log).zip(illegal).filter(|(_, illegal)| !**illegal) {
+            legal += 1;
+            self.sums.policy_loss -= target * log;
+            self.sums.policy_entropy -= log.exp() * log;
+            self.sums.policy_floor -= self_information(*target);
+        }
+        self.sums.policy_uniform += f64::from(legal.max(1)).ln();
+    }
+
+    fn add_value(&mut self, target: ArrayView1<f64>, log: ArrayView1<f64>) {
+        let value = |wdl: [f64; 3]| wdl[0] - wdl[2];
+        for (column, (target, log)) in target.iter().zip(log).enumerate() {
+            self.sums.value_loss -= target * log;
+            self.targets[column] += target;
+        }
+        let expected = value([log[0].exp(), log[1].exp(), log[2].exp()]);
+        let found = value([target[0], target[1], target[2]]);
+        self.sums.brier += (expected - found).powi(2) / 4.0;
+        self.reliability.add(expected as f32, found);
+    }
+
+    /// The means.
+    pub fn quality(&self) -> Quality {
+        let n = self.sums.positions.max(1) as f64;
+        let Quality {
+            positions, policy_loss, policy_floor, policy_entropy, policy_uniform, value_loss, ..
+        } = self.sums;
+        Quality {
+            positions,
+            policy_loss: policy_loss / n,
+            policy_floor: policy_floor / n,
+            policy_entropy: policy_entropy / n,
+            policy_uniform: policy_uniform / n,
+            value_loss: value_loss / n,
+            value_constant: -self.targets.iter().map(|sum| self_information(sum / n)).sum::<f64>(),
+            brier: self.sums.brier / n,
+            calibration: self.reliability.error(),
+        }
+    }
+}
+
+impl Quality {
+    /// The mean divergence of the search's policy from the network's (Kullback and Leibler).
+    pub fn surprise(&self) -> f64 {
+        self.policy_loss - self.policy_floor
+    }
+}
+
+/// `p * ln(p)`
+fn self_information(p: f64) -> f64 {
+    if p > 0.0 { p * p.ln() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Shape;
+
+    #[test]
+    fn means_by_hand() {
+        let shape = Shape { planes: 1, height: 1, width: 2, actions: 3 };
+        let mut batch = Batch::empty(2, shape);
+        // one of two legal actions is the target; all three are legal, and half of the visits went to each of two
+        for (row, policy) in [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]].iter().enumerate() {
+            (0..3).for_each(|action| batch.policy[[row, action]] = policy[action]);
+            (0..2 + row).for_each(|action| batch.illegal[[row, action]] = false);
+        }
+        batch.wdl[[0, 0]] = 1.0;
+        batch.wdl[[1, 2]] = 1.0;
+        let logs =
+            |rows: [[f32; 3]; 2]| Array2::from_shape_fn((2, 3), |(row, column)| rows[row][column].ln());
+        let third = 1.0 / 3.0;
+        let said = Predictions {
+            // the first row's illegal action has no meaning
+            log_policy: logs([[0.5, 0.5, 7.0], [third; 3]]),
+            log_wdl: logs([[0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]),
+        };
+        let mut tally = Tally::default();
+        tally.add(&batch, &said);
+        let found = tally.quality();
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        assert_eq!(found.positions, 2);
+        near(found.policy_loss, (2f64.ln() + 3f64.ln()) / 2.0);
+        near(found.policy_floor, 2f64.ln() / 2.0);
+        near(found.surprise(), 3f64.ln() / 2.0);
+        near(found.policy_entropy, (2f64.ln() + 3f64.ln()) / 2.0);
+        near(found.policy_uniform, (2f64.ln() + 3f64.ln()) / 2.0);
+        near(found.value_loss, -(0.6f64.ln() + 0.2f64.ln()) / 2.0);
+        near(found.value_constant, 2f64.ln());
+        // 0.4 was expected of a win and of a loss
+        near(found.brier, (0.6f64.powi(2) + 1.4f64.powi(2)) / 8.0);
+        near(found.calibration, 0.2);
+    }
+}
