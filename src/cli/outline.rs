@@ -207,6 +207,7 @@ mod tests {
                     "  generation 1: 512 games by random playouts, 200 simulations per action",
                     "  generations 2 to 10: 512 games each by the network, 64 simulations per action",
                     "  evaluation: 20 games against rollout:400 after each generation, 100 at the end",
+                    "  rating: 20 games of each generation against earlier ones",
                 ]
             );
             let forecast = outline.forecast(0).1.unwrap();
@@ -223,6 +224,7 @@ mod tests {
                 [
                     "  self-play: 512 games each by the network, 64 simulations per action",
                     "  gate: up to 400 games against the champion, testing +0 Elo against +35",
+                    "  rating: 20 games of each generation against earlier ones",
                 ]
             );
         });
