@@ -53,14 +53,14 @@ pub struct Health {
 
 /// How well the network predicts the window's newest positions, before it is trained on them; `None` if it never was
 /// trained.
-pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Option<Quality> {
+pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Result<Option<Quality>> {
     let first = window.len().saturating_sub(positions);
-    (trainer.step > 0).then(|| quality(trainer, window, first))
+    (trainer.step > 0).then(|| quality(trainer, window, first)).transpose()
 }
 
 /// How well the network predicts the window's positions from number `first` on: at most [`POSITIONS`] of them, evenly
 /// spread.
-fn quality(trainer: &Trainer, window: &Window, first: usize) -> Quality {
+fn quality(trainer: &Trainer, window: &Window, first: usize) -> Result<Quality> {
     let all = window.len() - first;
     let count = all.min(POSITIONS);
     let picked: Vec<usize> = (0..count).map(|index| first + index * all / count).collect();
@@ -83,8 +83,8 @@ impl<G: Game> Run<'_, G> {
         let health = Health {
             generation: number,
             fresh,
-            seen: quality(trainer, window, 0),
-            held_out: (!self.held_out.is_empty()).then(|| quality(trainer, &self.held_out, 0)),
+            seen: quality(trainer, window, 0)?,
+            held_out: (!self.held_out.is_empty()).then(|| quality(trainer, &self.held_out, 0)).transpose()?,
             surprise: fresh.map(|fresh| fresh.surprise()),
             duplicates: 1.0 - window.distinct() as f64 / window.len() as f64,
             length: share(played.plies as f64),

@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, Dimension};
 use crate::replay::window::Batch;
 
 /// The logit of illegal actions: not negative infinity, because 0 times that would be NaN.
-pub(super) const ILLEGAL: f32 = -1e9;
+const ILLEGAL: f32 = -1e9;
 
 /// Means over a batch, in nats.
 #[derive(Clone, Copy, Debug, Default)]

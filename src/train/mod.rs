@@ -8,17 +8,21 @@ pub mod reliability;
 pub mod schedule;
 mod state;
 
+use std::sync::Arc;
+
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Bool, Device, Tensor};
+use burn::tensor::{Device, Tensor};
 use ndarray::Array2;
 
-use crate::config::{OptimizerKind, TrainConfig};
+use crate::config::{OptimizerKind, Precision, TrainConfig};
 use crate::error::{Error, Result};
+use crate::net::cpu::{CpuNet, Wanted};
+use crate::net::forward::{self, Forward};
 use crate::net::model::{self, Network};
+use crate::parallel;
 use crate::replay::window::Batch;
 use loss::Losses;
 use quality::{Predictions, Quality, Tally};
@@ -91,12 +95,18 @@ impl Trainer {
         }
     }
 
-    /// How well a snapshot predicts these positions, in evaluation mode.
-    pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Quality {
-        let network = self.snapshot();
+    /// How well the network predicts these positions when it plays: by the fused forward pass, with batch norm's running
+    /// statistics.
+    ///
+    /// # Errors
+    /// What it says is not finite.
+    pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
+        let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
+        let (net, batches) = (Arc::new(net), batches.into_iter().collect::<Vec<Batch>>());
+        let said = parallel::map(batches.len(), &|index| predict(net.clone(), &batches[index]))?;
         let mut tally = Tally::default();
-        batches.into_iter().for_each(|batch| tally.add(&batch, &predict(&network, &batch)));
-        tally.quality()
+        batches.iter().zip(&said).for_each(|(batch, said)| tally.add(batch, said));
+        Ok(tally.quality())
     }
 
     fn network(&self) -> &Network {
@@ -111,19 +121,45 @@ impl Trainer {
 }
 
 /// What a network says of a batch.
-fn predict(network: &Network, batch: &Batch) -> Predictions {
-    let device = device_of(network);
-    let (logits, wdl) = network.forward(Tensor::from_data(loss::data(&batch.planes), &device));
-    let illegal = Tensor::<2, Bool>::from_data(loss::data(&batch.illegal), &device);
-    let numbers = |tensor: Tensor<2>| {
-        let sizes: [usize; 2] = tensor.dims();
-        let numbers = tensor.into_data().try_into_vec().expect("f32");
-        Array2::from_shape_vec(sizes, numbers).expect("as many numbers as the sizes say")
-    };
-    Predictions {
-        log_policy: numbers(log_softmax(logits.mask_fill(illegal, loss::ILLEGAL), 1)),
-        log_wdl: numbers(log_softmax(wdl, 1)),
+fn predict(net: Arc<CpuNet>, batch: &Batch) -> Result<Predictions> {
+    let (mut actions, mut ends) = (Vec::new(), Vec::new());
+    for row in batch.illegal.rows() {
+        let legal = row.iter().enumerate().filter(|(_, illegal)| !**illegal);
+        actions.extend(legal.map(|(action, _)| action as u16));
+        ends.push(actions.len());
     }
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+    let planes = batch.planes.as_slice().expect("a batch is contiguous");
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    net.pass().run(forward::Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
+    let mut said = Predictions {
+        log_policy: Array2::zeros(batch.policy.dim()),
+        log_wdl: Array2::from_shape_vec((ends.len(), 3), wdl).expect("three numbers for each row"),
+    };
+    let mut begin = 0;
+    for (row, end) in ends.into_iter().enumerate() {
+        log_softmax(&mut logits[begin..end]);
+        log_softmax(said.log_wdl.row_mut(row).as_slice_mut().expect("rows are contiguous"));
+        for (action, logit) in actions[begin..end].iter().zip(&logits[begin..end]) {
+            said.log_policy[[row, usize::from(*action)]] = *logit;
+        }
+        begin = end;
+    }
+    match said.log_policy.iter().chain(&said.log_wdl).all(|log| log.is_finite()) {
+        true => Ok(said),
+        false => Err(Error::Data(
+            "training diverged: what the network says of positions is not a number; start a run, or a fork of this \
+             one, with a lower train.learning_rate"
+                .into(),
+        )),
+    }
+}
+
+/// Turns logits into logarithms of probabilities.
+fn log_softmax(logits: &mut [f32]) {
+    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f32 = logits.iter().map(|logit| (logit - top).exp()).sum();
+    logits.iter_mut().for_each(|logit| *logit -= top + sum.ln());
 }
 
 fn device_of(network: &Network) -> Device {
@@ -322,7 +358,7 @@ mod tests {
         let mut batch = batch();
         batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
         let trainer = Trainer::new(&TrainConfig::default(), network());
-        let losses = trainer.quality([batch]);
+        let losses = trainer.quality([batch]).expect("finite numbers");
         // a new network is nearly indifferent, so the loss is that of 5 legal actions, not 9
         assert!((losses.policy_loss - 5f64.ln()).abs() < 0.3, "{losses:?}");
     }

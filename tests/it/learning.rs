@@ -107,7 +107,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
     });
     let (trainer, window, positions) = trained(&rules, config, 1500);
     let all: Vec<usize> = (0..positions.len()).collect();
-    let quality = trainer.quality([window.rows(&all)]);
+    let quality = trainer.quality([window.rows(&all)]).unwrap();
     let (divergence, value) = (quality.surprise(), quality.value_loss);
     println!("policy divergence {divergence:.5} nats, value cross entropy {value:.5} nats");
     assert!(divergence < 0.02, "policy divergence {divergence}");
@@ -160,7 +160,7 @@ fn sgd_learns_too() {
     });
     let (trainer, window, positions) = trained(&rules, config, 500);
     let all: Vec<usize> = (0..positions.len()).collect();
-    let quality = trainer.quality([window.rows(&all)]);
+    let quality = trainer.quality([window.rows(&all)]).unwrap();
     let (divergence, value) = (quality.surprise(), quality.value_loss);
     println!("policy divergence {divergence:.4}, value cross entropy {value:.4}");
     assert!(divergence < 0.2);

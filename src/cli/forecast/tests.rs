@@ -231,7 +231,7 @@ fn an_evaluation_at_the_end_that_is_most_of_the_run() {
 
 #[test]
 fn a_rating_that_is_most_of_the_run() {
-    let sets = ["arena.ladder_games=3000", "train.generations=4", "selfplay.games=128"];
+    let sets = ["arena.ladder_games=1000", "train.generations=4", "selfplay.games=128"];
     world(2, &sets).assert_predicted("rating");
     // also where most networks are not promoted, and so not evaluated
     world(2, &[&sets[..], &["arena.gate=sprt", "arena.gate_games=20"]].concat())
