@@ -248,7 +248,11 @@ impl Audit {
             }
             return Ok(());
         };
-        let recorded = store::checksum(path).unwrap_or_default();
+        let recorded = match store::checksum(path) {
+            // a file that cannot be read is not a lost one
+            Err(error @ Error::Io { .. }) => return Err(error),
+            recorded => recorded.unwrap_or_default(),
+        };
         let is_marked = recorded.starts_with(&listed.sha256);
         if depth == Depth::Window && is_marked && !lists.window.contains(name) {
             return Ok(());

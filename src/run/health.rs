@@ -52,10 +52,10 @@ pub struct Health {
 }
 
 /// How well the network predicts the window's newest positions, before it is trained on them; `None` if it never was
-/// trained.
-pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Result<Option<Quality>> {
+/// trained. Positions that it cannot be measured on are left to the training steps, which refuse them.
+pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Option<Quality> {
     let first = window.len().saturating_sub(positions);
-    (trainer.step > 0).then(|| quality(trainer, window, first)).transpose()
+    (trainer.step > 0).then(|| quality(trainer, window, first).ok()).flatten()
 }
 
 /// How well the network predicts the window's positions from number `first` on: at most [`POSITIONS`] of them, evenly

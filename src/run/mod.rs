@@ -180,7 +180,7 @@ impl<G: Game> Run<'_, G> {
     ) -> Result<()> {
         let before = trainer.step;
         let new_positions = self.play(trainer, window, number)?;
-        let fresh = health::fresh(trainer, window, new_positions)?;
+        let fresh = health::fresh(trainer, window, new_positions);
         self.train(trainer, window, number, new_positions)?;
         let signs = self.examine(trainer, window, number, fresh)?;
         let data = self.data(window, number, new_positions, trainer.step - before);
