@@ -53,8 +53,8 @@ pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
 /// Whether a game is never trained on; see `replay.held_out`.
 pub fn is_held_out(config: &Config, generation: usize, game: usize) -> bool {
     let share = config.replay.held_out;
-    let mut random = stream(config.seed, Purpose::HeldOut, &[generation as u64, game as u64]);
-    share > 0.0 && random.random::<f32>() < share
+    let drawn = || stream(config.seed, Purpose::HeldOut, &[generation as u64, game as u64]).random::<f32>();
+    share > 0.0 && drawn() < share
 }
 
 /// Shards of a generation.

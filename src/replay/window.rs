@@ -143,10 +143,20 @@ impl Window {
         while let Some(oldest) = self.shards.front()
             && self.positions - oldest.samples.len() >= self.capacity
         {
-            self.positions -= oldest.samples.len();
-            self.shards.pop_front();
+            self.drop_oldest();
         }
         added
+    }
+
+    /// Drops all but this many shards, the oldest first.
+    pub fn keep_newest(&mut self, shards: usize) {
+        while self.shards.len() > shards {
+            self.drop_oldest();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        self.positions -= self.shards.pop_front().map_or(0, |oldest| oldest.samples.len());
     }
 
     /// Draws `len` samples with replacement, each under a random symmetry. `search_share` of the value target comes

@@ -52,10 +52,10 @@ pub struct Health {
 }
 
 /// How well the network predicts the window's newest positions, before it is trained on them; `None` if it never was
-/// trained. Positions that it cannot be measured on are left to the training steps, which refuse them.
+/// trained or there are none. Positions that it cannot be measured on are left to the training steps, which refuse them.
 pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Option<Quality> {
     let first = window.len().saturating_sub(positions);
-    (trainer.step > 0).then(|| quality(trainer, window, first).ok()).flatten()
+    (trainer.step > 0 && positions > 0).then(|| quality(trainer, window, first).ok()).flatten()
 }
 
 /// How well the network predicts the window's positions from number `first` on: at most [`POSITIONS`] of them, evenly
@@ -92,7 +92,8 @@ impl<G: Game> Run<'_, G> {
             draws: share(played.draw as f64),
             endings: endings.and_then(|endings| serde_json::from_value(endings).ok()).unwrap_or_default(),
         };
-        let mut series = self.metrics.health();
+        let earlier = self.metrics.lines_of(HEALTH);
+        let mut series: Vec<Health> = earlier.filter_map(|line| Health::deserialize(line).ok()).collect();
         series.push(health);
         let signs = signs::new_ones(&series);
         let mut line = json!(series.last());
@@ -101,12 +102,5 @@ impl<G: Game> Run<'_, G> {
         line["seconds"] = rounded(started.elapsed()).into();
         self.metrics.write(line)?;
         Ok(signs)
-    }
-}
-
-impl super::Metrics {
-    /// What is known about the generations so far, the oldest first.
-    fn health(&self) -> Vec<Health> {
-        self.lines_of(HEALTH).filter_map(|line| Health::deserialize(line).ok()).collect()
     }
 }

@@ -69,7 +69,7 @@ struct Run<'a, G: Game> {
     shards: Vec<ShardInfo>,
     /// Lost shards that the user has decided to do without.
     given_up: BTreeSet<String>,
-    /// The newest positions that are never trained on.
+    /// The positions of the window's shards that are never trained on.
     held_out: Window,
 }
 
@@ -118,10 +118,10 @@ pub fn train<G: Game>(
     if !storage::exists(&folder.join(LINEAGE))? {
         lineage.write(folder)?;
     }
-    let new_window = || Window::new(config.replay.window, rules.identity.shape);
-    let (shards, held_out) = (Vec::new(), new_window());
+    let new_window = |capacity| Window::new(capacity, rules.identity.shape);
+    let (shards, held_out) = (Vec::new(), new_window(usize::MAX));
     let mut run = Run { rules, config, folder, held, lineage, observer, metrics, shards, given_up, held_out };
-    let mut window = new_window();
+    let mut window = new_window(config.replay.window);
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;
         run.observer.event(Event::Resumed {

@@ -52,10 +52,11 @@ impl<G: Game> Run<'_, G> {
     /// Adds what [`Run::split`] returned to the window, and to the positions that are held out.
     pub(super) fn add(&mut self, window: &mut Window, split: [Vec<Sample>; 2]) -> usize {
         let [trained, held_out] = split;
-        if !held_out.is_empty() {
-            self.held_out.push_samples(&self.rules.game, held_out);
-        }
-        window.push_samples(&self.rules.game, trained)
+        let added = window.push_samples(&self.rules.game, trained);
+        self.held_out.push_samples(&self.rules.game, held_out);
+        // those of the same shards, so that a resumed run measures what an unbroken one does
+        self.held_out.keep_newest(window.shards());
+        added
     }
 
     /// The names of the shards in a checkpoint's window: those that it lists or, if it lists none, all.

@@ -15,17 +15,14 @@ use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
 use burn::tensor::{Device, Tensor};
-use ndarray::Array2;
 
 use crate::config::{OptimizerKind, Precision, TrainConfig};
 use crate::error::{Error, Result};
-use crate::net::cpu::{CpuNet, Wanted};
-use crate::net::forward::{self, Forward};
+use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network};
-use crate::parallel;
 use crate::replay::window::Batch;
 use loss::Losses;
-use quality::{Predictions, Quality, Tally};
+use quality::Quality;
 pub use refusal::Refusal;
 
 /// A network in training with its optimizer.
@@ -102,11 +99,7 @@ impl Trainer {
     /// What it says is not finite.
     pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
         let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
-        let (net, batches) = (Arc::new(net), batches.into_iter().collect::<Vec<Batch>>());
-        let said = parallel::map(batches.len(), &|index| predict(net.clone(), &batches[index]))?;
-        let mut tally = Tally::default();
-        batches.iter().zip(&said).for_each(|(batch, said)| tally.add(batch, said));
-        Ok(tally.quality())
+        quality::measure(&Arc::new(net), &batches.into_iter().collect::<Vec<Batch>>())
     }
 
     fn network(&self) -> &Network {
@@ -118,48 +111,6 @@ impl Trainer {
         let (logits, wdl) = network.forward(Tensor::from_data(loss::data(&batch.planes), &device));
         loss::losses(logits, wdl, batch, self.config.value_weight, &device)
     }
-}
-
-/// What a network says of a batch.
-fn predict(net: Arc<CpuNet>, batch: &Batch) -> Result<Predictions> {
-    let (mut actions, mut ends) = (Vec::new(), Vec::new());
-    for row in batch.illegal.rows() {
-        let legal = row.iter().enumerate().filter(|(_, illegal)| !**illegal);
-        actions.extend(legal.map(|(action, _)| action as u16));
-        ends.push(actions.len());
-    }
-    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
-    let planes = batch.planes.as_slice().expect("a batch is contiguous");
-    let wanted = Wanted { actions: &actions, ends: &ends };
-    net.pass().run(forward::Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
-    let mut said = Predictions {
-        log_policy: Array2::zeros(batch.policy.dim()),
-        log_wdl: Array2::from_shape_vec((ends.len(), 3), wdl).expect("three numbers for each row"),
-    };
-    let mut begin = 0;
-    for (row, end) in ends.into_iter().enumerate() {
-        log_softmax(&mut logits[begin..end]);
-        log_softmax(said.log_wdl.row_mut(row).as_slice_mut().expect("rows are contiguous"));
-        for (action, logit) in actions[begin..end].iter().zip(&logits[begin..end]) {
-            said.log_policy[[row, usize::from(*action)]] = *logit;
-        }
-        begin = end;
-    }
-    match said.log_policy.iter().chain(&said.log_wdl).all(|log| log.is_finite()) {
-        true => Ok(said),
-        false => Err(Error::Data(
-            "training diverged: what the network says of positions is not a number; start a run, or a fork of this \
-             one, with a lower train.learning_rate"
-                .into(),
-        )),
-    }
-}
-
-/// Turns logits into logarithms of probabilities.
-fn log_softmax(logits: &mut [f32]) {
-    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f32 = logits.iter().map(|logit| (logit - top).exp()).sum();
-    logits.iter_mut().for_each(|logit| *logit -= top + sum.ln());
 }
 
 fn device_of(network: &Network) -> Device {

@@ -1,21 +1,26 @@
 //! How well a network predicts positions, in evaluation mode.
 //!
-//! Input: batches, and what the network says of them. Output: means over positions, in nats where nothing else is said.
+//! Input: batches, and the forward pass that plays. Output: means over positions, in nats where nothing else is said.
 //! Everything is plain arithmetic on arrays, apart from burn, so that it also checks the losses that are trained on.
+
+use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::reliability::Reliability;
+use crate::error::{Error, Result};
+use crate::net::cpu::{CpuNet, Wanted};
+use crate::net::forward::{self, Forward};
+use crate::parallel;
 use crate::replay::window::Batch;
 
 /// What a network says of a batch.
-#[derive(Clone, Debug)]
-pub struct Predictions {
+struct Predictions {
     /// `[rows, actions]`: logarithms of probabilities; of no meaning where an action is illegal.
-    pub log_policy: Array2<f32>,
+    log_policy: Array2<f32>,
     /// `[rows, 3]`: logarithms of the probabilities of win, draw, loss.
-    pub log_wdl: Array2<f32>,
+    log_wdl: Array2<f32>,
 }
 
 /// Means over positions.
@@ -43,9 +48,62 @@ pub struct Quality {
     pub calibration: f64,
 }
 
+/// How well a network predicts these batches, computed on all cores.
+///
+/// # Errors
+/// What it says is not finite.
+pub fn measure(net: &Arc<CpuNet>, batches: &[Batch]) -> Result<Quality> {
+    let said = parallel::map(batches.len(), &|index| predict(net.clone(), &batches[index]))?;
+    let mut tally = Tally::default();
+    batches.iter().zip(&said).for_each(|(batch, said)| tally.add(batch, said));
+    Ok(tally.quality())
+}
+
+/// What a network says of a batch.
+fn predict(net: Arc<CpuNet>, batch: &Batch) -> Result<Predictions> {
+    let (mut actions, mut ends) = (Vec::new(), Vec::new());
+    for row in batch.illegal.rows() {
+        let legal = row.iter().enumerate().filter(|(_, illegal)| !**illegal);
+        actions.extend(legal.map(|(action, _)| action as u16));
+        ends.push(actions.len());
+    }
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+    let planes = batch.planes.as_slice().expect("a batch is contiguous");
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    net.pass().run(forward::Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
+    let mut said = Predictions {
+        log_policy: Array2::zeros(batch.policy.dim()),
+        log_wdl: Array2::from_shape_vec((ends.len(), 3), wdl).expect("three numbers for each row"),
+    };
+    let mut begin = 0;
+    for (row, end) in ends.into_iter().enumerate() {
+        log_softmax(&mut logits[begin..end]);
+        log_softmax(said.log_wdl.row_mut(row).as_slice_mut().expect("rows are contiguous"));
+        for (action, logit) in actions[begin..end].iter().zip(&logits[begin..end]) {
+            said.log_policy[[row, usize::from(*action)]] = *logit;
+        }
+        begin = end;
+    }
+    match said.log_policy.iter().chain(&said.log_wdl).all(|log| log.is_finite()) {
+        true => Ok(said),
+        false => Err(Error::Data(
+            "training diverged: what the network says of positions is not a number; start a run, or a fork of this \
+             one, with a lower train.learning_rate"
+                .into(),
+        )),
+    }
+}
+
+/// Turns logits into logarithms of probabilities.
+fn log_softmax(logits: &mut [f32]) {
+    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f32 = logits.iter().map(|logit| (logit - top).exp()).sum();
+    logits.iter_mut().for_each(|logit| *logit -= top + sum.ln());
+}
+
 /// Sums over positions; see [`Quality`].
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
+#[derive(Default)]
+struct Tally {
     sums: Quality,
     targets: [f64; 3],
     reliability: Reliability,
@@ -53,7 +111,7 @@ pub struct Tally {
 
 impl Tally {
     /// Adds a batch.
-    pub fn add(&mut self, batch: &Batch, said: &Predictions) {
+    fn add(&mut self, batch: &Batch, said: &Predictions) {
         for row in 0..batch.rows() {
             let of = |array: &Array2<f32>| array.index_axis(Axis(0), row).mapv(f64::from);
             let illegal = batch.illegal.index_axis(Axis(0), row);
@@ -87,7 +145,7 @@ impl Tally {
     }
 
     /// The means.
-    pub fn quality(&self) -> Quality {
+    fn quality(&self) -> Quality {
         let n = self.sums.positions.max(1) as f64;
         let Quality {
             positions, policy_loss, policy_floor, policy_entropy, policy_uniform, value_loss, ..
