@@ -14,6 +14,7 @@ use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::connect_four::{ConnectFour, State};
 use petteia::replay::store::write_shard;
 use petteia::search::function::Heuristic;
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
 /// The value for the player to move, whose men are the first plane of the encoding; the second has the opponent's.
@@ -46,7 +47,8 @@ pub fn play(games: usize, simulations: usize, shard: &Path) -> Result<MatchResul
     let plan = Match { games, seed: 1, opening_plies: 4, sprt: None };
     let result = play_match(game, &plan, [&rows, &rollout], None, |_| true)?;
     let (config, identity, evaluator) = (&config, &rules.identity, "rows".to_string());
-    let generation = Generation { config, identity, number: 1, games, simulations, evaluator };
+    let generation =
+        Generation { config, identity, number: 1, games, simulations, evaluator, starts: Starts::default() };
     let monitor = Monitor::default();
     let records = play_shard(game, &generation, 0..games, &mut Heuristic(value), &monitor, &|_| true)?;
     write_shard(shard, &records, None).map(|()| result)

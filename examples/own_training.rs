@@ -20,6 +20,7 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::window::Window;
 use petteia::search::evaluator::{Evaluator, Rollout};
 use petteia::search::function::{FnEvaluator, Logits};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 use petteia::train::loss::{data, losses};
 
@@ -66,7 +67,15 @@ pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
             _ => Box::new(network.evaluator(game)),
         };
         let name = format!("generation {}", number - 1);
-        let generation = Generation { config, identity, number, games, simulations: 60, evaluator: name };
+        let generation = Generation {
+            config,
+            identity,
+            number,
+            games,
+            simulations: 60,
+            evaluator: name,
+            starts: Starts::default(),
+        };
         let records =
             play_shard(game, &generation, 0..games, &mut *evaluator, &Monitor::default(), &|_| true)?;
         for step in 0..window.push(&rules, &records)? / 16 {

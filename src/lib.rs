@@ -129,8 +129,8 @@ pub mod registry;
 pub mod any;
 pub mod games;
 
-pub mod search;
 pub mod solve;
+pub mod search;
 pub mod net;
 pub mod replay;
 pub mod selfplay;

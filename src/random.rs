@@ -23,6 +23,8 @@ pub enum Purpose {
     Endgame = 6,
     /// Whether a game is held out of training; numbers: generation and game index.
     HeldOut = 7,
+    /// Where a self-play game begins; numbers: generation and game index.
+    Start = 8,
 }
 
 /// The stream for this purpose and these numbers.

@@ -11,6 +11,7 @@ use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, Random, choose, stream};
 use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
 struct Counting;
@@ -104,6 +105,7 @@ fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
         games,
         simulations,
         evaluator: "test".into(),
+        starts: Starts::default(),
     };
     let mut evaluator = Watching::default();
     let records =

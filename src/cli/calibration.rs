@@ -23,6 +23,7 @@ use crate::replay::record::Record;
 use crate::replay::window::Window;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, MakeEvaluator, Monitor, Progress, play_halves, play_shard};
 use crate::train::Trainer;
 
@@ -154,6 +155,7 @@ impl<'a, G: Game> Bench<'a, G> {
             games: 0,
             simulations: simulations.min(SIMULATIONS),
             evaluator: "calibration".into(),
+            starts: Starts::default(),
         }
     }
 

@@ -4,6 +4,8 @@
 pub const MAX_SIMULATIONS: usize = 1_000_000;
 /// The most simulations of a fast search: fewer than those of a full one.
 pub const MAX_FAST_SIMULATIONS: usize = MAX_SIMULATIONS - 1;
+/// The most nodes of a solver at one root.
+pub const MAX_SOLVE_NODES: usize = 10_000_000;
 /// The most games of a match.
 pub const MAX_MATCH_GAMES: usize = 1_000_000;
 /// The most games of a generation.

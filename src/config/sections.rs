@@ -2,8 +2,9 @@
 
 use super::limits::{
     MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_OPENING_PLIES, MAX_SIMULATIONS,
+    MAX_SOLVE_NODES,
 };
-use super::table::{choice, is_off, section};
+use super::table::{choice, is_off, is_one, section};
 
 section! {
     /// `[net]`: a residual tower (AlphaZero: 256 filters, 19 blocks).
@@ -23,6 +24,10 @@ section! {
         /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
         #[serde(skip_serializing_if = "is_off")]
         value_pooling: bool = false;
+        /// Weight of the loss of a second policy head, which is only there in training: it learns the policy target at
+        /// temperature 4, and with it which actions come next to the best (0: no such head; KataGo: 8).
+        #[serde(skip_serializing_if = "is_off")]
+        soft_policy: f32 = 0.0, 0.0..=100.0;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
         /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.6 to 1.8 times as fast, if the CPU
@@ -86,6 +91,18 @@ section! {
         noise_concentration: f32 = 10.83, 0.1..=1000.0;
         /// Share of the noise in the root's priors during self-play (AlphaZero: 0.25).
         noise_fraction: f32 = 0.25, 0.0..=1.0;
+        /// Temperature of the root's priors during self-play, before noise: more than 1 lets unlikely actions be tried
+        /// (KataGo: 1.25 at the start of a game, later 1.1).
+        #[serde(skip_serializing_if = "is_one")]
+        root_temperature: f32 = 1.0, 0.1..=10.0;
+        /// Simulations in the first generation that the network plays; they grow evenly to `search.simulations` in the
+        /// last (MiniZero's progressive simulation, arXiv:2310.11305; 0: off).
+        #[serde(skip_serializing_if = "is_off")]
+        first_simulations: usize = 0, 0..=MAX_SIMULATIONS;
+        /// Nodes that a solver (proof-number search) may visit at each root outside self-play, beside the simulations; what it
+        /// proves is played (0: no solver).
+        #[serde(skip_serializing_if = "is_off")]
+        solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
         /// Keep the subtree of the action played.
         reuse_tree: bool = true;
         /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each
@@ -122,6 +139,25 @@ section! {
         temperature_final: f32 = 0.2, 0.0..=10.0;
         /// Up to this many uniformly random actions begin a game (they are not trained on).
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
+        /// Up to this many actions after those are drawn from the network's policy without a search, at
+        /// `policy_temperature`; they are not trained on (KataGo's policy initialization).
+        #[serde(skip_serializing_if = "is_off")]
+        policy_plies: usize = 0, 0..=MAX_OPENING_PLIES;
+        /// The temperature of `policy_plies`.
+        #[serde(skip_serializing_if = "is_one")]
+        policy_temperature: f32 = 1.0, 0.1..=10.0;
+        /// The same as `search.solve_nodes` in self-play: endgames are played and taught as they are, and need no
+        /// simulations.
+        #[serde(skip_serializing_if = "is_off")]
+        solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
+        /// Share of the games that begin at a position of the generation before, drawn in proportion to how far the
+        /// search's value was from the result there (regret-guided search control, arXiv:2602.20809).
+        #[serde(skip_serializing_if = "is_off")]
+        restart_share: f32 = 0.0, 0.0..=1.0;
+        /// Share of the games that begin where another action is played than in a game of the generation before, at a
+        /// random ply (KataGo's side positions).
+        #[serde(skip_serializing_if = "is_off")]
+        fork_share: f32 = 0.0, 0.0..=1.0;
         /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise
         /// and is not trained on, neither its policy nor its value (0: off; KataGo: 100 of 600). Must be fewer than
         /// `search.simulations`.
@@ -160,6 +196,22 @@ section! {
         /// Newest positions that training samples from (AlphaZero: the last million games). Whole shards are kept, so
         /// the window may hold slightly more.
         window: usize = 100_000, 1..=100_000_000;
+        /// By which power of the generation the window grows: in generation n it holds `window * n ^ growth` positions
+        /// (0: constant; KataGo's grows with about the power 0.75 of its data).
+        #[serde(skip_serializing_if = "is_off")]
+        growth: f32 = 0.0, 0.0..=1.0;
+        /// Train on a position that occurs n times in the window as one, with the mean of its targets, 1 + log2(n) times
+        /// as often as on one that occurs once (as AlphaZero.jl).
+        #[serde(skip_serializing_if = "is_off")]
+        merge: bool = false;
+        /// How much less each later ply counts for the value target, which is then a mean of the outcome and the
+        /// search's values until it: TD(lambda) with lambda = 1 - this (0: the outcome alone).
+        #[serde(skip_serializing_if = "is_off")]
+        value_decay: f32 = 0.0, 0.0..=1.0;
+        /// An action that the search did not prefer, but temperature drew, and that lost so much of the search's value
+        /// (of 2) is a blunder: it does not change what the positions before are worth (0: it does).
+        #[serde(skip_serializing_if = "is_off")]
+        blunder: f32 = 0.0, 0.0..=2.0;
         /// Share of the games that is never trained on. How well the network predicts them is in the metrics
         /// (`held_out`), beside how well it predicts each generation's games before it is trained on them (`fresh`).
         #[serde(skip_serializing_if = "is_off")]

@@ -202,6 +202,11 @@ pub(super) fn is_off<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
 }
 
+/// The same for factors, which are off at 1.
+pub(super) fn is_one(setting: &f32) -> bool {
+    *setting == 1.0
+}
+
 /// Defines a section of the config. Each line has documentation, name, type, default and, where they apply, the range
 /// and `even`.
 macro_rules! section {

@@ -26,6 +26,13 @@ pub struct Layers {
     pub logits: Vec<Vec<Layer>>,
     /// From the features of the tower to the logits of win, draw and loss for the player to move.
     pub value: Vec<Layer>,
+    /// In training only: from the features of the policy to the logits of a softer policy, part by part as `logits`;
+    /// empty if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub soft: Vec<Vec<Layer>>,
+    /// The weight of that policy's loss.
+    #[serde(skip)]
+    pub soft_weight: f32,
 }
 
 /// One layer of a list; `x` is what the layer before made: planes, or a row of numbers.
@@ -109,17 +116,24 @@ impl Layers {
         let mut tower = if value_pooling { vec![Layer::Ones] } else { Vec::new() };
         tower.push(Layer::Conv(normed("stem", shape.planes + tower.len(), filters, 3)));
         tower.extend((0..config.blocks).map(|block| block_of(format!("blocks.{block}"), filters)));
-        let mut logits = Vec::new();
-        if planes > 0 {
-            logits.push(vec![Layer::Conv(biased("policy_planes", filters, planes, false)), Layer::Flatten]);
-        }
-        if extras > 0 {
-            logits.push(vec![
-                Layer::Conv(biased("policy_extras.conv", filters, EXTRA_PLANES, true)),
-                Layer::Flatten,
-                linear("policy_extras.linear", EXTRA_PLANES * shape.cells(), extras, false),
-            ]);
-        }
+        let parts = |prefix: &str| {
+            let mut parts = Vec::new();
+            if planes > 0 {
+                let conv = biased(&format!("{prefix}_planes"), filters, planes, false);
+                parts.push(vec![Layer::Conv(conv), Layer::Flatten]);
+            }
+            if extras > 0 {
+                let name = format!("{prefix}_extras");
+                parts.push(vec![
+                    Layer::Conv(biased(&format!("{name}.conv"), filters, EXTRA_PLANES, true)),
+                    Layer::Flatten,
+                    linear(&format!("{name}.linear"), EXTRA_PLANES * shape.cells(), extras, false),
+                ]);
+            }
+            parts
+        };
+        let logits = parts("policy");
+        let soft = if config.soft_policy > 0.0 { parts("soft") } else { Vec::new() };
         let (row, numbers) = match value_pooling {
             true => (Layer::Pool, 2 * value_planes),
             false => (Layer::Flatten, value_planes * shape.cells()),
@@ -131,13 +145,13 @@ impl Layers {
             linear("value_out", value_hidden, 3, false),
         ];
         let policy = vec![Layer::Conv(normed("policy_hidden", filters, filters, 1))];
-        Layers { shape, tower, policy, logits, value }
+        Layers { shape, tower, policy, logits, value, soft, soft_weight: config.soft_policy }
     }
 
     /// Everything that has weights, in the order in which the first weights are drawn.
     pub fn weighted(&self) -> impl Iterator<Item = Weighted<'_>> {
         let lists = [&self.tower, &self.policy].into_iter().chain(&self.logits).chain([&self.value]);
-        lists.flatten().flat_map(Layer::weighted)
+        lists.chain(&self.soft).flatten().flat_map(Layer::weighted)
     }
 
     /// Whether a layer of this name makes logits: the last one of its list.
@@ -145,7 +159,7 @@ impl Layers {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
         };
-        self.logits.iter().chain([&self.value]).any(last)
+        self.logits.iter().chain([&self.value]).chain(&self.soft).any(last)
     }
 
     /// # Panics
@@ -155,11 +169,13 @@ impl Layers {
         let along = |list: &Vec<Layer>, from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
         let tower = along(&self.tower, Flow::Planes(self.shape.planes));
         let policy = along(&self.policy, tower);
-        let logits = self.logits.iter().map(|part| match along(part, policy) {
-            Flow::Row(logits) => logits,
-            planes => panic!("{planes:?} are no logits"),
-        });
-        assert_eq!(logits.sum::<usize>(), self.shape.actions, "logits of the policy");
+        for parts in [&self.logits, &self.soft].into_iter().filter(|parts| !parts.is_empty()) {
+            let logits = parts.iter().map(|part| match along(part, policy) {
+                Flow::Row(logits) => logits,
+                planes => panic!("{planes:?} are no logits"),
+            });
+            assert_eq!(logits.sum::<usize>(), self.shape.actions, "logits of the policy");
+        }
         assert_eq!(along(&self.value, tower), Flow::Row(3), "logits of the value");
     }
 }

@@ -126,13 +126,27 @@ impl Network {
     /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
     /// for the player to move). Batch statistics on an autodiff device, running ones after [`Network::snapshot`].
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
-        let Layers { tower, policy, logits, value, .. } = &self.layers;
+        let (logits, wdl, _) = self.heads(planes, false);
+        (logits, wdl)
+    }
+
+    /// The same, with the logits of the softer policy, `[n, actions]`, if the network has that head.
+    pub fn forward_in_training(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>, Option<Tensor<2>>) {
+        self.heads(planes, true)
+    }
+
+    fn heads(&self, planes: Tensor<4>, in_training: bool) -> (Tensor<2>, Tensor<2>, Option<Tensor<2>>) {
+        let Layers { tower, policy, logits, value, soft, .. } = &self.layers;
         let run = |layers: &[Layer], x: Flow| parts::run(layers, &self.parts, x);
         let x = run(tower, Flow::Planes(planes));
         let p = run(policy, x.clone());
-        let logits = logits.iter().map(|part| run(part, p.clone()).row()).collect();
-        let wdl = run(value, x).row();
-        (Tensor::cat(logits, 1), wdl)
+        let joined = |parts: &[Vec<Layer>]| {
+            let parts = parts.iter().map(|part| run(part, p.clone()).row()).collect();
+            Tensor::cat(parts, 1)
+        };
+        let logits = joined(logits);
+        let soft = (in_training && !soft.is_empty()).then(|| joined(soft));
+        (logits, run(value, x).row(), soft)
     }
 
     /// An independent copy for evaluation and saving. `clone` would share the running statistics, and a record of the

@@ -1,8 +1,10 @@
 //! From games to training rows: [`record`] is one game, [`place`] says where it belongs, [`store`] keeps records in
-//! checksummed shards, [`sample`] turns records into positions, and [`window`] is what training draws from.
+//! checksummed shards, [`sample`] turns records into positions, [`returns`] says what they are worth, and [`window`] is
+//! what training draws from.
 
 pub mod place;
 pub mod record;
+pub mod returns;
 pub mod sample;
 pub mod store;
 pub mod window;

@@ -46,8 +46,26 @@ pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     let settings = &config.selfplay;
     match is_bootstrap(config, generation) {
         true => (settings.bootstrap_games, settings.bootstrap_simulations),
-        false => (settings.games, config.search.simulations),
+        false => (settings.games, simulations_of(config, generation)),
     }
+}
+
+/// Simulations per action in a generation by the network.
+fn simulations_of(config: &Config, generation: usize) -> usize {
+    let (first, last) = (config.search.first_simulations, config.search.simulations);
+    if first == 0 {
+        return last;
+    }
+    let begins = 1 + usize::from(is_bootstrap(config, 1));
+    let steps = config.train.generations.saturating_sub(begins).max(1);
+    let done = generation.saturating_sub(begins).min(steps);
+    (first * (steps - done) + last * done) / steps
+}
+
+/// Positions that the window holds in a generation.
+pub fn window_of(config: &Config, generation: usize) -> usize {
+    let growth = f64::from(config.replay.growth);
+    (config.replay.window as f64 * (generation.max(1) as f64).powf(growth)) as usize
 }
 
 /// Whether a game is never trained on; see `replay.held_out`.
@@ -127,6 +145,19 @@ mod tests {
         assert!(held(0.0, 1).is_empty());
         assert!((350..450).contains(&held(0.2, 1).len()), "{}", held(0.2, 1).len());
         assert_ne!(held(0.2, 1), held(0.2, 2));
+    }
+
+    #[test]
+    fn simulations_and_the_window_grow() {
+        let of = |sets: &[&str], generation| simulations_of(&config(sets), generation);
+        let sets = ["search.simulations=100", "search.first_simulations=20", "train.generations=6"];
+        assert_eq!([2, 3, 4, 5, 6, 7].map(|generation| of(&sets, generation)), [20, 40, 60, 80, 100, 100]);
+        assert_eq!(of(&sets[..1], 2), 100);
+        let window = |growth: &str, generation| {
+            window_of(&config(&["replay.window=1000", &format!("replay.growth={growth}")]), generation)
+        };
+        assert_eq!([1, 4, 9].map(|generation| window("0.5", generation)), [1000, 2000, 3000]);
+        assert_eq!(window("0", 9), 1000);
     }
 
     #[test]

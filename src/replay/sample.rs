@@ -1,10 +1,12 @@
 //! A record's positions as training rows, independent of the game: what the trainer reads.
 
 use super::record::Record;
+use super::returns::{Ply, value_targets};
 use crate::board::Symmetry;
+use crate::config::ReplayConfig;
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{Action, Game, Outcome, Rules};
+use crate::game::{Action, Game, Outcome, Player, Rules};
 use crate::search::evaluator::Wdl;
 
 /// One position.
@@ -19,6 +21,8 @@ pub struct Sample {
     pub outcome: Wdl,
     /// The search's result, for the player to move.
     pub search: Wdl,
+    /// What the value is taught to be: the outcome, or what [`value_targets`] makes of it.
+    pub target: Wdl,
     /// How often it is drawn, relative to the usual 1.
     pub weight: f32,
     /// The symmetries under which the sample remains valid.
@@ -32,6 +36,34 @@ pub struct Replayed {
     pub samples: Vec<Sample>,
     /// [`Game::ending`] of the final position.
     pub ending: &'static str,
+    /// Who was to move at each ply.
+    pub movers: Vec<Player>,
+}
+
+impl Replayed {
+    /// Sets the value targets of the samples, which are those of `record`.
+    pub fn teach(&mut self, record: &Record, settings: &ReplayConfig) {
+        let Some(outcome) = Outcome::from_id(&record.outcome) else { return };
+        if settings.value_decay == 0.0 && settings.blunder == 0.0 {
+            return;
+        }
+        let plies: Vec<Ply> = (self.movers.iter().enumerate())
+            .map(|(ply, mover)| {
+                let [win, draw, loss] = record.wdl[ply];
+                let visits = &record.visits[ply];
+                let of_played = visits.get(&record.actions[ply]);
+                let best = of_played.is_some() && of_played == visits.values().max();
+                // random plies and fast searches have no visits
+                let search = (!visits.is_empty()).then_some(Wdl { win, draw, loss });
+                Ply { mover: *mover, search, best }
+            })
+            .collect();
+        let targets = value_targets(&plies, outcome, settings);
+        let searched = plies.iter().zip(targets).filter(|(ply, _)| ply.search.is_some());
+        for (sample, (_, target)) in self.samples.iter_mut().zip(searched) {
+            sample.target = target;
+        }
+    }
 }
 
 /// The samples of a record: one for each ply with a full search.
@@ -49,7 +81,9 @@ pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>
 pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> {
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);
+    let mut movers = Vec::new();
     let end = record.replay(rules, |ply| {
+        movers.push(rules.game.to_move(ply.state));
         let (Some(outcome), false) = (outcome, ply.policy.is_empty()) else { return };
         let total: u64 = ply.policy.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: &Action| {
@@ -63,9 +97,10 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
             policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
             outcome: Wdl::of(outcome, rules.game.to_move(ply.state)),
             search: ply.wdl,
+            target: Wdl::of(outcome, rules.game.to_move(ply.state)),
             weight: ply.weight,
             symmetries: rules.game.symmetries(ply.state),
         });
     })?;
-    Ok(Replayed { samples, ending: rules.game.ending(&end) })
+    Ok(Replayed { samples, ending: rules.game.ending(&end), movers })
 }

@@ -3,7 +3,7 @@
 //! Samples are drawn uniformly over positions, or by their weights where these differ, each with a random symmetry of
 //! its position. Whole shards enter and leave, so the window is the same after a restart.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use ndarray::{Array2, Array4, Axis};
 use rand::RngExt;
@@ -14,6 +14,7 @@ use crate::board::Symmetry;
 use crate::error::Result;
 use crate::game::{Action, Game, Rules, Shape};
 use crate::random::{Random, choose};
+use crate::search::evaluator::Wdl;
 
 /// The replay window.
 pub struct Window {
@@ -59,6 +60,43 @@ impl Shard {
     }
 }
 
+/// Samples of one position: the sums of their targets, each counted by its weight.
+struct Merged {
+    sample: Sample,
+    count: usize,
+    weight: f32,
+}
+
+impl Merged {
+    fn of(sample: &Sample) -> Merged {
+        Merged { sample: sample.clone(), count: 1, weight: sample.weight }
+    }
+
+    fn add(&mut self, other: &Sample) {
+        let weight = self.weight + other.weight;
+        // samples that are never drawn change nothing
+        let share = if weight > 0.0 { other.weight / weight } else { 0.0 };
+        let mix = |sum: &mut f32, other: f32| *sum += share * (other - *sum);
+        let mix_wdl = |sum: &mut Wdl, other: Wdl| {
+            mix(&mut sum.win, other.win);
+            mix(&mut sum.draw, other.draw);
+            mix(&mut sum.loss, other.loss);
+        };
+        for ((_, sum), (_, other)) in self.sample.policy.iter_mut().zip(&other.policy) {
+            mix(sum, *other);
+        }
+        mix_wdl(&mut self.sample.outcome, other.outcome);
+        mix_wdl(&mut self.sample.target, other.target);
+        mix_wdl(&mut self.sample.search, other.search);
+        (self.count, self.weight) = (self.count + 1, weight);
+    }
+
+    fn sample(self) -> Sample {
+        let count = self.count as f32;
+        Sample { weight: (1.0 + count.log2()) * self.weight / count, ..self.sample }
+    }
+}
+
 /// Training rows.
 #[derive(Clone, Debug)]
 pub struct Batch {
@@ -98,6 +136,34 @@ impl Window {
     /// An empty window for `capacity` positions.
     pub fn new(capacity: usize, shape: Shape) -> Window {
         Window { capacity, shape, shards: VecDeque::new(), positions: 0, action_maps: Vec::new() }
+    }
+
+    /// How many positions the window holds.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// From now on the window holds this many positions.
+    pub fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
+    }
+
+    /// The window with every position once: with the mean of the targets of its n samples (each counted by its weight)
+    /// and 1 + log2(n) times their mean weight.
+    pub fn merged(&self) -> Window {
+        let mut places: HashMap<u64, usize> = HashMap::with_capacity(self.positions);
+        let mut merged: Vec<Merged> = Vec::new();
+        for sample in self.shards.iter().flat_map(|shard| &shard.samples) {
+            let place = *places.entry(sample.planes.hash()).or_insert(merged.len());
+            match merged.get_mut(place) {
+                Some(merged) => merged.add(sample),
+                None => merged.push(Merged::of(sample)),
+            }
+        }
+        let samples: Vec<Sample> = merged.into_iter().map(Merged::sample).collect();
+        let (shape, action_maps) = (self.shape, self.action_maps.clone());
+        let positions = samples.len();
+        Window { capacity: positions, shape, shards: [Shard::new(samples)].into(), positions, action_maps }
     }
 
     /// Positions in the window.
@@ -160,7 +226,7 @@ impl Window {
     }
 
     /// Draws `len` samples with replacement, each under a random symmetry. `search_share` of the value target comes
-    /// from the search's own value, the rest from the outcome.
+    /// from the search's own value, the rest from [`Sample::target`].
     ///
     /// # Panics
     /// The window is empty.
@@ -175,19 +241,20 @@ impl Window {
                 false => self.sample(random.random_range(0..self.positions)),
             };
             let symmetry = choose(random, sample.symmetries);
-            self.write(&mut batch, row, sample, symmetry, search_share);
+            self.write(&mut batch, row, sample, symmetry, (sample.target, search_share));
         }
         batch
     }
 
-    /// A batch of these samples, without symmetries.
+    /// A batch of these samples, without symmetries, with the outcomes as value targets.
     ///
     /// # Panics
     /// One of `picked` is not below [`Window::len`].
     pub fn rows(&self, picked: &[usize]) -> Batch {
         let mut batch = Batch::empty(picked.len(), self.shape);
         for (row, &index) in picked.iter().enumerate() {
-            self.write(&mut batch, row, self.sample(index), Symmetry::IDENTITY, 0.0);
+            let sample = self.sample(index);
+            self.write(&mut batch, row, sample, Symmetry::IDENTITY, (sample.outcome, 0.0));
         }
         batch
     }
@@ -223,7 +290,15 @@ impl Window {
         found.expect("the weights do not sum to 0")
     }
 
-    fn write(&self, batch: &mut Batch, row: usize, sample: &Sample, symmetry: Symmetry, search_share: f32) {
+    /// Writes a row, with this value target, of which a share is replaced by the search's value.
+    fn write(
+        &self,
+        batch: &mut Batch,
+        row: usize,
+        sample: &Sample,
+        symmetry: Symmetry,
+        (target, search_share): (Wdl, f32),
+    ) {
         let mut planes = batch.planes.index_axis_mut(Axis(0), row);
         sample.planes.mapped(symmetry).expand(planes.as_slice_mut().expect("rows are contiguous"));
         let map = self.action_maps.iter().find(|(known, _)| *known == symmetry).map(|(_, map)| map);
@@ -232,11 +307,11 @@ impl Window {
             batch.policy[[row, index]] = *share;
             batch.illegal[[row, index]] = false;
         }
-        let mix = |outcome: f32, search: f32| (1.0 - search_share) * outcome + search_share * search;
-        let (outcome, search) = (sample.outcome, sample.search);
-        let parts = [(outcome.win, search.win), (outcome.draw, search.draw), (outcome.loss, search.loss)];
-        for (column, (outcome, search)) in parts.into_iter().enumerate() {
-            batch.wdl[[row, column]] = mix(outcome, search);
+        let mix = |target: f32, search: f32| (1.0 - search_share) * target + search_share * search;
+        let search = sample.search;
+        let parts = [(target.win, search.win), (target.draw, search.draw), (target.loss, search.loss)];
+        for (column, (target, search)) in parts.into_iter().enumerate() {
+            batch.wdl[[row, column]] = mix(target, search);
         }
     }
 }

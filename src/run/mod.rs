@@ -49,6 +49,7 @@ use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network};
 use crate::options::Settings;
+use crate::replay::place;
 use crate::replay::store::ShardInfo;
 use crate::replay::window::Window;
 use crate::storage;
@@ -121,7 +122,7 @@ pub fn train<G: Game>(
     let new_window = |capacity| Window::new(capacity, rules.identity.shape);
     let (shards, held_out) = (Vec::new(), new_window(usize::MAX));
     let mut run = Run { rules, config, folder, held, lineage, observer, metrics, shards, given_up, held_out };
-    let mut window = new_window(config.replay.window);
+    let mut window = new_window(place::window_of(config, done));
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;
         run.observer.event(Event::Resumed {
@@ -179,9 +180,13 @@ impl<G: Game> Run<'_, G> {
         number: usize,
     ) -> Result<()> {
         let before = trainer.step;
+        window.set_capacity(place::window_of(self.config, number));
         let new_positions = self.play(trainer, window, number)?;
         let fresh = health::fresh(trainer, window, new_positions);
-        self.train(trainer, window, number, new_positions)?;
+        match self.config.replay.merge {
+            false => self.train(trainer, window, number, new_positions)?,
+            true => self.train(trainer, &window.merged(), number, new_positions)?,
+        }
         let signs = self.examine(trainer, window, number, fresh)?;
         let data = self.data(window, number, new_positions, trainer.step - before);
         // what a checkpoint refers to must be on disk

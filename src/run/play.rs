@@ -20,6 +20,7 @@ use crate::replay::store::{self, Shard};
 use crate::replay::window::Window;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Rollout, Uniform};
+use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, MakeEvaluator, play_generation};
 use crate::train::Trainer;
 
@@ -36,7 +37,8 @@ impl<G: Game> Run<'_, G> {
         };
         let config = &bootstrap.map_or(self.config.clone(), |kind| bootstrap_config(self.config, kind));
         let identity = &self.rules.identity;
-        let generation = Generation { config, identity, number, games, simulations, evaluator };
+        let starts = self.starts(number, games)?;
+        let generation = Generation { config, identity, number, games, simulations, evaluator, starts };
         self.observer.event(Event::Generation { number, generations: self.config.train.generations, games });
         let started = Instant::now();
         let game = &self.rules.game;
@@ -54,6 +56,22 @@ impl<G: Game> Run<'_, G> {
             }
         };
         self.take_in(window, number, finished, started.elapsed())
+    }
+
+    /// Where the games of a generation begin.
+    fn starts(&self, number: usize, games: usize) -> Result<Starts> {
+        let settings = &self.config.selfplay;
+        if settings.restart_share + settings.fork_share == 0.0 || number < 2 {
+            return Ok(Starts::default());
+        }
+        let shards = (0..shards_of(self.lineage.config_of(number - 1, self.config), number - 1))
+            .filter(|index| {
+                let name = store::shard_name(number - 1, *index);
+                !self.given_up.contains(&format!("{}/{name}", store::FOLDER))
+            })
+            .map(|index| self.read(number - 1, index))
+            .collect::<Result<Vec<_>>>()?;
+        Starts::draw(self.rules, settings, (self.config.seed, number, games), &shards)
     }
 
     /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and

@@ -24,7 +24,7 @@ impl<G: Game> Run<'_, G> {
             if self.given_up.contains(&format!("{}/{name}", store::FOLDER)) {
                 continue;
             }
-            if positions >= self.config.replay.window {
+            if positions >= window.capacity() {
                 break;
             }
             let (shard, info) = self.read_listed(&name, checkpoint)?;
@@ -42,7 +42,8 @@ impl<G: Game> Run<'_, G> {
     /// The samples of a shard that are trained on, and those that are held out.
     pub(super) fn split(&self, shard: Shard<Replayed>) -> [Vec<Sample>; 2] {
         let mut split = [Vec::new(), Vec::new()];
-        for (record, found) in shard.records.iter().zip(shard.found) {
+        for (record, mut found) in shard.records.iter().zip(shard.found) {
+            found.teach(record, &self.config.replay);
             let held_out = place::is_held_out(self.config, record.generation, record.index);
             split[usize::from(held_out)].extend(found.samples);
         }

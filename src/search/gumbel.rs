@@ -139,11 +139,20 @@ impl Completed {
         self.factor * (1.0 + value) / 2.0
     }
 
+    /// The completed value of an edge.
+    fn of(&self, edge: &Edge) -> f32 {
+        edge.mean_for(self.player).unwrap_or(self.mixed)
+    }
+
+    /// The value of the improved policy over these edges.
+    pub fn expected(&self, edges: &[Edge]) -> f32 {
+        edges.iter().zip(self.improved_policy(edges)).map(|(edge, share)| share * self.of(edge)).sum()
+    }
+
     /// softmax(logits + sigma(completed q)) over these edges.
     pub fn improved_policy(&self, edges: &[Edge]) -> Vec<f32> {
-        let value = |edge: &Edge| edge.mean_for(self.player).unwrap_or(self.mixed);
         let mut shares: Vec<f32> =
-            edges.iter().map(|edge| logit(edge.prior) + self.sigma(value(edge))).collect();
+            edges.iter().map(|edge| logit(edge.prior) + self.sigma(self.of(edge))).collect();
         let top = shares.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         shares.iter_mut().for_each(|share| *share = (*share - top).exp());
         let sum: f32 = shares.iter().sum();

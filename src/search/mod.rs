@@ -23,9 +23,14 @@ use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::{Action, Game};
 use crate::random::Random;
+use crate::solve::{Limits, Solver};
 use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate};
 use tree::Tree;
 use walk::{Leaf, Walk};
+
+/// The memory of a search's solver, in nodes for a MiB, and at most. Self-play has one for each game in flight.
+const NODES_A_MEBIBYTE: usize = 10_000;
+const SOLVER_TABLE: usize = 16;
 
 /// A search, applied to one position after another.
 ///
@@ -36,6 +41,9 @@ use walk::{Leaf, Walk};
 /// new root is one of them**: `rollout:100`, `search.simulations = 100` and UGI's `nodes 100` evaluate at most 100
 /// positions. A search runs fewer if the root is solved, but always evaluates a new root, so that there is an action
 /// to play.
+///
+/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. What it proves is as good as
+/// what simulations prove; its nodes are not simulations.
 ///
 /// # Driving it
 ///
@@ -80,6 +88,10 @@ pub struct Search<G: Game> {
     done: usize,
     /// The root's plan exists: noise and sequential halving start after the root's first evaluation.
     begun: bool,
+    /// Remembers what it found from root to root; `None` if the config wants none.
+    solver: Option<Solver<G>>,
+    /// Whether the solver has looked at this root.
+    looked: bool,
 }
 
 debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
@@ -88,9 +100,21 @@ impl<G: Game> Search<G> {
     /// A search with only a root, not yet begun.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
         let walk = Walk::new(root.clone());
-        let tree = Tree::new(game, config, root);
-        let (planned, noise, done, begun) = (Some(0), false, 0, false);
-        Search { tree, walk, seed: 0, evaluations: Evaluations::new(), planned, noise, done, begun }
+        let table = config.solve_nodes.div_ceil(NODES_A_MEBIBYTE).min(SOLVER_TABLE);
+        let limits = Limits { nodes: config.solve_nodes as u64, table };
+        let solver = (limits.nodes > 0).then(|| Solver::new(game.clone(), limits));
+        Search {
+            tree: Tree::new(game, config, root),
+            walk,
+            seed: 0,
+            evaluations: Evaluations::new(),
+            planned: Some(0),
+            noise: false,
+            done: 0,
+            begun: false,
+            solver,
+            looked: false,
+        }
     }
 
     /// The search tree.
@@ -123,12 +147,15 @@ impl<G: Game> Search<G> {
 
     /// Advances to the next leaf that needs an evaluation; false if the search is over.
     pub fn next(&mut self, random: &mut Random) -> bool {
-        while !self.is_over() {
+        loop {
+            self.solve();
+            if self.is_over() {
+                return false;
+            }
             if self.simulate(random) == Leaf::Needs {
                 return true;
             }
         }
-        false
     }
 
     /// The request for the pending leaf.
@@ -165,7 +192,11 @@ impl<G: Game> Search<G> {
         random: &mut Random,
         mut more: impl FnMut(&Search<G>) -> bool,
     ) -> Result<()> {
-        while !self.is_over() && (!self.tree.has_root() || more(self)) {
+        loop {
+            self.solve();
+            if self.is_over() || (self.tree.has_root() && !more(self)) {
+                return Ok(());
+            }
             if self.simulate(random) == Leaf::Terminal {
                 continue;
             }
@@ -176,20 +207,35 @@ impl<G: Game> Search<G> {
             }
             self.tree.add(&self.walk, self.evaluations.row(0));
         }
-        Ok(())
     }
 
     /// Makes the position after `action` the root, and keeps its subtree if the config says so. Its search has not
     /// begun.
     pub fn advance(&mut self, action: Action) {
         self.tree.advance(action);
+        self.looked = false;
         self.begin(Some(0), false);
     }
 
     /// Starts again at another position with an empty tree, but keeps the memory. Its search has not begun.
     pub fn restart(&mut self, root: G::State) {
         self.tree.restart(root);
+        self.looked = false;
         self.begin(Some(0), false);
+    }
+
+    /// Lets the solver look at a root that was evaluated and is to be searched, once.
+    fn solve(&mut self) {
+        let Some(solver) = &mut self.solver else { return };
+        if self.looked || self.planned == Some(0) || !self.tree.has_root() || self.tree.is_solved() {
+            return;
+        }
+        self.looked = true;
+        // what the actions are worth is only worth finding out where the position itself can be solved
+        if solver.outcome(self.tree.root()).is_ok() {
+            let found = solver.solve(self.tree.root(), |_| true);
+            self.tree.prove(&found.actions);
+        }
     }
 
     fn simulate(&mut self, random: &mut Random) -> Leaf {

@@ -7,11 +7,14 @@ use rand_distr::{Distribution, Gamma};
 
 use super::forced::{forced, prune};
 use super::gumbel::{Completed, Halving};
+use super::proof::proven;
 use super::select::select;
 use super::tree::{Edge, ROOT, Tree};
 use crate::config::RootKind;
 use crate::game::{Action, Game, Outcome};
 use crate::random::Random;
+use crate::search::evaluator::Wdl;
+use crate::solve::Bounds;
 
 /// The approximate sum of the weights of an improved policy.
 const POLICY_WHOLE: f32 = 10_000.0;
@@ -54,12 +57,16 @@ impl<G: Game> Tree<G> {
     fn add_noise(&mut self, random: &mut Random) {
         let (fraction, concentration) = (self.config.noise_fraction, self.config.noise_concentration);
         let range = self.nodes.get(ROOT).range();
-        if self.plan.noisy || fraction == 0.0 {
+        let temperature = self.config.root_temperature;
+        if self.plan.noisy || fraction == 0.0 && temperature == 1.0 {
             return;
         }
         self.plan.noisy = true;
         self.plan.priors.clear();
         self.plan.priors.extend(self.nodes.edges[range.clone()].iter().map(|edge| edge.prior));
+        if temperature != 1.0 {
+            soften(&mut self.nodes.edges[range.clone()], temperature);
+        }
         let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
             .expect("the config was checked to be positive");
         // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
@@ -74,6 +81,19 @@ impl<G: Game> Tree<G> {
             }
         }
         self.nodes.get_mut(ROOT).visited_mass = visited_mass;
+    }
+
+    /// Takes over what is known of the root's actions, ascending; bounds that leave more than one result open say nothing.
+    pub fn prove(&mut self, known: &[(Action, Bounds)]) {
+        let Some(root) = self.nodes.root() else { return };
+        let (range, player) = (root.range(), root.to_move);
+        for edge in range.clone() {
+            let at = known.binary_search_by_key(&self.nodes.edges[edge].action, |(action, _)| *action);
+            if let Some(outcome) = at.ok().and_then(|at| known[at].1.outcome()) {
+                self.nodes.prove(edge, outcome);
+            }
+        }
+        self.nodes.get_mut(ROOT).proven = proven(&self.nodes.edges[range], player);
     }
 
     /// The edge that a simulation follows from the root.
@@ -188,6 +208,19 @@ impl<G: Game> Tree<G> {
         }
     }
 
+    /// The value to record for the root, for the player to move: [`Tree::root_wdl`], except at a Gumbel root, where the mean
+    /// of all simulations has too much of the actions that the halving threw away. There it is the value of the improved
+    /// policy (Danihelka et al. 2022), with the draws of all simulations.
+    pub fn value_target(&self) -> Wdl {
+        let mean = self.root_wdl();
+        if self.config.root == RootKind::Puct || self.is_solved() || !self.has_root() {
+            return mean;
+        }
+        let completed = Completed::new(&self.config, &self.nodes);
+        let edges: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
+        Wdl::from_value(completed.expected(&edges).clamp(-1.0, 1.0), mean.draw)
+    }
+
     /// How far a policy target is from the priors before noise: the Kullback-Leibler divergence in nats.
     pub fn surprise(&self, target: &[(Action, u32)]) -> f64 {
         let total: u64 = target.iter().map(|(_, weight)| u64::from(*weight)).sum();
@@ -204,4 +237,12 @@ impl<G: Game> Tree<G> {
         });
         divergence.sum::<f64>().max(0.0)
     }
+}
+
+/// Raises the priors to the power of 1 / temperature, so that they still sum to 1.
+fn soften(edges: &mut [super::nodes::Edge], temperature: f32) {
+    let top = edges.iter().map(|edge| edge.prior).fold(f32::MIN_POSITIVE, f32::max);
+    let softened = |prior: f32| (prior / top).powf(1.0 / temperature);
+    let sum: f32 = edges.iter().map(|edge| softened(edge.prior)).sum();
+    edges.iter_mut().for_each(|edge| edge.prior = softened(edge.prior) / sum);
 }

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 
 use super::Generation;
-use crate::config::{Config, RootKind, SelfplayConfig};
+use crate::config::{Config, RootKind, SearchConfig, SelfplayConfig};
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use crate::search::Search;
-use crate::search::evaluator::{Evaluation, Request};
+use crate::search::evaluator::{Evaluation, Request, Wdl};
 use crate::search::policy::draw;
+
+/// The sum of the weights that priors have when an action is drawn from them.
+const PRIOR_WHOLE: f32 = 1e6;
 
 /// What an episode needs next.
 #[derive(Debug)]
@@ -36,8 +39,10 @@ pub struct Episode<G: Game> {
     /// Simulations before the last action.
     earlier: usize,
     start: String,
-    /// Random actions at the start of the game.
-    random_plies: usize,
+    /// Actions at the start of the game that were not searched.
+    unsearched: usize,
+    /// How many more are to be drawn from the network's policy.
+    policy_plies: usize,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
     policy: Vec<BTreeMap<String, u32>>,
@@ -53,7 +58,9 @@ impl<G: Game> Episode<G> {
     pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
-        let state = game.initial();
+        let drawn = generation.starts.of(index).and_then(|text| game.parse_state(text).ok());
+        let is_usual = drawn.is_none();
+        let state = drawn.unwrap_or_else(|| game.initial());
         let start = game.state_text(&state);
         let mut episode = Episode {
             game: game.clone(),
@@ -63,24 +70,34 @@ impl<G: Game> Episode<G> {
             full: true,
             index,
             random,
-            search: Search::new(game.clone(), search.clone(), state),
+            search: Search::new(
+                game.clone(),
+                SearchConfig { solve_nodes: selfplay.solve_nodes, ..search.clone() },
+                state,
+            ),
             earlier: 0,
             start,
-            random_plies: 0,
+            unsearched: 0,
+            policy_plies: 0,
             actions: Vec::new(),
             visits: Vec::new(),
             policy: Vec::new(),
             surprise: Vec::new(),
             wdl: Vec::new(),
         };
-        episode.play_random_plies();
+        if is_usual {
+            episode.play_random_plies();
+            if selfplay.policy_plies > 0 {
+                episode.policy_plies = episode.random.random_range(0..=selfplay.policy_plies);
+            }
+        }
         episode.begin();
         episode
     }
 
     /// Plies searched so far: all but the random ones at the start.
     pub fn searched(&self) -> usize {
-        self.actions.len() - self.random_plies
+        self.actions.len() - self.unsearched
     }
 
     /// Simulations so far.
@@ -151,18 +168,40 @@ impl<G: Game> Episode<G> {
                 return;
             }
             let action = choose(&mut self.random, &legal);
-            self.actions.push(self.game.action_text(self.root(), action));
-            self.visits.push(BTreeMap::new());
-            self.policy.push(BTreeMap::new());
-            self.surprise.push(None);
-            self.wdl.push([0.0, 1.0, 0.0]);
-            self.search.advance(action);
-            self.random_plies += 1;
+            self.play_unsearched(action, [0.0, 1.0, 0.0]);
         }
+    }
+
+    /// Plays an action that was not searched, and is not trained on.
+    fn play_unsearched(&mut self, action: Action, wdl: [f32; 3]) {
+        self.actions.push(self.game.action_text(self.root(), action));
+        self.visits.push(BTreeMap::new());
+        self.policy.push(BTreeMap::new());
+        self.surprise.push(None);
+        self.wdl.push(wdl);
+        self.search.advance(action);
+        self.unsearched += 1;
+    }
+
+    /// Plays an action drawn from the network's policy.
+    fn play_from_policy(&mut self) {
+        let tree = self.search.tree();
+        let weight = |prior: f32| (prior * PRIOR_WHOLE) as u32 + 1;
+        let priors: Vec<(Action, u32)> =
+            tree.root_edges().map(|edge| (edge.action, weight(edge.prior))).collect();
+        let wdl = rounded(tree.root_wdl());
+        self.policy_plies -= 1;
+        self.earlier += self.search.simulations();
+        let action = draw(&priors, self.settings.policy_temperature, &mut self.random);
+        self.play_unsearched(action, wdl);
+        self.begin();
     }
 
     /// Begins the search of the position, full or fast (playout cap randomization).
     fn begin(&mut self) {
+        if self.policy_plies > 0 {
+            return self.search.begin(Some(0), false);
+        }
         if self.settings.fast_simulations > 0 {
             self.full = self.random.random::<f32>() < self.settings.full_share;
         }
@@ -173,6 +212,9 @@ impl<G: Game> Episode<G> {
     /// Records the search's result and draws an action from its policy target with the temperature of this ply; the
     /// Gumbel root plays its own winner.
     fn act(&mut self) {
+        if self.policy_plies > 0 {
+            return self.play_from_policy();
+        }
         let tree = self.search.tree();
         let targets: Vec<(Action, u32)> =
             tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
@@ -184,8 +226,7 @@ impl<G: Game> Episode<G> {
         let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
         self.visits.push(recorded.0);
         self.policy.push(recorded.1);
-        let wdl = tree.root_wdl();
-        self.wdl.push([wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0));
+        self.wdl.push(rounded(tree.value_target()));
         let temperature = match self.actions.len() < self.settings.temperature_plies {
             // the halving already drew; if it had no simulations, draw from the policy as usual
             _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
@@ -205,6 +246,11 @@ impl<G: Game> Episode<G> {
         let text = |action: Action| self.game.action_text(self.root(), action);
         weights.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect()
     }
+}
+
+/// Win, draw and loss as in records.
+fn rounded(wdl: Wdl) -> [f32; 3] {
+    [wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0)
 }
 
 /// How often each ply is drawn. A game's total weight is 1 per trained ply: the share `surprise_weight` is

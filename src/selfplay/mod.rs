@@ -1,12 +1,13 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is `batch` games in flight together: [`episode`] is one of them, and their leaves form batches for the
+//! A shard is `batch` games in flight together: [`episode`] is one of them, [`starts`] says where it begins, and their leaves form batches for the
 //! evaluator. The contents of a shard depend only on (seed, generation, game index) and the evaluator, so any number
 //! of threads writes the same bytes. [`play_generation`] skips the shards that an interrupted run had finished and
 //! schedules the others for the evaluator: the fused evaluator gets a shard per core ([`play_shard`]); burn's, which
 //! may compute on another device, gets large batches, one after the other ([`play_halves`]).
 
 pub mod episode;
+pub mod starts;
 
 use std::ops::Range;
 use std::path::Path;
@@ -24,6 +25,7 @@ use crate::replay::store;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, evaluate, recycle};
 use crate::storage;
 use episode::{Episode, Step};
+use starts::Starts;
 
 /// One generation of self-play.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct Generation<'a> {
     pub simulations: usize,
     /// The name of the evaluator in every record.
     pub evaluator: String,
+    /// Where its games begin; [`Starts::default`] is the initial position for all.
+    pub starts: Starts,
 }
 
 /// What self-play reports while it runs.

@@ -9,6 +9,9 @@ use crate::replay::window::Batch;
 /// The logit of illegal actions: not negative infinity, because 0 times that would be NaN.
 const ILLEGAL: f32 = -1e9;
 
+/// The temperature of the softer policy.
+const SOFT: f32 = 4.0;
+
 /// Means over a batch, in nats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
@@ -41,6 +44,22 @@ pub fn losses(
         policy_floor: batch.policy.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum::<f32>() / n as f32,
     };
     (policy + value * value_weight, losses)
+}
+
+/// The cross entropy of the policy target at temperature 4 and a policy with `logits` `[n, actions]`, without its
+/// floor, so that it is a divergence.
+pub fn soft_loss(logits: Tensor<2>, batch: &Batch, device: &Device) -> Tensor<1> {
+    let n = batch.rows();
+    let mut target = batch.policy.mapv(|share| if share > 0.0 { share.powf(1.0 / SOFT) } else { 0.0 });
+    for mut row in target.rows_mut() {
+        let sum = row.sum().max(f32::MIN_POSITIVE);
+        row.mapv_inplace(|share| share / sum);
+    }
+    let floor = target.iter().filter(|share| **share > 0.0).map(|share| share * share.ln()).sum::<f32>();
+    let illegal = Tensor::<2, Bool>::from_data(data(&batch.illegal), device);
+    let log_policy = log_softmax(logits.mask_fill(illegal, ILLEGAL), 1);
+    let target = Tensor::<2>::from_data(data(&target), device);
+    ((target * log_policy).sum().neg() + floor) / n as f32
 }
 
 /// Converts an array for burn.

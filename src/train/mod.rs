@@ -29,6 +29,8 @@ pub use refusal::Refusal;
 pub struct Trainer {
     config: TrainConfig,
     network: Option<Network>,
+    /// `net.soft_policy`
+    soft_weight: f32,
     optimizer: ModuleOptimizer,
     /// Optimizer steps so far, over all generations.
     pub step: usize,
@@ -39,7 +41,9 @@ debug_fields!(Trainer, config, step);
 impl Trainer {
     /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {
-        Trainer { config: config.clone(), network: Some(network), optimizer: optimizer(config), step: 0 }
+        let soft_weight = network.layers().soft_weight;
+        let network = Some(network);
+        Trainer { config: config.clone(), network, soft_weight, optimizer: optimizer(config), step: 0 }
     }
 
     /// Continues with the state of a saved optimizer, which was read from `place`.
@@ -108,8 +112,13 @@ impl Trainer {
 
     fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
         let device = device_of(network);
-        let (logits, wdl) = network.forward(Tensor::from_data(loss::data(&batch.planes), &device));
-        loss::losses(logits, wdl, batch, self.config.value_weight, &device)
+        let planes = Tensor::from_data(loss::data(&batch.planes), &device);
+        let (logits, wdl, soft) = network.forward_in_training(planes);
+        let (loss, losses) = loss::losses(logits, wdl, batch, self.config.value_weight, &device);
+        match soft {
+            Some(soft) => (loss + loss::soft_loss(soft, batch, &device) * self.soft_weight, losses),
+            None => (loss, losses),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use petteia::random::{Purpose, choose, mix, stream};
 use petteia::replay::record::Record;
 use petteia::search::cache::Cached;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, Progress, play_shard};
 
 type State = <ConnectFour as Game>::State;
@@ -102,6 +103,7 @@ fn played(cache: usize, batch: usize) -> (Vec<Record>, Progress) {
         games: 12,
         simulations: 40,
         evaluator,
+        starts: Starts::default(),
     };
     let mut evaluator: Box<dyn Evaluator<ConnectFour>> = match cache {
         0 => Box::new(net.evaluator(&rules.game)),

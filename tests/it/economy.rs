@@ -15,21 +15,33 @@ use petteia::replay::window::Window;
 use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Wdl};
 use petteia::search::tree::{Tree, for_first};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
+use petteia::solve::{Limits, Solver};
 
 fn rules() -> Rules<TicTacToe> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
 fn played(sets: &[&str]) -> Vec<Record> {
+    played_by(&mut Rollout::new(rules().game), 60, sets)
+}
+
+fn played_by(evaluator: &mut dyn Evaluator<TicTacToe>, simulations: usize, sets: &[&str]) -> Vec<Record> {
     let rules = rules();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
     let (config, identity) = (&config, &rules.identity);
-    let evaluator = "test".into();
-    let generation = Generation { config, identity, number: 1, games: 24, simulations: 60, evaluator };
-    let mut rollout = Rollout::new(rules.game.clone());
-    play_shard(&rules.game, &generation, 0..24, &mut rollout, &Monitor::default(), &|_| true).unwrap()
+    let generation = Generation {
+        config,
+        identity,
+        number: 1,
+        games: 24,
+        simulations,
+        evaluator: "test".into(),
+        starts: Starts::default(),
+    };
+    play_shard(&rules.game, &generation, 0..24, evaluator, &Monitor::default(), &|_| true).unwrap()
 }
 
 /// Action 0 is good and its prior high, action 1 bad and its prior high, action 2 bad and its prior low.
@@ -152,7 +164,15 @@ fn the_window_draws_by_weight() {
         (0..rules.identity.shape.planes).for_each(|plane| planes.fill(plane, 0.0));
         let wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
         let symmetries: &'static [Symmetry] = &[Symmetry::IDENTITY];
-        Sample { planes, policy: vec![(Action(number), 1.0)], outcome: wdl, search: wdl, weight, symmetries }
+        Sample {
+            planes,
+            policy: vec![(Action(number), 1.0)],
+            outcome: wdl,
+            search: wdl,
+            target: wdl,
+            weight,
+            symmetries,
+        }
     };
     let mut window = Window::new(1000, rules.identity.shape);
     window.push_samples(&rules.game, vec![sample(0, 1.0), sample(1, 1.0)]);
@@ -165,6 +185,59 @@ fn the_window_draws_by_weight() {
         let drawn: f32 = batch.policy.column(action).sum();
         assert!((drawn - expected).abs() <= 150.0, "sample {action}: {drawn}, expected {expected}");
     }
+}
+
+/// Knows nothing, and is never sure of it.
+struct Doubtful;
+
+impl Evaluator<TicTacToe> for Doubtful {
+    fn evaluate(&mut self, requests: &[Request<TicTacToe>], out: &mut Evaluations) -> Result<()> {
+        out.clear();
+        for request in requests {
+            out.push_uniform(request.legal.len(), Wdl { win: 0.4, draw: 0.2, loss: 0.4 });
+        }
+        Ok(())
+    }
+}
+
+/// The plies of records in which the search's value is exact, and how many plies there are.
+fn exact(records: &[Record]) -> (usize, usize) {
+    let is_exact = |wdl: &&[f32; 3]| wdl.contains(&1.0);
+    let exact = records.iter().map(|record| record.wdl.iter().filter(is_exact).count()).sum();
+    (exact, records.iter().map(|record| record.actions.len()).sum())
+}
+
+#[test]
+fn solved_positions_are_played_and_taught_as_they_are() {
+    let rules = rules();
+    let played = |sets: &[&str]| played_by(&mut Doubtful, 2, sets);
+    let (searched, solved) = (played(&[]), played(&["selfplay.solve_nodes=10000"]));
+    // few simulations prove what is near the end, if anything
+    let before = exact(&searched);
+    assert!(before.0 < before.1 / 2, "{before:?}");
+    assert_eq!(exact(&solved).0, exact(&solved).1);
+    let mut solver = Solver::new(rules.game.clone(), Limits::default());
+    for record in &solved {
+        assert_eq!(record.outcome, "draw", "who plays solved positions as they are loses none");
+        let mut ply = 0;
+        record
+            .replay(&rules, |seen| {
+                let best = solver.best_actions(seen.state).unwrap();
+                let taught = &record.visits[ply];
+                let is_best =
+                    |text: &String| best.contains(&rules.game.parse_action(seen.state, text).unwrap());
+                assert!(!taught.is_empty() && taught.keys().all(is_best), "{taught:?}");
+                let value = solver.outcome(seen.state).unwrap().value_for(rules.game.to_move(seen.state));
+                assert_eq!(record.wdl[ply][0] - record.wdl[ply][2], value);
+                ply += 1;
+            })
+            .unwrap();
+    }
+    // too few nodes for the first plies, and the table remembers
+    let (some, all) = exact(&played(&["selfplay.solve_nodes=100"]));
+    assert!(some * before.1 > before.0 * all && some < all, "{some} of {all}, {before:?} without");
+    // agents have a switch of their own
+    assert_eq!(played(&["search.solve_nodes=10000"]), searched);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use petteia::replay::sample::samples;
 use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
 use petteia::search::tree::{Tree, for_first};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
 const PRIORS: [f32; 4] = [0.4, 0.3, 0.2, 0.1];
@@ -168,6 +169,7 @@ fn records_of(sets: &[&str], simulations: usize, games: usize) -> (Rules<TicTacT
         games,
         simulations,
         evaluator: "test".into(),
+        starts: Starts::default(),
     };
     let records =
         play_shard(&rules.game, &generation, 0..games, &mut Uniform, &Monitor::default(), &|_| true).unwrap();

@@ -16,6 +16,7 @@ mod cache;
 mod cli;
 mod conformance_faults;
 mod contract;
+mod coverage;
 mod data_cage;
 mod data_caissa;
 mod data_custodial_trap;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::training::{self, batch, random};
+use burn::module::Module;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
-use petteia::config::{Config, EvaluatorKind, NetConfig, Precision};
+use petteia::config::{Config, EvaluatorKind, NetConfig, Precision, TrainConfig};
 use petteia::game::{Game, GameIdentity, Rules, Shape};
 use petteia::games::Games;
 use petteia::games::tic_tac_toe::TicTacToe;
@@ -168,6 +169,44 @@ impl Job for FusedAgainstBurn {
         }
         most
     }
+}
+
+/// A head that only training has changes nothing else: neither the first weights nor what the network says.
+#[test]
+fn the_softer_policy_is_learned_and_not_computed_in_play() {
+    let mut soft = small();
+    soft.soft_policy = 4.0;
+    let [plain, with] = [small(), soft.clone()].map(|net| Network::new(&net, SHAPE, 1, &training_device()));
+    let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
+    assert_eq!(outputs(&plain.snapshot(), &input, SHAPE), outputs(&with.snapshot(), &input, SHAPE));
+    assert!(with.num_params() > plain.num_params());
+    // it learns a policy that is between its target and an equal chance for all
+    let mut one = batch(SHAPE, 1, &mut random(5));
+    one.illegal.fill(true);
+    one.policy.fill(0.0);
+    for (action, share) in [(3, 0.9), (17, 0.1)] {
+        one.illegal[[0, action]] = false;
+        one.policy[[0, action]] = share;
+    }
+    let mut both = Trainer::new(&TrainConfig::default(), with);
+    let rows = |n| petteia::replay::window::Batch {
+        planes: one.planes.broadcast((n, 3, 4, 5)).unwrap().to_owned(),
+        policy: one.policy.broadcast((n, 45)).unwrap().to_owned(),
+        illegal: one.illegal.broadcast((n, 45)).unwrap().to_owned(),
+        wdl: one.wdl.broadcast((n, 3)).unwrap().to_owned(),
+    };
+    (0..300).for_each(|_| {
+        both.train(&rows(4), 0.01).unwrap();
+    });
+    let planes = burn::tensor::Tensor::from_data(petteia::train::loss::data(&one.planes), &device());
+    let (policy, _, soft) = both.snapshot().forward_in_training(planes);
+    let share = |logits: burn::tensor::Tensor<2>| {
+        let logits = logits.into_data().try_into_vec::<f32>().unwrap();
+        1.0 / (1.0 + (logits[17] - logits[3]).exp())
+    };
+    // 0.9 ^ 0.25 of 0.9 ^ 0.25 + 0.1 ^ 0.25
+    let (policy, soft) = (share(policy), share(soft.unwrap()));
+    assert!((policy - 0.9).abs() < 0.05 && (soft - 0.634).abs() < 0.05, "{policy} {soft}");
 }
 
 #[test]

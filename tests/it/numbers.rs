@@ -20,6 +20,7 @@ use petteia::replay::store;
 use petteia::search::Search;
 use petteia::search::cache::Cached;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, MakeEvaluator, Monitor, play_generation, play_halves, play_shard};
 use petteia::train::Trainer;
 use proptest::prelude::*;
@@ -114,7 +115,15 @@ fn a_match_ends_with_the_error() {
 }
 
 fn generation<'a>(config: &'a Config, identity: &'a GameIdentity) -> Generation<'a> {
-    Generation { config, identity, number: 1, games: 6, simulations: 8, evaluator: "test".into() }
+    Generation {
+        config,
+        identity,
+        number: 1,
+        games: 6,
+        simulations: 8,
+        evaluator: "test".into(),
+        starts: Starts::default(),
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ use petteia::search::Search;
 use petteia::search::cache::Cached;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
 use petteia::search::function::{FnEvaluator, Logits};
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_halves, play_shard};
 
 fn rules() -> Rules<ConnectFour> {
@@ -184,7 +185,15 @@ fn an_evaluator_with_too_few_or_too_many_numbers_is_told_what_to_do() {
     let config = Config::new("connect-four");
     let (config, identity) = (&config, &identity);
     let evaluator = String::from("test");
-    let generation = Generation { config, identity, number: 1, games: 4, simulations: 8, evaluator };
+    let generation = Generation {
+        config,
+        identity,
+        number: 1,
+        games: 4,
+        simulations: 8,
+        evaluator,
+        starts: Starts::default(),
+    };
     for (rows, priors, part) in [
         (-1, 0, "one row for each request"),
         (1, 0, "one row for each request"),

@@ -73,6 +73,22 @@ fn finds_the_second_players_win() {
 }
 
 #[test]
+fn a_solver_proves_what_simulations_would_take_long_for() {
+    let solving = |nodes| SearchConfig::with(|search| search.solve_nodes = nodes);
+    // the first action wins whatever the reply, the second one draws
+    let text = "1(2(1(- +) 1(+ -)) 2(1(- =)))";
+    let search = searched_by(solving(100), text, 10);
+    assert_eq!((search.simulations(), search.tree().proven()), (1, Some(Outcome::Win(Player::First))));
+    assert_eq!(search.tree().best_action(), Some(Action(0)));
+    assert!(searched_by(solving(0), text, 3).tree().proven().is_none());
+    // without enough nodes it is a search like any other
+    assert_eq!(
+        searched_by(solving(1), text, 3).tree().root_wdl(),
+        searched_by(solving(0), text, 3).tree().root_wdl()
+    );
+}
+
+#[test]
 fn avoids_a_proven_loss_however_good_it_looks() {
     // action 0 wins against three of four replies and loses against the fourth
     let search = searched("1(2(+ + + -) 2(= 1(= =)))", 1000);

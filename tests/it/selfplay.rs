@@ -7,6 +7,7 @@ use petteia::games::connect_four::ConnectFour;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device};
 use petteia::replay::record::Record;
+use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_halves, play_shard};
 
 /// Records of a shard, or the error, with the games finished; `stop_at` is the turn at which it is interrupted.
@@ -23,6 +24,7 @@ fn played(halves: bool, settings: &str, games: usize, stop_at: usize) -> (Result
         games,
         simulations: 12,
         evaluator: "test".into(),
+        starts: Starts::default(),
     };
     let mut evaluator = net.evaluator(&game);
     let (monitor, turns) = (Monitor::default(), std::sync::atomic::AtomicUsize::new(0));

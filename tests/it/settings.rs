@@ -56,7 +56,20 @@ fn every_setting_is_listed_and_documented_once() {
     let mut all_on = Config::new("tic-tac-toe");
     all_on.train.tensorboard = true;
     all_on.net.value_pooling = true;
+    all_on.net.soft_policy = 4.0;
     all_on.replay.held_out = 0.1;
+    all_on.replay.growth = 0.5;
+    all_on.replay.merge = true;
+    all_on.replay.value_decay = 0.1;
+    all_on.replay.blunder = 0.4;
+    all_on.selfplay.policy_plies = 4;
+    all_on.selfplay.solve_nodes = 100;
+    all_on.search.solve_nodes = 100;
+    all_on.selfplay.policy_temperature = 1.3;
+    all_on.selfplay.restart_share = 0.3;
+    all_on.selfplay.fork_share = 0.2;
+    all_on.search.root_temperature = 1.2;
+    all_on.search.first_simulations = 6;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");

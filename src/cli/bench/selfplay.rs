@@ -17,6 +17,7 @@ use crate::net::evaluator::{NetEvaluator, SharedNet};
 use crate::registry::Registry;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
+use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
 
 const BATCH: usize = 128;
@@ -120,6 +121,7 @@ fn play<G: Game>(
         games: batch,
         simulations,
         evaluator: "bench".into(),
+        starts: Starts::default(),
     };
     let seen = std::sync::Mutex::new([0; 4]);
     let count = |done: Progress| {

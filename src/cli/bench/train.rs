@@ -87,6 +87,7 @@ fn sample<G: Game>(bench: &Bench<G>, state: &G::State, random: &mut Random) -> S
         policy: legal.iter().enumerate().map(|(i, action)| (*action, share(i))).collect(),
         outcome: wdl,
         search: wdl,
+        target: wdl,
         weight: 1.0,
         symmetries: bench.game.symmetries(state),
     }

@@ -1,0 +1,127 @@
+//! Where games begin that do not begin at the beginning: positions of the games of the generation before.
+//!
+//! Input: records that were read back. Output: for each game of a generation a position as text, or none; a function of
+//! the seed, the generation and the records. Two kinds, both to see positions that self-play alone would never meet
+//! again:
+//!
+//! - a *restart* begins where the search was most wrong about the result (regret-guided search control, ICLR 2026,
+//!   arXiv:2602.20809; Go-Exploit, arXiv:2302.12359);
+//! - a *fork* begins after another action than the one that was played at some ply of a game (KataGo's side positions).
+
+use rand::RngExt;
+
+use crate::config::SelfplayConfig;
+use crate::error::Result;
+use crate::game::{Game, Rules};
+use crate::random::{Purpose, Random, choose, stream};
+use crate::replay::record::Record;
+use crate::replay::sample::Replayed;
+use crate::replay::store::Shard;
+
+/// How often a fork is tried: an action may end the game, or be the only one.
+const ATTEMPTS: usize = 8;
+
+/// The position in which each game of a generation begins; the usual one where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Starts(Vec<Option<String>>);
+
+impl Starts {
+    /// The start of a game; `None` for the usual one.
+    pub fn of(&self, game: usize) -> Option<&str> {
+        self.0.get(game)?.as_deref()
+    }
+
+    /// Draws the starts of `games` games of generation `number` from earlier games.
+    ///
+    /// # Errors
+    /// As [`Record::replay`].
+    pub fn draw<G: Game>(
+        rules: &Rules<G>,
+        settings: &SelfplayConfig,
+        (seed, number, games): (u64, usize, usize),
+        shards: &[Shard<Replayed>],
+    ) -> Result<Starts> {
+        let source = Source::new(rules, shards);
+        let (restarts, forks) = (settings.restart_share, settings.fork_share);
+        let start = |game: usize| {
+            let mut random = stream(seed, Purpose::Start, &[number as u64, game as u64]);
+            let kind: f32 = random.random();
+            if kind < restarts {
+                source.restart(&mut random)
+            } else if kind < restarts + forks {
+                source.fork(&mut random)
+            } else {
+                Ok(None)
+            }
+        };
+        (0..games).map(start).collect::<Result<_>>().map(Starts)
+    }
+}
+
+/// Games to draw from.
+struct Source<'a, G: Game> {
+    rules: &'a Rules<G>,
+    records: Vec<&'a Record>,
+    /// The game and ply of every position that was trained on.
+    plies: Vec<(usize, usize)>,
+    /// The sums of their regrets up to each: how far the search's expected score was from the result.
+    sums: Vec<f64>,
+}
+
+impl<'a, G: Game> Source<'a, G> {
+    fn new(rules: &'a Rules<G>, shards: &'a [Shard<Replayed>]) -> Source<'a, G> {
+        let (mut records, mut plies, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sum = 0.0;
+        for (record, found) in shards.iter().flat_map(|shard| shard.records.iter().zip(&shard.found)) {
+            let searched = record.visits.iter().enumerate().filter(|(_, visits)| !visits.is_empty());
+            for ((ply, _), sample) in searched.zip(&found.samples) {
+                sum += f64::from((sample.outcome.value() - sample.search.value()).abs());
+                plies.push((records.len(), ply));
+                sums.push(sum);
+            }
+            records.push(record);
+        }
+        Source { rules, records, plies, sums }
+    }
+
+    fn restart(&self, random: &mut Random) -> Result<Option<String>> {
+        let place = random.random::<f64>() * self.sums.last().copied().unwrap_or(0.0);
+        let at = self.sums.partition_point(|sum| *sum <= place);
+        let Some(&(game, ply)) = self.plies.get(at) else { return Ok(None) };
+        Ok(self.position(game, ply)?.map(|state| self.rules.game.state_text(&state)))
+    }
+
+    fn fork(&self, random: &mut Random) -> Result<Option<String>> {
+        if self.plies.is_empty() {
+            return Ok(None);
+        }
+        let game = &self.rules.game;
+        for _ in 0..ATTEMPTS {
+            let (record, ply) = choose(random, &self.plies);
+            let Some(mut state) = self.position(record, ply)? else { continue };
+            let played = game.parse_action(&state, &self.records[record].actions[ply]);
+            let mut others = game.legal(&state);
+            others.retain(|action| Some(*action) != played);
+            if others.is_empty() {
+                continue;
+            }
+            game.play(&mut state, choose(random, &others));
+            if game.outcome(&state).is_none() {
+                return Ok(Some(game.state_text(&state)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The position of a game before a ply.
+    fn position(&self, game: usize, ply: usize) -> Result<Option<G::State>> {
+        let (mut found, mut at) = (None, 0);
+        self.records[game].replay(self.rules, |seen| {
+            if at == ply {
+                found = Some(seen.state.clone());
+            }
+            at += 1;
+        })?;
+        Ok(found)
+    }
+}

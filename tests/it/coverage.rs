@@ -1,0 +1,316 @@
+//! Where games begin, what they teach, and how the window holds it: every switch does what it says, is off by default, and
+//! a run that has them all is resumed to the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use petteia::config::Config;
+use petteia::error::Error;
+use petteia::game::{Game, GameOptions, Rules};
+use petteia::games::connect_four::ConnectFour;
+use petteia::random::{Purpose, stream};
+use petteia::replay::place::Place;
+use petteia::replay::record::Record;
+use petteia::replay::sample::{Replayed, samples};
+use petteia::replay::store::{self, Shard};
+use petteia::replay::window::Window;
+use petteia::run::{Event, Observer, train};
+use petteia::search::evaluator::Rollout;
+use petteia::selfplay::starts::Starts;
+use petteia::selfplay::{Generation, Monitor, play_shard};
+
+use crate::support::runs::CLOCK;
+
+const GAMES: usize = 24;
+
+fn rules() -> Rules<ConnectFour> {
+    Rules::new(&GameOptions::default()).unwrap()
+}
+
+fn config(sets: &[&str]) -> Config {
+    let mut all = vec![
+        "net.filters=4",
+        "net.blocks=1",
+        "search.simulations=12",
+        "selfplay.bootstrap_simulations=12",
+        "selfplay.batch=8",
+        "train.generations=3",
+        "train.batch=16",
+        "arena.games=2",
+        "arena.final_games=2",
+        "arena.ladder_games=2",
+        "arena.opponent=random",
+    ];
+    all.extend(sets);
+    let games = [format!("selfplay.games={GAMES}"), format!("selfplay.bootstrap_games={GAMES}")];
+    let all: Vec<String> = all.iter().map(|set| set.to_string()).chain(games).collect();
+    Config::parse("test", "game.id = 'connect-four'", &all).unwrap()
+}
+
+/// A generation by random playouts.
+fn played(config: &Config, starts: Starts) -> Vec<Record> {
+    let rules = rules();
+    let (identity, evaluator) = (&rules.identity, "test".into());
+    let generation =
+        Generation { config, identity, number: 2, games: GAMES, simulations: 12, evaluator, starts };
+    let mut rollout = Rollout::new(rules.game.clone());
+    play_shard(&rules.game, &generation, 0..GAMES, &mut rollout, &Monitor::default(), &|_| true).unwrap()
+}
+
+/// Written as a shard and read back.
+fn shard(records: &[Record]) -> Shard<Replayed> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("generation-0002/shard-0000.jsonl.zst");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    store::write_shard(&path, records, None).unwrap();
+    let place = Place { generation: 2, games: 0..records.len(), simulations: 12 };
+    store::read_samples(&path, &rules(), Some(&place)).unwrap()
+}
+
+fn starts(sets: &[&str], games: usize, shards: &[Shard<Replayed>]) -> Vec<Option<String>> {
+    let drawn = Starts::draw(&rules(), &config(sets).selfplay, (7, 3, games), shards).unwrap();
+    (0..games).map(|game| drawn.of(game).map(str::to_string)).collect()
+}
+
+/// The positions of a game: the start, and that after each action.
+fn positions(record: &Record) -> Vec<String> {
+    let game = rules().game;
+    let mut state = game.parse_state(&record.start).unwrap();
+    let mut texts = vec![record.start.clone()];
+    for action in &record.actions {
+        let action = game.parse_action(&state, action).unwrap();
+        game.play(&mut state, action);
+        texts.push(game.state_text(&state));
+    }
+    texts
+}
+
+#[test]
+fn restarts_are_where_the_search_was_wrong() {
+    let records = played(&config(&[]), Starts::default());
+    let shards = [shard(&records)];
+    let drawn = starts(&["selfplay.restart_share=1"], 2000, &shards);
+    assert_eq!(drawn, starts(&["selfplay.restart_share=1"], 2000, &shards), "a function of its arguments");
+    // every position with its regret
+    let mut regrets: BTreeMap<String, f64> = BTreeMap::new();
+    for (record, found) in shards[0].records.iter().zip(&shards[0].found) {
+        for (text, sample) in positions(record).into_iter().zip(&found.samples) {
+            *regrets.entry(text).or_default() +=
+                f64::from((sample.outcome.value() - sample.search.value()).abs());
+        }
+    }
+    let all: f64 = regrets.values().sum();
+    let mut counts: BTreeMap<&String, f64> = BTreeMap::new();
+    for text in drawn.iter().flatten() {
+        assert!(regrets.contains_key(text), "{text} was in no game");
+        *counts.entry(text).or_default() += 1.0;
+    }
+    assert!(drawn.iter().all(Option::is_some));
+    // the greater half of the regrets is drawn as often as it is great
+    let mut sorted: Vec<f64> = regrets.values().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted[sorted.len() / 2];
+    let great = |text: &String| regrets[text] > middle;
+    let expected =
+        regrets.iter().filter(|(text, _)| great(text)).map(|(_, regret)| regret).sum::<f64>() / all;
+    let found = counts.iter().filter(|(text, _)| great(text)).map(|(_, count)| count).sum::<f64>() / 2000.0;
+    assert!((expected - found).abs() < 0.04 && expected > 0.6, "{expected} {found}");
+}
+
+#[test]
+fn forks_are_one_action_away_from_a_game() {
+    let records = played(&config(&[]), Starts::default());
+    let seen: BTreeSet<String> = records.iter().flat_map(positions).collect();
+    let game = rules().game;
+    let mut reachable = BTreeSet::new();
+    for state in seen.iter().map(|text| game.parse_state(text).unwrap()) {
+        for action in game.legal(&state) {
+            let mut after = state;
+            game.play(&mut after, action);
+            reachable.insert(game.state_text(&after));
+        }
+    }
+    let drawn = starts(&["selfplay.fork_share=1"], 500, &[shard(&records)]);
+    let drawn: Vec<String> = drawn.into_iter().flatten().collect();
+    assert!(drawn.len() > 450, "{}", drawn.len());
+    assert!(drawn.iter().all(|text| reachable.contains(text)));
+    assert!(drawn.iter().all(|text| game.outcome(&game.parse_state(text).unwrap()).is_none()));
+    // most lead to where no game was
+    let new = drawn.iter().filter(|text| !seen.contains(*text)).count();
+    assert!(new * 2 > drawn.len(), "{new} of {}", drawn.len());
+}
+
+#[test]
+fn the_asked_shares_of_games_begin_elsewhere() {
+    let shards = [shard(&played(&config(&[]), Starts::default()))];
+    let count = |sets: &[&str]| starts(sets, 1000, &shards).iter().flatten().count();
+    assert_eq!(count(&[]), 0);
+    assert!((420..580).contains(&count(&["selfplay.restart_share=0.2", "selfplay.fork_share=0.3"])));
+    // and nowhere else if there is nothing to draw from
+    assert_eq!(starts(&["selfplay.restart_share=0.5", "selfplay.fork_share=0.5"], 10, &[]), vec![None; 10]);
+}
+
+#[test]
+fn a_game_that_begins_elsewhere_is_recorded_from_there() {
+    let shards = [shard(&played(&config(&[]), Starts::default()))];
+    let wanted =
+        config(&["selfplay.restart_share=0.5", "selfplay.fork_share=0.5", "selfplay.random_plies=8"]);
+    let starts = Starts::draw(&rules(), &wanted.selfplay, (1, 3, GAMES), &shards).unwrap();
+    for record in played(&wanted, starts.clone()) {
+        record.replay(&rules(), |_| {}).unwrap();
+        assert_eq!(Some(record.start.as_str()), starts.of(record.index));
+        // random plies are for the usual start
+        assert!(!record.visits[0].is_empty());
+    }
+}
+
+#[test]
+fn policy_plies_are_drawn_from_the_priors_and_not_trained_on() {
+    let mut lengths = BTreeSet::new();
+    for record in played(&config(&["selfplay.policy_plies=6", "selfplay.random_plies=2"]), Starts::default())
+    {
+        let unsearched = record.visits.iter().take_while(|visits| visits.is_empty()).count();
+        lengths.insert(unsearched);
+        assert!(record.visits[unsearched..].iter().all(|visits| !visits.is_empty()));
+        assert_eq!(samples(&rules(), &record).unwrap().len(), record.actions.len() - unsearched);
+    }
+    assert!(lengths.iter().all(|length| *length <= 8) && lengths.len() > 4, "{lengths:?}");
+}
+
+#[test]
+fn a_merged_window_has_each_position_once_with_the_mean_of_its_targets() {
+    let rules = rules();
+    let records = played(&config(&[]), Starts::default());
+    let mut window = Window::new(100_000, rules.identity.shape);
+    window.push(&rules, &records).unwrap();
+    let merged = window.merged();
+    assert_eq!((merged.len(), merged.distinct()), (window.distinct(), window.distinct()));
+    assert!(merged.len() < window.len());
+    // all games have the empty board: its value is the mean outcome
+    let empty = |window: &Window| -> Vec<[f32; 3]> {
+        let rows: Vec<usize> = (0..window.len()).collect();
+        let batch = window.rows(&rows);
+        let is_empty = |row: &usize| {
+            let men = batch.planes.index_axis(ndarray::Axis(0), *row);
+            men.index_axis(ndarray::Axis(0), 0).sum() + men.index_axis(ndarray::Axis(0), 1).sum() == 0.0
+        };
+        let wdl = |row: usize| [0, 1, 2].map(|column| batch.wdl[[row, column]]);
+        rows.iter().filter(|row| is_empty(row)).map(|row| wdl(*row)).collect()
+    };
+    let (all, one) = (empty(&window), empty(&merged));
+    assert_eq!((all.len(), one.len()), (GAMES, 1));
+    for column in 0..3 {
+        let mean = all.iter().map(|wdl| wdl[column]).sum::<f32>() / GAMES as f32;
+        assert!((one[0][column] - mean).abs() < 1e-5, "{one:?} {mean}");
+    }
+    // it is drawn 1 + log2(24) times as often as a position that occurs once
+    let mut random = stream(1, Purpose::Sampling, &[]);
+    let batch = merged.draw(40_000, 0.0, &mut random);
+    let drawn = (0..40_000)
+        .filter(|row| {
+            let men = batch.planes.index_axis(ndarray::Axis(0), *row);
+            men.index_axis(ndarray::Axis(0), 0).sum() + men.index_axis(ndarray::Axis(0), 1).sum() == 0.0
+        })
+        .count() as f64;
+    let once = 40_000.0 / merged.len() as f64;
+    assert!(drawn > 3.0 * once && drawn < 5.6 * once, "{drawn} of {once}");
+}
+
+/// Stops the run after so many events.
+struct StopAfter(AtomicUsize);
+
+impl Observer for StopAfter {
+    fn event(&self, _: Event) {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// Everything in a run but what a clock said.
+fn contents(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![run.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let name = entry.path().strip_prefix(run).unwrap().display().to_string();
+            match entry.path().is_dir() {
+                true => folders.push(entry.path()),
+                false if name == "metrics.jsonl" => {
+                    let lines = fs::read_to_string(entry.path()).unwrap();
+                    let lines = lines.lines().map(|line| {
+                        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+                        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
+                        line.to_string()
+                    });
+                    files.insert(name, lines.collect::<Vec<_>>().join("\n").into_bytes());
+                }
+                false => {
+                    files.insert(name, fs::read(entry.path()).unwrap());
+                }
+            }
+        }
+    }
+    files
+}
+
+const EVERYTHING: [&str; 18] = [
+    "selfplay.restart_share=0.3",
+    "selfplay.fork_share=0.2",
+    "selfplay.policy_plies=4",
+    "selfplay.policy_temperature=1.3",
+    "selfplay.random_plies=2",
+    "selfplay.surprise_weight=0.5",
+    "selfplay.solve_nodes=200",
+    "search.solve_nodes=100",
+    "selfplay.fast_simulations=4",
+    "search.forced_playouts=2",
+    "search.root_temperature=1.2",
+    "search.first_simulations=6",
+    "replay.window=400",
+    "replay.growth=0.5",
+    "replay.merge=true",
+    "replay.value_decay=0.1",
+    "replay.blunder=0.4",
+    "replay.held_out=0.1",
+];
+
+#[test]
+fn with_everything_on_an_interrupted_run_goes_on_to_the_same_bytes() {
+    let (rules, config) = (rules(), config(&EVERYTHING));
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    let never = StopAfter(AtomicUsize::new(usize::MAX));
+    train(&rules, &config, &whole, &never).unwrap();
+    let expected = contents(&whole);
+    for (index, after) in [3, 40, 90, 150, 210, 280].into_iter().enumerate() {
+        let run = folder.path().join(format!("cut-{index}"));
+        match train(&rules, &config, &run, &StopAfter(AtomicUsize::new(after))) {
+            Ok(_) | Err(Error::Interrupted) => {}
+            Err(error) => panic!("{error}"),
+        }
+        train(&rules, &config, &run, &never).unwrap();
+        let found = contents(&run);
+        assert!(found.keys().eq(expected.keys()), "{:?} {:?}", found.keys(), expected.keys());
+        for (name, bytes) in &expected {
+            assert!(found[name] == *bytes, "{name} differs after {after} events");
+        }
+    }
+}
+
+#[test]
+fn switched_off_none_of_it_is_written() {
+    let plain = config(&[]).to_toml();
+    for setting in EVERYTHING {
+        let (key, _) = setting.split_once('=').unwrap();
+        let name = key.split_once('.').unwrap().1;
+        let old = ["random_plies", "surprise_weight", "fast_simulations", "forced_playouts", "window"];
+        assert_eq!(plain.contains(&format!("\n{name} = ")), old.contains(&name), "{name}");
+    }
+    let records = played(&config(&[]), Starts::default());
+    assert!(records.iter().all(|record| record.start == records[0].start));
+}
