@@ -5,10 +5,13 @@
 //! 28, then end; the difficulty is easy with fewer than 14 actions to the end of the game with best play, medium with
 //! fewer than 28, then hard. Positions in which the player to move can win at once are left out, and no position is
 //! there twice, not even mirrored. Of the beginnings, three in ten have up to 7 plies, one has 8 to 11, which take the
-//! longest to solve, and six have 12 to 14.
+//! longest to solve, and six have 12 to 14; with `--quick`, all have: for large sets to train on.
 //!
 //! A candidate is a function of the seed and its number, so the set does not depend on threads or time. With `--check
-//! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark.
+//! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with `--targets
+//! RUN`, what a run was taught with the truth (see [`targets`]).
+
+mod targets;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -50,12 +53,19 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--check", file] => check(file),
-        [out] => make(out, 2000, 1),
-        [out, count, seed] => match (count.parse(), seed.parse()) {
-            (Ok(count), Ok(seed)) => make(out, count, seed),
+        ["--targets", run] => targets::targets(Path::new(run), 100, 1),
+        ["--targets", run, count, seed] => match (count.parse(), seed.parse()) {
+            (Ok(count), Ok(seed)) => targets::targets(Path::new(run), count, seed),
             _ => Err(format!("{count} and {seed} must be numbers")),
         },
-        _ => Err("usage: connect-four-set OUT [COUNT SEED], or connect-four-set --check FILE".into()),
+        [out] => make(out, 2000, 1, false),
+        [out, count, seed, ref quick @ ..] if matches!(quick, [] | ["--quick"]) => {
+            match (count.parse(), seed.parse()) {
+                (Ok(count), Ok(seed)) => make(out, count, seed, !quick.is_empty()),
+                _ => Err(format!("{count} and {seed} must be numbers")),
+            }
+        }
+        _ => Err("usage: connect-four-set OUT [COUNT SEED [--quick]], connect-four-set --check FILE, or connect-four-set --targets RUN [COUNT SEED]".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -66,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn make(out: &str, count: usize, seed: u64) -> Result<(), String> {
+fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     let started = Instant::now();
     let mut lines: Vec<Vec<Value>> = vec![Vec::new(); CLASSES.len()];
     // the first classes have one more if the count is not a multiple of their number
@@ -85,7 +95,7 @@ fn make(out: &str, count: usize, seed: u64) -> Result<(), String> {
         let candidates: Vec<Option<Candidate>> = (0..BLOCK as usize)
             .into_par_iter()
             .with_max_len(1)
-            .map(|at| candidate(seed, first + at as u64, &stages))
+            .map(|at| candidate(seed, first + at as u64, &stages, quick))
             .collect();
         let mut chosen: Vec<(usize, Candidate)> = Vec::new();
         for candidate in candidates.into_iter().flatten() {
@@ -107,7 +117,7 @@ fn make(out: &str, count: usize, seed: u64) -> Result<(), String> {
     }
     let head = json!({
         "format": 1, "game": "connect-four", "options": {},
-        "made_by": format!("connect-four-set {count} {seed} with connect-four-ai 1.0.0"),
+        "made_by": format!("connect-four-set {count} {seed}{} with connect-four-ai 1.0.0", if quick { " --quick" } else { "" }),
         "seed": seed, "classes": CLASSES, "count": count,
     });
     let text: Vec<String> =
@@ -127,11 +137,12 @@ fn write(out: &Path, text: &[u8]) -> Result<(), String> {
 }
 
 /// A random position of one of these stages, scored; `None` if none was found or its class is not wanted.
-fn candidate(seed: u64, number: u64, stages: &[usize]) -> Option<Candidate> {
+fn candidate(seed: u64, number: u64, stages: &[usize], quick: bool) -> Option<Candidate> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_shl(40) ^ number);
     let stage = stages[random.random_range(0..stages.len())];
     let plies = match (stage, random.random_range(0..10)) {
         // up to 8 plies the solver has a book, and from 12 on it is fast
+        (0, _) if quick => 12..=STAGES[0],
         (0, 0..3) => 0..=7,
         (0, 3) => 8..=11,
         (0, _) => 12..=STAGES[0],

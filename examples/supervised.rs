@@ -1,0 +1,98 @@
+//! The ceiling of a network: trains one on solved positions instead of games, as a measure of what self-play could reach
+//! with perfect data. Saves a checkpoint that `petteia accuracy` takes; the sets for training and for measuring must be
+//! made with different seeds.
+//!
+//! `cargo run --release --example supervised -- CONFIG SET OUT STEPS [KEY=VALUE]...`
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use petteia::checkpoint::{self, TrainingData};
+use petteia::config::Config;
+use petteia::encode::Planes;
+use petteia::error::{Error, Result};
+use petteia::game::{Game, Rules};
+use petteia::games::Games;
+use petteia::net::model::{Network, training_device};
+use petteia::random::{Purpose, stream};
+use petteia::registry::{Job, Registry};
+use petteia::replay::sample::Sample;
+use petteia::replay::window::Window;
+use petteia::search::evaluator::Wdl;
+use petteia::train::Trainer;
+use petteia::train::schedule::learning_rate;
+use petteia::truth::set::{self, Position};
+
+struct Supervised<'a> {
+    config: &'a Config,
+    set: &'a Path,
+    out: &'a Path,
+    steps: usize,
+}
+
+impl Job for Supervised<'_> {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+        let Supervised { config, set, out, steps } = self;
+        let shape = rules.identity.shape;
+        let positions = set::read(set, &rules)?.positions;
+        let mut window = Window::new(positions.len(), shape);
+        window.push_samples(&rules.game, positions.iter().map(|position| sample(&rules, position)).collect());
+        let mut trainer =
+            Trainer::new(&config.train, Network::new(&config.net, shape, config.seed, &training_device()));
+        for step in 0..steps {
+            let rate = learning_rate(&config.train, step, step as f64 / steps as f64);
+            let mut random = stream(config.seed, Purpose::Sampling, &[step as u64]);
+            let losses = trainer.train(&window.draw(config.train.batch, 0.0, &mut random), rate)?;
+            if (step + 1) % 500 == 0 || step + 1 == steps {
+                let (policy, value) = (losses.policy - losses.policy_floor, losses.value);
+                eprintln!("step {}: policy divergence {policy:.3}, value loss {value:.3}", step + 1);
+            }
+        }
+        std::fs::create_dir_all(out).map_err(Error::io(out))?;
+        let saved = checkpoint::save(out, config, &rules.identity, 1, &trainer, TrainingData::default())?;
+        println!("{}", saved.path.display());
+        Ok(())
+    }
+}
+
+/// A position as a training row: every action that keeps its value is as good as another.
+fn sample<G: Game>(rules: &Rules<G>, position: &Position<G::State>) -> Sample {
+    let mut planes = Planes::new(rules.identity.shape);
+    rules.game.encode(&position.state, &mut planes);
+    let keeps = |value: i8| f32::from(value == position.value());
+    let count: f32 = position.values.iter().map(|(_, value)| keeps(*value)).sum();
+    let wdl = Wdl::from_value(position.value().into(), if position.value() == 0 { 1.0 } else { 0.0 });
+    Sample {
+        planes,
+        policy: position.values.iter().map(|(action, value)| (*action, keeps(*value) / count)).collect(),
+        outcome: wdl,
+        search: wdl,
+        target: wdl,
+        weight: 1.0,
+        symmetries: rules.game.symmetries(&position.state),
+    }
+}
+
+fn run(words: &[String]) -> Result<()> {
+    let [config, set, out, steps, sets @ ..] = words else {
+        return Err(Error::Config("usage: supervised CONFIG SET OUT STEPS [KEY=VALUE]...".into()));
+    };
+    let steps = steps.parse().map_err(|_| Error::Config(format!("{steps} is not a number of steps")))?;
+    let config = Config::parse(config, &std::fs::read_to_string(config).map_err(Error::io(config))?, sets)?;
+    let job = Supervised { config: &config, set: Path::new(set), out: Path::new(out), steps };
+    Games::with_game(&config.game.id, &config.game.options, job)?
+}
+
+fn main() -> ExitCode {
+    match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
