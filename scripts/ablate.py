@@ -17,9 +17,11 @@ A study says what all arms share and what each changes; the first arm is the one
     shipped = []
     mixed = ["train.search_value_share=0.5"]
 
-Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes on where it was. Costs are seconds
-of CPU time in training (user and system), because those of a clock depend on what else the machine does: an arm that costs more than
-5 % more or less than the first is marked. Give it more or fewer generations, and it is trained anew in a folder of its own.
+Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes on where it was. The table has the
+cost of training as the ratio of an arm to the first one, by the clock and in CPU time: the clock counts what else the machine did, and
+CPU time counts threads that only wait, so let the machine be quiet. An arm that took more than 5 % more or less than the first one by
+the clock is marked: give it more or fewer games, and it is trained anew in a folder of its own. Errors are in percent of the
+positions in which one is possible; *Brier* is the mean square error of the network's own expected score, and varies less than errors do.
 Uses Python's standard library only.
 """
 
@@ -32,14 +34,15 @@ import resource
 import shlex
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
 
 def spent():
-    """CPU seconds of all commands that have ended."""
+    """Seconds by the clock, and CPU seconds of all commands that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return time.monotonic(), usage.ru_utime + usage.ru_stime
 
 
 def run(command, log):
@@ -104,10 +107,12 @@ class Study:
                 run(command, folder / "log")
             finally:
                 # also of sessions that were interrupted
+                clock, cpu = (after - start for after, start in zip(spent(), before))
                 with open(costs, "a") as file:
-                    file.write(f"{spent() - before}\n")
-            cost = sum(float(line) for line in costs.read_text().split())
-            return {"cost": cost, "settings": self.sets(arm, seed)}
+                    file.write(f"{clock} {cpu}\n")
+            sessions = [[float(part) for part in line.split()] for line in costs.read_text().splitlines()]
+            clock, cpu = (sum(column) for column in zip(*sessions))
+            return {"clock": clock, "cpu": cpu, "settings": self.sets(arm, seed)}
 
         return once(folder / "trained.json", finish)
 
@@ -143,10 +148,13 @@ class Study:
         for arm in self.arms:
             for seed in self.about.get("seeds", [1]):
                 trained = self.train(arm, seed)
-                row = {"arm": arm, "seed": seed, "cost": trained["cost"], "accuracy": self.accuracy(arm, seed)}
+                row = {"arm": arm, "seed": seed, "clock": trained["clock"], "cpu": trained["cpu"]}
+                row["accuracy"] = self.accuracy(arm, seed)
                 row["match"] = self.match(arm, seed)
-                shown = ", ".join(f"{name} {rate:.1f} %" for name, rate in errors(row).items())
-                print(f"{arm}, seed {seed}: {row['cost']:.0f} s, {shown} {elo(row['match'])}", file=sys.stderr, flush=True)
+                costs = f"{row['clock']:.0f} s, {row['cpu']:.0f} s of CPU time"
+                shown = ", ".join(f"{name} {value:.1f} %" for name, value in errors(row).items())
+                shown = ", ".join(filter(None, (costs, shown, elo(row["match"]))))
+                print(f"{arm}, seed {seed}: {shown}", file=sys.stderr, flush=True)
                 yield row
 
 
@@ -156,6 +164,12 @@ def errors(row):
     name = lambda result: names.get(result["simulations"], str(result["simulations"]))
     rate = lambda result: 100 * result["all"]["errors"] / result["all"]["choices"]
     return {name(result): rate(result) for result in row["accuracy"].get("agents", [])}
+
+
+def brier(row):
+    """The error of the network's own values; `None` if it was not measured."""
+    own = [result for result in row["accuracy"].get("agents", []) if result["simulations"] == 0]
+    return own[0]["all"]["brier"] if own else None
 
 
 def elo(match):
@@ -171,20 +185,23 @@ def table(rows):
     for row in rows:
         by_arm.setdefault(row["arm"], []).append(row)
     first = next(iter(by_arm.values()))
-    budgets = list(errors(first[0]))
     mean = lambda values: sum(values) / len(values)
-    cost = mean([row["cost"] for row in first])
-    lines = ["| arm | cost | " + "".join(f"{name}, % wrong | " for name in budgets) + "Elo, by seed |"]
-    lines.append("|" + "---|" * (3 + len(budgets)))
+    spread = lambda values, form: (
+        format(mean(values), form)
+        + ("" if len(values) == 1 else f" ({min(values):{form}} to {max(values):{form}})")
+    )
+    budgets = list(errors(first[0]))
+    measured = brier(first[0]) is not None
+    names = ["arm", "clock", "CPU", *(f"{name}, % wrong" for name in budgets), *(["Brier"] * measured), "Elo, by seed"]
+    lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for arm, rows in by_arm.items():
-        ratio = mean([row["cost"] for row in rows]) / cost
-        cells = [f"{ratio:.2f}" + ("" if abs(math.log(ratio)) < math.log(1.05) else " (not equal)")]
-        for name in budgets:
-            values = [errors(row)[name] for row in rows]
-            spread = "" if len(values) == 1 else f" ({min(values):.1f} to {max(values):.1f})"
-            cells.append(f"{mean(values):.1f}{spread}")
+        ratio = lambda cost: mean([row[cost] for row in rows]) / mean([row[cost] for row in first])
+        unequal = abs(math.log(ratio("clock"))) > math.log(1.05)
+        cells = [arm, f"{ratio('clock'):.2f}" + (" (not equal)" if unequal else ""), f"{ratio('cpu'):.2f}"]
+        cells += [spread([errors(row)[name] for row in rows], ".1f") for name in budgets]
+        cells += [spread([brier(row) for row in rows], ".3f")] if measured else []
         cells.append("; ".join(filter(None, (elo(row["match"]) for row in rows))))
-        lines.append(f"| {arm} | " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
