@@ -176,3 +176,52 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, String> {
     paths.sort();
     Ok(paths)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_from_the_side_to_move() {
+        let record = json!({
+            "start": "44", "actions": ["1", "7", "7"], "outcome": "second",
+            "visits": [{}, {"7": 3, "1": 1}, {"7": 5}], "policy": [{}, {}, {"6": 10, "7": 30}],
+            "wdl": [[0.0, 1.0, 0.0], [0.5, 0.25, 0.25], [0.0, 0.0, 1.0]],
+        });
+        let found = positions(&record).unwrap();
+        let plies: Vec<usize> = found.iter().map(|(ply, _)| *ply).collect();
+        assert_eq!(plies, [3, 4], "what was not searched is left out");
+        let [(_, second), (_, first)] = &found[..] else { unreachable!() };
+        assert_eq!((second.actions.as_str(), first.actions.as_str()), ("441", "4417"));
+        assert_eq!((second.outcome, second.search, first.outcome, first.search), (1.0, 0.25, -1.0, -1.0));
+        assert_eq!((second.policy[0], second.policy[6]), (0.25, 0.75));
+        assert_eq!(
+            (first.policy[5], first.policy[6]),
+            (0.25, 0.75),
+            "the target, where it is not the visits"
+        );
+        assert!(positions(&json!({"start": "-", "actions": ["x"]})).is_none());
+    }
+
+    #[test]
+    fn mirrored_positions_are_one() {
+        assert_eq!(key("1234"), key("7654"));
+        assert_ne!(key("1234"), key("1235"));
+    }
+
+    #[test]
+    fn an_action_that_gives_the_result_away_is_counted() {
+        // three in a row on both sides: the first player completes them in column 4 or loses to the other three
+        let taught = |column: usize| {
+            let mut policy = [0.0; Position::WIDTH];
+            policy[column] = 1.0;
+            score(&Taught { actions: "172737".into(), policy, outcome: 1.0, search: 0.5 })
+        };
+        let (safe, not_safe) = (taught(3), taught(0));
+        assert_eq!((safe.choices, safe.not_safe, safe.mass), (1.0, 0.0, 0.0));
+        assert_eq!((not_safe.choices, not_safe.not_safe, not_safe.mass), (1.0, 1.0, 1.0));
+        assert_eq!((safe.outcome, safe.search), (0.0, 0.25));
+    }
+}
