@@ -86,6 +86,7 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
         movers.push(rules.game.to_move(ply.state));
         let (Some(outcome), false) = (outcome, ply.policy.is_empty()) else { return };
         let total: u64 = ply.policy.iter().map(|(_, weight)| u64::from(*weight)).sum();
+        let result = Wdl::of(outcome, rules.game.to_move(ply.state));
         let share = |action: &Action| {
             let found = ply.policy.binary_search_by_key(action, |(action, _)| *action);
             found.map_or(0.0, |at| ply.policy[at].1 as f32 / total as f32)
@@ -95,9 +96,9 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
         samples.push(Sample {
             planes,
             policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
-            outcome: Wdl::of(outcome, rules.game.to_move(ply.state)),
+            outcome: result,
             search: ply.wdl,
-            target: Wdl::of(outcome, rules.game.to_move(ply.state)),
+            target: result,
             weight: ply.weight,
             symmetries: rules.game.symmetries(ply.state),
         });

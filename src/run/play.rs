@@ -65,10 +65,7 @@ impl<G: Game> Run<'_, G> {
             return Ok(Starts::default());
         }
         let shards = (0..shards_of(self.lineage.config_of(number - 1, self.config), number - 1))
-            .filter(|index| {
-                let name = store::shard_name(number - 1, *index);
-                !self.given_up.contains(&format!("{}/{name}", store::FOLDER))
-            })
+            .filter(|index| !self.is_given_up(&store::shard_name(number - 1, *index)))
             .map(|index| self.read(number - 1, index))
             .collect::<Result<Vec<_>>>()?;
         Starts::draw(self.rules, settings, (self.config.seed, number, games), &shards)

@@ -21,7 +21,7 @@ impl<G: Game> Run<'_, G> {
         self.given_up.extend(checkpoint.manifest.data.iter().flat_map(|data| data.given_up.iter().cloned()));
         let (mut newest, mut positions) = (Vec::new(), 0);
         for name in names.into_iter().rev() {
-            if self.given_up.contains(&format!("{}/{name}", store::FOLDER)) {
+            if self.is_given_up(&name) {
                 continue;
             }
             if positions >= window.capacity() {
@@ -37,6 +37,11 @@ impl<G: Game> Run<'_, G> {
             self.shards.push(info);
         }
         Ok(())
+    }
+
+    /// Whether the user has decided to do without the shard of this name.
+    pub(super) fn is_given_up(&self, name: &str) -> bool {
+        self.given_up.contains(&format!("{}/{name}", store::FOLDER))
     }
 
     /// The samples of a shard that are trained on, and those that are held out.

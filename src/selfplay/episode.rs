@@ -95,7 +95,7 @@ impl<G: Game> Episode<G> {
         episode
     }
 
-    /// Plies searched so far: all but the random ones at the start.
+    /// Plies searched so far: all but those at the start that were drawn at random or from the policy.
     pub fn searched(&self) -> usize {
         self.actions.len() - self.unsearched
     }

@@ -29,8 +29,6 @@ pub use refusal::Refusal;
 pub struct Trainer {
     config: TrainConfig,
     network: Option<Network>,
-    /// `net.soft_policy`
-    soft_weight: f32,
     optimizer: ModuleOptimizer,
     /// Optimizer steps so far, over all generations.
     pub step: usize,
@@ -41,9 +39,7 @@ debug_fields!(Trainer, config, step);
 impl Trainer {
     /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {
-        let soft_weight = network.layers().soft_weight;
-        let network = Some(network);
-        Trainer { config: config.clone(), network, soft_weight, optimizer: optimizer(config), step: 0 }
+        Trainer { config: config.clone(), network: Some(network), optimizer: optimizer(config), step: 0 }
     }
 
     /// Continues with the state of a saved optimizer, which was read from `place`.
@@ -116,7 +112,9 @@ impl Trainer {
         let (logits, wdl, soft) = network.forward_in_training(planes);
         let (loss, losses) = loss::losses(logits, wdl, batch, self.config.value_weight, &device);
         match soft {
-            Some(soft) => (loss + loss::soft_loss(soft, batch, &device) * self.soft_weight, losses),
+            Some(soft) => {
+                (loss + loss::soft_loss(soft, batch, &device) * network.layers().soft_weight, losses)
+            }
             None => (loss, losses),
         }
     }

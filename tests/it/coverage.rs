@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ndarray::Axis;
 use petteia::config::Config;
 use petteia::error::Error;
 use petteia::game::{Game, GameOptions, Rules};
@@ -15,13 +15,13 @@ use petteia::replay::place::Place;
 use petteia::replay::record::Record;
 use petteia::replay::sample::{Replayed, samples};
 use petteia::replay::store::{self, Shard};
-use petteia::replay::window::Window;
+use petteia::replay::window::{Batch, Window};
 use petteia::run::{Event, Observer, train};
 use petteia::search::evaluator::Rollout;
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
-use crate::support::runs::CLOCK;
+use crate::support::runs::contents;
 
 const GAMES: usize = 24;
 
@@ -189,15 +189,15 @@ fn a_merged_window_has_each_position_once_with_the_mean_of_its_targets() {
     assert_eq!((merged.len(), merged.distinct()), (window.distinct(), window.distinct()));
     assert!(merged.len() < window.len());
     // all games have the empty board: its value is the mean outcome
+    let is_empty = |batch: &Batch, row: usize| {
+        let men = batch.planes.index_axis(Axis(0), row);
+        men.index_axis(Axis(0), 0).sum() + men.index_axis(Axis(0), 1).sum() == 0.0
+    };
     let empty = |window: &Window| -> Vec<[f32; 3]> {
         let rows: Vec<usize> = (0..window.len()).collect();
         let batch = window.rows(&rows);
-        let is_empty = |row: &usize| {
-            let men = batch.planes.index_axis(ndarray::Axis(0), *row);
-            men.index_axis(ndarray::Axis(0), 0).sum() + men.index_axis(ndarray::Axis(0), 1).sum() == 0.0
-        };
         let wdl = |row: usize| [0, 1, 2].map(|column| batch.wdl[[row, column]]);
-        rows.iter().filter(|row| is_empty(row)).map(|row| wdl(*row)).collect()
+        rows.iter().filter(|row| is_empty(&batch, **row)).map(|row| wdl(*row)).collect()
     };
     let (all, one) = (empty(&window), empty(&merged));
     assert_eq!((all.len(), one.len()), (GAMES, 1));
@@ -208,12 +208,7 @@ fn a_merged_window_has_each_position_once_with_the_mean_of_its_targets() {
     // it is drawn 1 + log2(24) times as often as a position that occurs once
     let mut random = stream(1, Purpose::Sampling, &[]);
     let batch = merged.draw(40_000, 0.0, &mut random);
-    let drawn = (0..40_000)
-        .filter(|row| {
-            let men = batch.planes.index_axis(ndarray::Axis(0), *row);
-            men.index_axis(ndarray::Axis(0), 0).sum() + men.index_axis(ndarray::Axis(0), 1).sum() == 0.0
-        })
-        .count() as f64;
+    let drawn = (0..40_000).filter(|row| is_empty(&batch, *row)).count() as f64;
     let once = 40_000.0 / merged.len() as f64;
     assert!(drawn > 3.0 * once && drawn < 5.6 * once, "{drawn} of {once}");
 }
@@ -229,33 +224,6 @@ impl Observer for StopAfter {
     fn interrupted(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
-}
-
-/// Everything in a run but what a clock said.
-fn contents(run: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![run.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
-            let name = entry.path().strip_prefix(run).unwrap().display().to_string();
-            match entry.path().is_dir() {
-                true => folders.push(entry.path()),
-                false if name == "metrics.jsonl" => {
-                    let lines = fs::read_to_string(entry.path()).unwrap();
-                    let lines = lines.lines().map(|line| {
-                        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-                        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
-                        line.to_string()
-                    });
-                    files.insert(name, lines.collect::<Vec<_>>().join("\n").into_bytes());
-                }
-                false => {
-                    files.insert(name, fs::read(entry.path()).unwrap());
-                }
-            }
-        }
-    }
-    files
 }
 
 const EVERYTHING: [&str; 18] = [
@@ -297,7 +265,7 @@ fn with_everything_on_an_interrupted_run_goes_on_to_the_same_bytes() {
         let found = contents(&run);
         assert!(found.keys().eq(expected.keys()), "{:?} {:?}", found.keys(), expected.keys());
         for (name, bytes) in &expected {
-            assert!(found[name] == *bytes, "{name} differs after {after} events");
+            assert!(found[name] == *bytes, "{} differs after {after} events", name.display());
         }
     }
 }

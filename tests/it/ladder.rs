@@ -15,7 +15,7 @@ use petteia::games::connect_four::ConnectFour;
 use serde_json::Value;
 
 use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
-use crate::support::runs::{self, CLOCK, Finished};
+use crate::support::runs::{self, Finished, without_times};
 
 const NEVER: usize = usize::MAX;
 const AGENTS: [&str; 4] = ["random", "rollout:2", "rollout:6", "rollout:20"];
@@ -204,11 +204,7 @@ fn the_checkpoints_of_a_run_are_rated() {
 /// The lines of a run's own ladder, without times.
 fn own_lines(run: &Path) -> Vec<Value> {
     let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut own: Vec<Value> = lines.filter(|line| line["kind"] == "ladder").collect();
-    own.iter_mut()
-        .for_each(|line| line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str())));
-    own
+    without_times(&text).into_iter().filter(|line| line["kind"] == "ladder").collect()
 }
 
 #[test]

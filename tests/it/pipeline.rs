@@ -18,7 +18,7 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::store;
 use petteia::run::{Event, Observer, Summary, train};
 
-use crate::support::runs::{self, CLOCK};
+use crate::support::runs::{self, without_times};
 
 fn smoke(sets: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml");
@@ -245,16 +245,6 @@ fn only_a_champion_plays_behind_a_gate() {
             "one that was not promoted is not evaluated"
         );
     }
-}
-
-/// The lines of metrics without what a clock said.
-fn without_times(text: &str) -> Vec<serde_json::Value> {
-    let mut lines: Vec<serde_json::Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for line in &mut lines {
-        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
-    }
-    lines
 }
 
 /// Killed between a decision and its line in the metrics, or before either.

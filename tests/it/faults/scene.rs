@@ -16,11 +16,10 @@ use std::time::Duration;
 
 use petteia::random::{Purpose, Random, stream};
 use rand::RngExt;
-use serde_json::Value;
 use tempfile::TempDir;
 
+pub use crate::support::runs::contents;
 pub use crate::support::runs::copy_folder as copy;
-use crate::support::runs::{CLOCK, files};
 
 /// Three generations in less than a tenth of a second.
 pub const TINY: &str = "\
@@ -300,25 +299,6 @@ pub fn reset(base: Option<&Path>, to: &Path) {
     if let Some(base) = base {
         copy(base, to);
     }
-}
-
-/// Every file below `folder` with its bytes; metrics without their clock times, and no log of what was said when.
-pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = files(folder);
-    found.retain(|path, _| !path.ends_with("train.log"));
-    let metrics = found.iter_mut().filter(|(path, _)| path.ends_with("metrics.jsonl"));
-    metrics.for_each(|(_, bytes)| *bytes = without_times(bytes));
-    found
-}
-
-fn without_times(metrics: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8(metrics.to_vec()).unwrap();
-    let lines = text.lines().map(|line| {
-        let mut line: Value = serde_json::from_str(line).unwrap();
-        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
-        format!("{line}\n")
-    });
-    lines.collect::<String>().into_bytes()
 }
 
 /// Names the first file in which two folders differ.

@@ -7,6 +7,7 @@ use std::process::Output;
 use std::sync::LazyLock;
 
 use petteia::replay::store;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::command::{err, petteia};
@@ -22,7 +23,7 @@ arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, si
 ";
 
 /// What lines of metrics say of the clock.
-pub const CLOCK: [&str; 3] = ["seconds", "window_seconds", "time"];
+const CLOCK: [&str; 3] = ["seconds", "window_seconds", "time"];
 
 /// A run of [`CONFIG`] that nobody changes.
 pub static PLAIN: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[]));
@@ -125,4 +126,24 @@ pub fn paths(folder: &Path) -> Vec<PathBuf> {
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let read = |path: PathBuf| (path.clone(), fs::read(folder.join(path)).unwrap());
     paths(folder).into_iter().map(read).collect()
+}
+
+/// The same, with metrics without their times, and without the log of what was said when.
+pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = files(folder);
+    found.retain(|path, _| !path.ends_with("train.log"));
+    for (_, bytes) in found.iter_mut().filter(|(path, _)| path.ends_with("metrics.jsonl")) {
+        let lines = without_times(std::str::from_utf8(bytes).unwrap());
+        *bytes = lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    }
+    found
+}
+
+/// The lines of metrics without what a clock said.
+pub fn without_times(metrics: &str) -> Vec<Value> {
+    let mut lines: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &mut lines {
+        line.as_object_mut().unwrap().retain(|key, _| !CLOCK.contains(&key.as_str()));
+    }
+    lines
 }
