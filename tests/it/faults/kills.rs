@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use petteia::random::Random;
 use rand::RngExt;
@@ -22,12 +22,29 @@ fn longer(changes: &[(&str, &str)], more: &str) -> Run {
     }
 }
 
-/// Kills the command after a random time, again and again, and lets it end the last time. Returns how many kills met it.
-fn killed(command: impl Fn(&mut Random) -> Petteia, kills: usize, chance: &mut Random) -> usize {
+/// How long the command takes when nothing happens to it, on this machine and beside what else runs now.
+fn unbroken(command: impl Fn(&Path) -> Petteia) -> Duration {
+    let time = |_| {
+        let folder = Folder::new();
+        let begun = Instant::now();
+        command(&folder.path.join("it")).run().succeeds();
+        begun.elapsed()
+    };
+    (0..3).map(time).min().unwrap()
+}
+
+/// Kills the command at a random moment of its time, again and again, and lets it end the last time. Returns how many
+/// kills met it.
+fn killed(
+    command: impl Fn(&mut Random) -> Petteia,
+    time: Duration,
+    kills: usize,
+    chance: &mut Random,
+) -> usize {
     let mut met = 0;
     for _ in 0..kills {
         let mut child = command(chance).command().spawn().unwrap();
-        sleep(Duration::from_micros(chance.random_range(0..150_000)));
+        sleep(time.mul_f64(chance.random_range(0.0..1.0)));
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
         match output.status.code() {
@@ -44,6 +61,7 @@ fn killed(command: impl Fn(&mut Random) -> Petteia, kills: usize, chance: &mut R
 fn resumes_as_if_nothing_had_been(name: u64, run: &Run, threads: &[&str]) {
     let (mut chance, mut tally, mut met) = (random(name), Tally::default(), 0);
     let expected = contents(&run.path);
+    let time = unbroken(|path| run.training(path));
     for number in 0..times(2, 12) {
         tally.check(|| {
             let folder = Folder::new();
@@ -54,7 +72,7 @@ fn resumes_as_if_nothing_had_been(name: u64, run: &Run, threads: &[&str]) {
                     threads[chance.random_range(0..threads.len())].into();
                 program
             };
-            met += killed(command, 4, &mut chance);
+            met += killed(command, time, 4, &mut chance);
             expect_same(&format!("run {number} after its kills"), &contents(&path), &expected);
         });
     }
@@ -99,16 +117,17 @@ fn saved_games_are_played_once(name: u64, arguments: &[&str]) {
         let (file, threads) = (path.display().to_string(), threads.to_string());
         Petteia::new(&[arguments, &["--json", "--save", &file, "--threads", &threads]].concat())
     };
-    let unbroken = Folder::new();
-    let expected = command(&unbroken.path.join("m"), 1).run();
+    let whole = Folder::new();
+    let expected = command(&whole.path.join("m"), 1).run();
+    let time = unbroken(|path| command(path, 4));
     for _ in 0..times(3, 30) {
         tally.check(|| {
             let folder = Folder::new();
             let path = folder.path.join("m");
-            met += killed(|chance| command(&path, chance.random_range(1..=4)), 3, &mut chance);
+            met += killed(|chance| command(&path, chance.random_range(1..=4)), time, 3, &mut chance);
             let again = command(&path, 2).run();
             assert_eq!(again.out, expected.succeeds().out);
-            expect_same("saved games after kills", &contents(&folder.path), &contents(&unbroken.path));
+            expect_same("saved games after kills", &contents(&folder.path), &contents(&whole.path));
         });
     }
     assert!(met > 0, "no kill met the program");
@@ -117,7 +136,7 @@ fn saved_games_are_played_once(name: u64, arguments: &[&str]) {
 
 #[test]
 fn a_match_that_is_saved() {
-    let arena = ["arena", "tic-tac-toe", "uniform:40", "random", "--games", "60"];
+    let arena = ["arena", "tic-tac-toe", "uniform:40", "random", "--games", "600"];
     saved_games_are_played_once(405, &arena);
 }
 
