@@ -10,8 +10,9 @@
 //!
 //! A candidate is a function of the seed and its number, so the set does not depend on threads or time. With `--check
 //! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with `--targets
-//! RUN`, what a run was taught with the truth (see [`targets`]).
+//! RUN`, what a run was taught with the truth (see [`targets`]). With `--ugi`, it is a perfect player (see [`player`]).
 
+mod player;
 mod targets;
 
 use std::cell::RefCell;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--check", file] => check(file),
+        ["--ugi"] => player::play(std::io::stdin().lock(), std::io::stdout().lock()),
         ["--targets", run] => targets::targets(Path::new(run), 100, 1),
         ["--targets", run, count, seed] => match (count.parse(), seed.parse()) {
             (Ok(count), Ok(seed)) => targets::targets(Path::new(run), count, seed),
@@ -66,7 +68,7 @@ fn main() -> ExitCode {
                 _ => Err(format!("{count} and {seed} must be numbers")),
             }
         }
-        _ => Err("usage: connect-four-set OUT [COUNT SEED [--quick]], connect-four-set --check FILE, or connect-four-set --targets RUN [COUNT SEED]".into()),
+        _ => Err("usage: connect-four-set OUT [COUNT SEED [--quick]], connect-four-set --check FILE, connect-four-set --targets RUN [COUNT SEED], or connect-four-set --ugi".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
