@@ -226,7 +226,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 18] = [
+const EVERYTHING: [&str; 20] = [
     "selfplay.restart_share=0.3",
     "selfplay.fork_share=0.2",
     "selfplay.policy_plies=4",
@@ -239,6 +239,8 @@ const EVERYTHING: [&str; 18] = [
     "search.forced_playouts=2",
     "search.root_temperature=1.2",
     "search.first_simulations=6",
+    "search.cpuct_growth=0.45",
+    "selfplay.decided=0.9",
     "replay.window=400",
     "replay.growth=0.5",
     "replay.merge=true",
