@@ -255,6 +255,11 @@ section! {
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0;
+        /// Decay per step of a moving average of the weights, with batch norm's statistics: the average plays, is judged
+        /// and exported, while training goes on with the weights themselves (0: off; 0.999 is about the last thousand
+        /// steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first weights are soon forgotten.
+        #[serde(skip_serializing_if = "is_off")]
+        average: f32 = 0.0, 0.0..=0.99999;
         /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;

@@ -226,7 +226,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 20] = [
+const EVERYTHING: [&str; 21] = [
     "selfplay.restart_share=0.3",
     "selfplay.fork_share=0.2",
     "selfplay.policy_plies=4",
@@ -241,6 +241,7 @@ const EVERYTHING: [&str; 20] = [
     "search.first_simulations=6",
     "search.cpuct_growth=0.45",
     "selfplay.decided=0.9",
+    "train.average=0.9",
     "replay.window=400",
     "replay.growth=0.5",
     "replay.merge=true",
