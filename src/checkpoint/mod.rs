@@ -32,7 +32,8 @@ use crate::storage::attachment;
 use crate::train::Trainer;
 
 /// The newest version of this format. Unknown keys are ignored, so it is raised when a network can compute something
-/// that the previously known keys do not describe: 2 is for networks with `net.value_pooling` or `net.soft_policy`.
+/// that the previously known keys do not describe: 2 is for networks with `net.value_pooling`, `net.block_pooling` or
+/// `net.soft_policy`.
 pub const FORMAT: u32 = 2;
 /// The version for other networks.
 const PLAIN_FORMAT: u32 = 1;
@@ -79,7 +80,11 @@ pub fn save(
     data: TrainingData,
 ) -> Result<Checkpoint> {
     let manifest = Manifest {
-        format: if config.net.value_pooling || config.net.soft_policy > 0.0 { FORMAT } else { PLAIN_FORMAT },
+        format: if config.net.value_pooling || config.net.block_pooling > 0 || config.net.soft_policy > 0.0 {
+            FORMAT
+        } else {
+            PLAIN_FORMAT
+        },
         program: Program::current().to_string(),
         game: game.clone(),
         net: config.net.clone(),

@@ -226,7 +226,10 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 21] = [
+const EVERYTHING: [&str; 24] = [
+    "net.value_pooling=true",
+    "net.block_pooling=1",
+    "net.soft_policy=2",
     "selfplay.restart_share=0.3",
     "selfplay.fork_share=0.2",
     "selfplay.policy_plies=4",

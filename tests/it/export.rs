@@ -42,11 +42,11 @@ struct Case {
 
 impl Case {
     fn new(id: &str) -> Case {
-        Games::with_game(id, &Default::default(), MakeCase { value_pooling: false }).unwrap()
+        Games::with_game(id, &Default::default(), MakeCase { pooling: false }).unwrap()
     }
 
     fn pooling(id: &str) -> Case {
-        Games::with_game(id, &Default::default(), MakeCase { value_pooling: true }).unwrap()
+        Games::with_game(id, &Default::default(), MakeCase { pooling: true }).unwrap()
     }
 
     fn shape(&self) -> Shape {
@@ -62,7 +62,8 @@ impl Case {
 }
 
 struct MakeCase {
-    value_pooling: bool,
+    /// In the value head and after every block.
+    pooling: bool,
 }
 
 impl Job for MakeCase {
@@ -73,7 +74,7 @@ impl Job for MakeCase {
         let (identity, shape) = (rules.identity.clone(), game.shape());
         let mut config = Config::new(&identity.id);
         (config.net.filters, config.net.blocks) = (16, 2);
-        config.net.value_pooling = self.value_pooling;
+        (config.net.value_pooling, config.net.block_pooling) = (self.pooling, self.pooling.into());
         let trainer = training::trained(&config.net, shape, 3);
         let folder = tempfile::tempdir().unwrap();
         let checkpoint =
@@ -130,6 +131,8 @@ fn an_export_lists_its_layers() {
         assert_eq!(layers, serde_json::to_value(network.layers()).unwrap());
         let kinds: Vec<_> = layers["value"].as_array().unwrap().iter().map(|layer| &layer["layer"]).collect();
         assert_eq!(kinds, ["conv", row, "linear", "linear"]);
+        let globals = layers["tower"].as_array().unwrap().iter().filter(|layer| layer["layer"] == "global");
+        assert_eq!(globals.count(), if row == "pool" { 2 } else { 0 });
     }
 }
 
