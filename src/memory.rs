@@ -43,13 +43,14 @@ pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
 }
 
 /// A lower bound of the bytes of a training step: the output of every layer of the tower, kept for the gradient, and
-/// the weights with gradients and two moments.
+/// the weights with gradients, two moments and their average if there is one.
 fn training(config: &Config, shape: Shape) -> u64 {
     let [batch, filters, blocks] = [config.train.batch, config.net.filters, config.net.blocks];
     let layers = 2 * blocks as u64 + 1;
     let outputs = (batch * shape.cells()) as u64 * filters as u64 * layers;
     let weights = 9 * (filters * filters) as u64 * 2 * blocks as u64;
-    NUMBER * (outputs + 4 * weights)
+    let copies = if config.train.average > 0.0 { 5 } else { 4 };
+    NUMBER * (outputs + copies * weights)
 }
 
 /// Fails if `need` bytes exceed the memory; `what` describes what needs them.

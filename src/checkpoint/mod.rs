@@ -1,7 +1,7 @@
 //! Checkpoints: folders with weights, optimizer state and a manifest that describes them.
 //!
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
-//! all. The manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained
+//! all; with `train.average`, the weights are the average, and `training.safetensors` has those in training. The manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained
 //! on, and has the SHA-256 of the other files, checked whenever they are read, and of itself. The header of the
 //! weights contains the same except for the records. An exported safetensors file has that header, so it can be used
 //! wherever a checkpoint can, and so can a bot, which has such a file attached.
@@ -42,6 +42,8 @@ pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
 pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
+/// The weights that training goes on with, if others play.
+const IN_TRAINING: &str = "training.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
 /// The gate's decision about a checkpoint: next to the manifest but not listed there, since it comes later.
@@ -77,7 +79,7 @@ pub fn save(
     trainer: &Trainer,
     data: TrainingData,
 ) -> Result<Checkpoint> {
-    let mut manifest = Manifest {
+    let manifest = Manifest {
         format: if config.net.value_pooling || config.net.block_pooling > 0 || config.net.soft_policy > 0.0 {
             FORMAT
         } else {
@@ -93,12 +95,11 @@ pub fn save(
         files: BTreeMap::new(),
         data: None,
     };
-    let snapshot = trainer.snapshot();
-    // the tensors do not depend on the header, so it can contain their checksum
-    let tensors = storage::sha256(tensors_of(&snapshot.to_safetensors("")?).unwrap_or_default());
-    manifest.files.insert(TENSORS.into(), tensors);
-    let weights = snapshot.to_safetensors(&manifest.text())?;
-    let files = [(WEIGHTS, weights), (OPTIMIZER, trainer.optimizer_bytes()?)];
+    let (mut manifest, weights) = described(&manifest, &trainer.snapshot())?;
+    let mut files = vec![(WEIGHTS, weights), (OPTIMIZER, trainer.optimizer_bytes()?)];
+    if let Some(network) = trainer.in_training() {
+        files.push((IN_TRAINING, described(&manifest, &network)?.1));
+    }
     manifest.data = Some(data);
     let path = path_of(run, generation);
     storage::write_folder_whole(&path, |folder| {
@@ -109,6 +110,15 @@ pub fn save(
         storage::write_whole(&folder.join(MANIFEST), storage::sealed(&manifest).as_bytes())
     })?;
     Ok(Checkpoint { path, manifest })
+}
+
+/// The weights file of a snapshot, and the manifest in its header: `manifest` with the checksum of the tensors.
+fn described(manifest: &Manifest, snapshot: &Network) -> Result<(Manifest, Vec<u8>)> {
+    // the tensors do not depend on the header, so it can contain their checksum
+    let tensors = storage::sha256(tensors_of(&snapshot.to_safetensors("")?).unwrap_or_default());
+    let header = Manifest { files: BTreeMap::from([(TENSORS.into(), tensors)]), ..manifest.clone() };
+    let weights = snapshot.to_safetensors(&header.text())?;
+    Ok((header, weights))
 }
 
 /// The newest checkpoint of a run, if there is one.
@@ -239,16 +249,32 @@ impl Checkpoint {
         serde_json::from_slice(&bytes).map(Some).map_err(parsed)
     }
 
-    /// The network, loaded on `device`.
+    /// The network that plays, loaded on `device`.
     ///
     /// # Errors
     /// The weights are damaged, or do not match the manifest.
     pub fn network(&self, device: &Device) -> Result<Network> {
         let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
-        let bytes = self.weights()?;
+        self.load(self.weights()?, &place, device)
+    }
+
+    /// The network that training goes on with, if another one plays.
+    ///
+    /// # Errors
+    /// See [`Checkpoint::network`].
+    pub fn network_in_training(&self, device: &Device) -> Result<Option<Network>> {
+        if !self.manifest.files.contains_key(IN_TRAINING) {
+            return Ok(None);
+        }
+        let (bytes, place) = self.file(IN_TRAINING, self.most_bytes())?;
+        self.load(bytes, &place, device).map(Some)
+    }
+
+    /// The network of a weights file at `place`.
+    fn load(&self, bytes: Vec<u8>, place: &Path, device: &Device) -> Result<Network> {
         let Manifest { net, game, .. } = &self.manifest;
         if self.path.is_dir() {
-            self.compare_header(&bytes, &place)?;
+            self.compare_header(&bytes, place)?;
         }
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
     }
@@ -312,14 +338,20 @@ impl Checkpoint {
         }
     }
 
-    /// A trainer that resumes from this checkpoint.
+    /// A trainer that resumes from this checkpoint. If the settings want no average, it goes on with the network that
+    /// plays; an average that the checkpoint does not have begins as that network.
     ///
     /// # Errors
     /// Weights or optimizer state are damaged, or this is an export, which has no optimizer state.
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
         let (optimizer, place) = self.file(OPTIMIZER, most)?;
-        let trainer = Trainer::new(&config.train, self.network(device)?);
+        let network = self.network(device)?;
+        let raw = if config.train.average > 0.0 { self.network_in_training(device)? } else { None };
+        let trainer = match raw {
+            Some(raw) => Trainer::new(&config.train, raw).with_average(&network),
+            None => Trainer::new(&config.train, network),
+        };
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 

@@ -86,6 +86,10 @@ section! {
         gumbel_scale: f32 = 1.0, 0.001..=100.0;
         /// Exploration constant (AlphaZero: 1.25).
         cpuct: f32 = 1.5, 0.01..=100.0;
+        /// Exploration that grows with a position's visits: to `cpuct` is added this times ln((visits + 500) / 500)
+        /// (0: off; KataGo: 0.45).
+        #[serde(skip_serializing_if = "is_off")]
+        cpuct_growth: f32 = 0.0, 0.0..=10.0;
         /// First-play urgency: an unvisited action counts as the parent's value minus this times the square root of
         /// the prior mass already visited (KataGo: 0.2).
         fpu_reduction: f32 = 0.2, 0.0..=2.0;
@@ -142,6 +146,10 @@ section! {
         temperature_plies: usize = 16, 0..=10_000;
         /// Temperature afterwards.
         temperature_final: f32 = 0.2, 0.0..=10.0;
+        /// Where the search's win minus loss is at least this for either player, or the position is proven, the game is
+        /// decided: the best action is played, without a temperature (0: never; a cautious value is 0.95).
+        #[serde(skip_serializing_if = "is_off")]
+        decided: f32 = 0.0, 0.0..=1.0;
         /// Up to this many uniformly random actions begin a game (they are not trained on).
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// Up to this many actions after those are drawn from the network's policy without a search, at
@@ -252,6 +260,11 @@ section! {
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0;
+        /// Decay per step of a moving average of the weights, with batch norm's statistics: the average plays, is judged
+        /// and exported, while training goes on with the weights themselves (0: off; 0.999 is about the last thousand
+        /// steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first weights are soon forgotten.
+        #[serde(skip_serializing_if = "is_off")]
+        average: f32 = 0.0, 0.0..=0.99999;
         /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;

@@ -1,11 +1,28 @@
 //! PUCT: which edge of a node a simulation follows (Rosin 2011; Silver et al. 2017).
 //!
 //! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019); proven
-//! results count exactly, and a proven loss for the player to move is never selected.
+//! results count exactly, and a proven loss for the player to move is never selected. With `search.cpuct_growth`,
+//! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`).
 
 use super::nodes::{Node, Nodes};
 use super::tree::for_first;
 use crate::config::SearchConfig;
+
+/// Visits at which exploration has grown by ln 2 of its growth (KataGo's `cpuctExplorationBase`).
+const GROWTH_VISITS: f32 = 500.0;
+
+/// What an action's prior counts at a node with these visits, before the action has some.
+#[inline(always)]
+pub(super) fn exploration(config: &SearchConfig, visits: u32) -> f32 {
+    let cpuct = if config.cpuct_growth > 0.0 { grown(config, visits) } else { config.cpuct };
+    cpuct * (visits as f32).sqrt()
+}
+
+/// `cpuct` at a node with these visits. Apart, so that it costs searches without growth next to nothing.
+#[cold]
+fn grown(config: &SearchConfig, visits: u32) -> f32 {
+    config.cpuct + config.cpuct_growth * (visits as f32 / GROWTH_VISITS).ln_1p()
+}
 
 /// The edge to follow from `node`, whose mean value for the first player is `mean`; `reduction` is that of first-play
 /// urgency. This is the hottest loop of a search, so inlining is not left to the compiler.
@@ -13,7 +30,7 @@ use crate::config::SearchConfig;
 pub(super) fn select(config: &SearchConfig, nodes: &Nodes, node: &Node, mean: f32, reduction: f32) -> usize {
     let range = node.range();
     let unvisited = for_first(node.to_move, mean) - reduction * node.visited_mass.sqrt();
-    let scale = config.cpuct * (node.visits as f32).sqrt();
+    let scale = exploration(config, node.visits);
     let sign = for_first(node.to_move, 1.0);
     let mut best = 0;
     let mut best_score = f32::NEG_INFINITY;
@@ -26,4 +43,48 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, node: &Node, mean: f3
         }
     }
     range.start + best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Action, Player};
+    use crate::search::evaluator::{Evaluation, Wdl};
+
+    fn with(cpuct_growth: f32) -> SearchConfig {
+        SearchConfig::with(|search| search.cpuct_growth = cpuct_growth)
+    }
+
+    #[test]
+    fn exploration_grows_with_the_logarithm_of_visits() {
+        for visits in [1, 64, 1000] {
+            assert_eq!(exploration(&with(0.0), visits), 1.5 * (visits as f32).sqrt());
+        }
+        let cpuct = |visits: u32| exploration(&with(0.45), visits) / (visits as f32).sqrt();
+        // 1.5 + 0.45 ln 1.002, ln 2, ln 3, ln 201
+        for (visits, expected) in [(1, 1.5009), (500, 1.8119), (1000, 1.9944), (100_000, 3.8865)] {
+            assert!((cpuct(visits) - expected).abs() < 1e-4, "{visits}: {}", cpuct(visits));
+        }
+    }
+
+    /// The edge that is followed at a node of so many visits, where action 0 is better and has nine in ten of them.
+    fn followed(cpuct_growth: f32, visits: u32) -> usize {
+        let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.0, 0.0));
+        let mut nodes = Nodes::default();
+        nodes.push(None, Player::First, &legal, &Evaluation { priors: &[0.2, 0.2], wdl });
+        nodes.get_mut(0).visits = visits;
+        for (edge, share, mean) in [(0, 0.9, 0.1), (1, 0.099, 0.0)] {
+            let edge = &mut nodes.edges[edge];
+            (edge.visits, edge.mean) = ((visits as f32 * share) as u32, mean);
+        }
+        select(&with(cpuct_growth), &nodes, nodes.get(0), 0.0, 0.2)
+    }
+
+    #[test]
+    fn many_visits_make_the_rarer_action_worth_a_look() {
+        // at 1000 visits action 1 is followed if scale * (0.2 / 100 - 0.2 / 901) > 0.1: cpuct over 1.778, growth over 0.2535
+        assert_eq!([0.0, 0.25, 0.26, 0.45].map(|growth| followed(growth, 1000)), [0, 0, 1, 1]);
+        // with 10,000 visits scale * (0.2 / 991 - 0.2 / 9001) > 0.1: cpuct over 5.567, growth over 1.336
+        assert_eq!([0.0, 1.33, 1.34].map(|growth| followed(growth, 10_000)), [0, 0, 1]);
+    }
 }

@@ -209,8 +209,8 @@ impl<G: Game> Episode<G> {
         self.search.begin(Some(simulations), self.full);
     }
 
-    /// Records the search's result and draws an action from its policy target with the temperature of this ply; the
-    /// Gumbel root plays its own winner.
+    /// Records the search's result and draws an action from its policy target with the temperature of this ply, unless
+    /// the game is decided; the Gumbel root plays its own winner.
     fn act(&mut self) {
         if self.policy_plies > 0 {
             return self.play_from_policy();
@@ -226,10 +226,14 @@ impl<G: Game> Episode<G> {
         let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
         self.visits.push(recorded.0);
         self.policy.push(recorded.1);
-        self.wdl.push(rounded(tree.value_target()));
+        let value = tree.value_target();
+        self.wdl.push(rounded(value));
+        let decided = self.settings.decided;
+        let is_decided = decided > 0.0 && (tree.is_solved() || value.value().abs() >= decided);
         let temperature = match self.actions.len() < self.settings.temperature_plies {
             // the halving already drew; if it had no simulations, draw from the policy as usual
             _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
+            _ if is_decided => 0.0,
             true => self.settings.temperature,
             false => self.settings.temperature_final,
         };

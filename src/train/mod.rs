@@ -1,6 +1,7 @@
 //! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained; and how well a
 //! network predicts: [`quality`], [`reliability`].
 
+mod average;
 pub mod loss;
 pub mod quality;
 mod refusal;
@@ -21,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network};
 use crate::replay::window::Batch;
+use average::Average;
 use loss::Losses;
 use quality::Quality;
 pub use refusal::Refusal;
@@ -29,6 +31,8 @@ pub use refusal::Refusal;
 pub struct Trainer {
     config: TrainConfig,
     network: Option<Network>,
+    /// The network that plays, if it is not the one in training; see `train.average`.
+    average: Option<Average>,
     optimizer: ModuleOptimizer,
     /// Optimizer steps so far, over all generations.
     pub step: usize,
@@ -37,9 +41,17 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer.
+    /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer. An average begins as it.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {
-        Trainer { config: config.clone(), network: Some(network), optimizer: optimizer(config), step: 0 }
+        let average = (config.average > 0.0).then(|| Average::of(&network.snapshot()));
+        let (config, optimizer) = (config.clone(), optimizer(config));
+        Trainer { config, network: Some(network), average, optimizer, step: 0 }
+    }
+
+    /// Continues with an average that was saved, unless the settings want none.
+    pub fn with_average(mut self, average: &Network) -> Trainer {
+        self.average = self.average.map(|_| Average::of(&average.snapshot()));
+        self
     }
 
     /// Continues with the state of a saved optimizer, which was read from `place`.
@@ -59,9 +71,19 @@ impl Trainer {
         state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
     }
 
-    /// An independent copy of the network for evaluation and saving.
+    /// An independent copy of the network that plays, for evaluation and saving: with `train.average` the average,
+    /// otherwise the one in training.
     pub fn snapshot(&self) -> Network {
-        self.network().snapshot()
+        let snapshot = self.network().snapshot();
+        match &self.average {
+            Some(average) => average.network(snapshot),
+            None => snapshot,
+        }
+    }
+
+    /// An independent copy of the network in training, if it is not the one that plays.
+    pub fn in_training(&self) -> Option<Network> {
+        self.average.is_some().then(|| self.network().snapshot())
     }
 
     /// One optimizer step on `batch` at learning rate `rate`.
@@ -86,10 +108,14 @@ impl Trainer {
         let network = self.network.take().expect("the network is present between steps");
         self.network = Some(self.optimizer.step(rate, network, gradients));
         self.step += 1;
-        match is_finite(self.network()) {
-            true => Ok(losses),
-            false => Err(Refusal::Weights),
+        if !is_finite(self.network()) {
+            return Err(Refusal::Weights);
         }
+        let snapshot = self.in_training();
+        if let (Some(average), Some(snapshot)) = (&mut self.average, snapshot) {
+            average.add(&snapshot, self.config.average, self.step);
+        }
+        Ok(losses)
     }
 
     /// How well the network predicts these positions when it plays: by the fused forward pass, with batch norm's running

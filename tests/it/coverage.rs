@@ -226,7 +226,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 21] = [
+const EVERYTHING: [&str; 24] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -242,6 +242,9 @@ const EVERYTHING: [&str; 21] = [
     "search.forced_playouts=2",
     "search.root_temperature=1.2",
     "search.first_simulations=6",
+    "search.cpuct_growth=0.45",
+    "selfplay.decided=0.9",
+    "train.average=0.9",
     "replay.window=400",
     "replay.growth=0.5",
     "replay.merge=true",

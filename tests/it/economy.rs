@@ -240,6 +240,42 @@ fn solved_positions_are_played_and_taught_as_they_are() {
     assert_eq!(played(&["search.solve_nodes=10000"]), searched);
 }
 
+/// How sure a value is that says who wins.
+fn certainty(wdl: &[f32; 3]) -> f32 {
+    (wdl[0] - wdl[2]).abs()
+}
+
+#[test]
+fn a_decided_game_is_played_without_temperature() {
+    let played = |sets: &[&str]| played_by(&mut Doubtful, 60, sets);
+    let (before, after) = (played(&[]), played(&["selfplay.decided=0.5"]));
+    assert_eq!(before, played(&["selfplay.decided=0"]));
+    // records are rounded: what is near the bound says nothing
+    let is_decided = |wdl: &[f32; 3]| wdl.contains(&1.0) || certainty(wdl) > 0.502;
+    let is_open = |wdl: &[f32; 3]| !wdl.contains(&1.0) && certainty(wdl) < 0.498;
+    // how many plies are so, and had another action than the most visited one
+    let count = |records: &[Record], is_meant: &dyn Fn(&[f32; 3]) -> bool| {
+        let mut found = [0, 0];
+        for record in records {
+            for ((action, visits), wdl) in record.actions.iter().zip(&record.visits).zip(&record.wdl) {
+                let is_best = visits.get(action) == visits.values().max();
+                found[0] += usize::from(is_meant(wdl));
+                found[1] += usize::from(is_meant(wdl) && !is_best);
+            }
+        }
+        found
+    };
+    assert!(count(&before, &is_decided)[1] > 0, "the temperature chose in decided games");
+    let [decided, other] = count(&after, &is_decided);
+    assert!(decided > 20 && other == 0, "{decided} {other}");
+    assert!(count(&after, &is_open)[1] > 20, "it chooses in open ones");
+    // until then the same was drawn
+    for (plain, record) in before.iter().zip(&after) {
+        let open = record.wdl.iter().take_while(|wdl| is_open(wdl)).count();
+        assert!(open > 0 && plain.actions[..open] == record.actions[..open], "{open}");
+    }
+}
+
 #[test]
 fn every_switch_at_once_plays_on() {
     let all = [

@@ -11,6 +11,7 @@ mod support;
 mod accuracy;
 mod arena;
 mod audit;
+mod average;
 mod bot;
 mod cache;
 mod cli;

@@ -54,6 +54,7 @@ fn every_setting_is_listed_and_documented_once() {
     assert_eq!(keys.len(), listed.len(), "a key stands twice");
     // switches of later versions are written only while they are on
     let mut all_on = Config::new("tic-tac-toe");
+    all_on.train.average = 0.999;
     all_on.train.tensorboard = true;
     all_on.net.value_pooling = true;
     all_on.net.block_pooling = 2;
@@ -69,7 +70,9 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.selfplay.policy_temperature = 1.3;
     all_on.selfplay.restart_share = 0.3;
     all_on.selfplay.fork_share = 0.2;
+    all_on.selfplay.decided = 0.9;
     all_on.search.root_temperature = 1.2;
+    all_on.search.cpuct_growth = 0.45;
     all_on.search.first_simulations = 6;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {

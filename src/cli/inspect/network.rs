@@ -39,7 +39,7 @@ pub fn checkpoint<R: Registry>(path: &Path, report: &mut Findings) -> Result<()>
         report.fact("promoted by the gate", decision.promoted);
     }
     if report.checked(load(&checkpoint)).is_some() {
-        report.fact("checked", "the SHA-256 of weights and optimizer; both can be loaded");
+        report.fact("checked", "the SHA-256 of weights and optimizer; they can be loaded");
     }
     Ok(())
 }
