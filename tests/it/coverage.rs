@@ -226,7 +226,10 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 18] = [
+const EVERYTHING: [&str; 21] = [
+    "net.soft_policy=4",
+    "net.reply_policy=0.15",
+    "net.short_value=0.5",
     "selfplay.restart_share=0.3",
     "selfplay.fork_share=0.2",
     "selfplay.policy_plies=4",
