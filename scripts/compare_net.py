@@ -65,6 +65,9 @@ class Net(nn.Module):
                 x = self.conv(layer, x)
             elif kind == "block":
                 x = F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
+            elif kind == "global":
+                pooled = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
+                x = F.relu(x + self.linear(layer, pooled)[:, :, None, None])
             elif kind == "ones":
                 x = F.pad(x, (0, 0, 0, 0, 0, 1), value=1.0)
             elif kind == "pool":

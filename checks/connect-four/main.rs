@@ -5,7 +5,8 @@
 //! 28, then end; the difficulty is easy with fewer than 14 actions to the end of the game with best play, medium with
 //! fewer than 28, then hard. Positions in which the player to move can win at once are left out, and no position is
 //! there twice, not even mirrored. Of the beginnings, three in ten have up to 7 plies, one has 8 to 11, which take the
-//! longest to solve, and six have 12 to 14; with `--quick`, all have: for large sets to train on.
+//! longest to solve, and six have 12 to 14. With `--quick`, for large sets to train on, all have, a third of the positions is
+//! drawn from each stage, and the classes are as they fall.
 //!
 //! A candidate is a function of the seed and its number, so the set does not depend on threads or time. With `--check
 //! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with `--targets
@@ -80,10 +81,13 @@ fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     let started = Instant::now();
     let mut lines: Vec<Vec<Value>> = vec![Vec::new(); CLASSES.len()];
     // the first classes have one more if the count is not a multiple of their number
-    let quota = |class: usize| count / CLASSES.len() + usize::from(class < count % CLASSES.len());
+    let quota = |class: usize| match quick {
+        true => usize::MAX,
+        false => count / CLASSES.len() + usize::from(class < count % CLASSES.len()),
+    };
     let mut seen = BTreeSet::new();
     let mut block = 0;
-    while (0..CLASSES.len()).any(|class| lines[class].len() < quota(class)) {
+    while lines.iter().map(Vec::len).sum::<usize>() < count {
         let open = |class: &str| {
             let class = CLASSES.iter().position(|known| *known == class).expect("it is one of them");
             (lines[class].len() < quota(class)).then_some(class)
@@ -98,10 +102,12 @@ fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
             .map(|at| candidate(seed, first + at as u64, &stages, quick))
             .collect();
         let mut chosen: Vec<(usize, Candidate)> = Vec::new();
+        let missing = count - lines.iter().map(Vec::len).sum::<usize>();
         for candidate in candidates.into_iter().flatten() {
             let Some(class) = open(candidate.class) else { continue };
             let taken = chosen.iter().filter(|(other, _)| *other == class).count();
-            if lines[class].len() + taken < quota(class) && seen.insert(candidate.position.get_key()) {
+            let wanted = chosen.len() < missing && lines[class].len() + taken < quota(class);
+            if wanted && seen.insert(candidate.position.get_key()) {
                 chosen.push((class, candidate));
             }
         }

@@ -166,7 +166,7 @@ fn tract_computes_the_same_for_every_game() {
     let games = games.as_array().unwrap();
     assert!(!games.is_empty());
     let ids = games.iter().map(|game| game["id"].as_str().unwrap());
-    let pooling: &[&str] = &["--set", "net.value_pooling=true"];
+    let pooling: &[&str] = &["--set", "net.value_pooling=true", "--set", "net.block_pooling=1"];
     for (id, sets) in ids.map(|id| (id, &[][..])).chain([("phage", pooling), ("connect-four", pooling)]) {
         let mut case = Case::new(id, sets);
         case.expect_moved_norms();

@@ -33,7 +33,8 @@ use crate::storage::attachment;
 use crate::train::Trainer;
 
 /// The newest version of this format. Unknown keys are ignored, so it is raised when a network can compute something
-/// that the previously known keys do not describe: 2 is for networks with `net.value_pooling` or auxiliary heads.
+/// that the previously known keys do not describe: 2 is for networks with `net.value_pooling`, `net.block_pooling` or
+/// auxiliary heads.
 pub const FORMAT: u32 = 2;
 /// The version for other networks.
 const PLAIN_FORMAT: u32 = 1;
@@ -109,7 +110,7 @@ pub fn save(
 
 /// The format version of a checkpoint with this network.
 pub(crate) fn format_of(net: &NetConfig) -> u32 {
-    if net.value_pooling || has_heads(net) { FORMAT } else { PLAIN_FORMAT }
+    if net.value_pooling || net.block_pooling > 0 || has_heads(net) { FORMAT } else { PLAIN_FORMAT }
 }
 
 /// The newest checkpoint of a run, if there is one.

@@ -24,6 +24,11 @@ section! {
         /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
         #[serde(skip_serializing_if = "is_off")]
         value_pooling: bool = false;
+        /// After every so many residual blocks, each channel gets on all squares what a linear layer makes of the mean and
+        /// the maximum of every channel over the board, so that each square learns of the whole board (after KataGo's
+        /// global pooling; 0: never).
+        #[serde(skip_serializing_if = "is_off")]
+        block_pooling: usize = 0, 0..=40;
         /// Weight of the loss of a second policy head, which is only there in training: it learns the policy target at
         /// temperature 4, and with it which actions come next to the best (0: no such head; KataGo: 8).
         #[serde(skip_serializing_if = "is_off")]

@@ -123,6 +123,17 @@ impl<'a> Builder<'a> {
                 let sum = self.node("Add", &format!("{block}.add"), &[&y, &x], vec![]);
                 self.relu(block, &sum)
             }
+            Layer::Global(linear) => {
+                name = &linear.name;
+                let pooled = self.pool(name, &x);
+                let added = self.linear(linear, &pooled);
+                // `[batch, channels]` to `[batch, channels, 1, 1]`
+                let axes = [2, 3].map(i64::to_le_bytes).concat();
+                let axes = self.tensor_of(proto::INT64, format!("{name}.axes"), &[2], axes);
+                let added = self.node("Unsqueeze", &format!("{name}.unsqueeze"), &[&added, &axes], vec![]);
+                let sum = self.node("Add", &format!("{name}.add"), &[&x, &added], vec![]);
+                self.relu(name, &sum)
+            }
             Layer::Ones => self.ones(&format!("{name}.ones"), &x),
             // `[batch, channels, height, width]` to `[batch, channels * height * width]`
             Layer::Flatten => self.node("Flatten", &format!("{name}.flatten"), &[&x], vec![int("axis", 1)]),

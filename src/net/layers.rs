@@ -49,6 +49,9 @@ pub enum Layer {
         /// Has none: that of the block comes after the sum.
         second: Conv,
     },
+    /// `relu(x + linear(pool(x)))`, planes to planes: to every square of a plane the same number, made of what
+    /// [`Layer::Pool`] makes of all planes.
+    Global(Linear),
     /// Planes to a row, in the order `[plane, row, column]`.
     Flatten,
     /// Planes to a row: the mean of each plane, then the maximum of each.
@@ -111,7 +114,18 @@ impl Layers {
         let NetConfig { filters, value_planes, value_hidden, value_pooling, .. } = *config;
         let mut tower = if value_pooling { vec![Layer::Ones] } else { Vec::new() };
         tower.push(Layer::Conv(normed("stem", shape.planes + tower.len(), filters, 3)));
-        tower.extend((0..config.blocks).map(|block| block_of(format!("blocks.{block}"), filters)));
+        for block in 0..config.blocks {
+            tower.push(block_of(format!("blocks.{block}"), filters));
+            if config.block_pooling > 0 && (block + 1) % config.block_pooling == 0 {
+                let name = format!("blocks.{block}.global");
+                tower.push(Layer::Global(Linear {
+                    name,
+                    inputs: 2 * filters,
+                    outputs: filters,
+                    relu: false,
+                }));
+            }
+        }
         let (row, numbers) = match value_pooling {
             true => (Layer::Pool, 2 * value_planes),
             false => (Layer::Flatten, value_planes * shape.cells()),
@@ -180,7 +194,7 @@ impl Layer {
         match self {
             Layer::Conv(conv) => vec![Weighted::Conv(conv)],
             Layer::Block { first, second, .. } => vec![Weighted::Conv(first), Weighted::Conv(second)],
-            Layer::Linear(linear) => vec![Weighted::Linear(linear)],
+            Layer::Global(linear) | Layer::Linear(linear) => vec![Weighted::Linear(linear)],
             Layer::Ones | Layer::Flatten | Layer::Pool => Vec::new(),
         }
     }
@@ -201,6 +215,10 @@ impl Layer {
                 assert_eq!(sum, flow, "a residual block");
                 sum
             }
+            (Layer::Global(linear), Flow::Planes(planes)) => {
+                assert_eq!([linear.inputs, linear.outputs], [2 * planes, planes], "of the board: {linear:?}");
+                flow
+            }
             (Layer::Ones, Flow::Planes(planes)) => Flow::Planes(planes + 1),
             (Layer::Flatten, Flow::Planes(planes)) => Flow::Row(planes * cells),
             (Layer::Pool, Flow::Planes(planes)) => Flow::Row(2 * planes),
@@ -208,7 +226,9 @@ impl Layer {
                 assert_eq!(flow, Flow::Row(linear.inputs), "a linear layer: {linear:?}");
                 Flow::Row(linear.outputs)
             }
-            (Layer::Ones | Layer::Flatten | Layer::Pool, Flow::Row(_)) => panic!("{self:?} needs planes"),
+            (Layer::Global(_) | Layer::Ones | Layer::Flatten | Layer::Pool, Flow::Row(_)) => {
+                panic!("{self:?} needs planes")
+            }
         }
     }
 }
@@ -316,12 +336,35 @@ mod tests {
     fn with_pooling_no_tensor_depends_on_the_boards_size() {
         let tensors = |value_pooling: bool, side: usize| {
             let shape = Shape { planes: 3, height: side, width: side, actions: 2 * side * side };
-            let layers = Layers::new(&NetConfig { value_pooling, ..config() }, shape);
+            let block_pooling = value_pooling.into();
+            let layers = Layers::new(&NetConfig { value_pooling, block_pooling, ..config() }, shape);
             layers.check();
             layers.weighted().flat_map(|layer| layer.tensors()).collect::<Vec<_>>()
         };
         assert_eq!(tensors(true, 4), tensors(true, 10));
         assert_ne!(tensors(false, 4), tensors(false, 10));
+    }
+
+    #[test]
+    fn pooling_comes_after_every_so_many_blocks() {
+        let after = |block_pooling: usize| {
+            let config = NetConfig { blocks: 5, block_pooling, ..config() };
+            let layers = Layers::new(&config, Shape { planes: 3, height: 3, width: 4, actions: 12 });
+            layers.check();
+            let is_global = |layer: &&Layer| matches!(layer, Layer::Global(_));
+            layers
+                .tower
+                .iter()
+                .filter(is_global)
+                .flat_map(Layer::weighted)
+                .map(|l| l.name().to_string())
+                .collect()
+        };
+        let names = |blocks: &[usize]| -> Vec<String> {
+            blocks.iter().map(|block| format!("blocks.{block}.global")).collect()
+        };
+        let found: [Vec<String>; 4] = [0, 1, 2, 6].map(after);
+        assert_eq!(found, [names(&[]), names(&[0, 1, 2, 3, 4]), names(&[1, 3]), names(&[])]);
     }
 
     /// Old files and old states of optimizers depend on the names, first weights on the order.

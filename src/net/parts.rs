@@ -63,14 +63,22 @@ pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow) -> Flow {
             let ones = Tensor::ones([n, 1, h, w], &planes.device());
             Flow::Planes(Tensor::cat(vec![planes, ones], 1))
         }
-        Layer::Flatten => Flow::Row(x.planes().flatten(1, 3)),
-        Layer::Pool => {
-            let squares: Tensor<3> = x.planes().flatten(2, 3); // [n, channels, h * w]
-            let pooled = vec![squares.clone().mean_dim(2), squares.max_dim(2)];
-            Flow::Row(Tensor::cat(pooled, 1).flatten(1, 2))
+        Layer::Global(linear) => {
+            let planes = x.planes();
+            let [n, channels, ..] = planes.dims();
+            let added = part(&linear.name).linear(pooled(planes.clone()), linear.relu);
+            Flow::Planes(relu(planes + added.reshape([n, channels, 1, 1])))
         }
+        Layer::Flatten => Flow::Row(x.planes().flatten(1, 3)),
+        Layer::Pool => Flow::Row(pooled(x.planes())),
         Layer::Linear(linear) => Flow::Row(part(&linear.name).linear(x.row(), linear.relu)),
     })
+}
+
+/// The mean of each plane over the board, then the maximum of each: `[n, 2 * channels]`.
+fn pooled(planes: Tensor<4>) -> Tensor<2> {
+    let squares: Tensor<3> = planes.flatten(2, 3); // [n, channels, h * w]
+    Tensor::cat(vec![squares.clone().mean_dim(2), squares.max_dim(2)], 1).flatten(1, 2)
 }
 
 /// What has weights. Its derived `visit` and `map` are not used: they would put the variant into the path.

@@ -226,8 +226,10 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 21] = [
-    "net.soft_policy=4",
+const EVERYTHING: [&str; 23] = [
+    "net.value_pooling=true",
+    "net.block_pooling=1",
+    "net.soft_policy=2",
     "net.reply_policy=0.15",
     "net.short_value=0.5",
     "selfplay.restart_share=0.3",

@@ -47,7 +47,8 @@ impl Case {
     }
 
     fn pooling(id: &str) -> Case {
-        Case::with(id, |net| net.value_pooling = true)
+        // in the value head and after every block
+        Case::with(id, |net| (net.value_pooling, net.block_pooling) = (true, 1))
     }
 
     fn with(id: &str, change: fn(&mut NetConfig)) -> Case {
@@ -135,6 +136,8 @@ fn an_export_lists_its_layers() {
         assert_eq!(layers, serde_json::to_value(network.layers()).unwrap());
         let kinds: Vec<_> = layers["value"].as_array().unwrap().iter().map(|layer| &layer["layer"]).collect();
         assert_eq!(kinds, ["conv", row, "linear", "linear"]);
+        let globals = layers["tower"].as_array().unwrap().iter().filter(|layer| layer["layer"] == "global");
+        assert_eq!(globals.count(), if row == "pool" { 2 } else { 0 });
     }
 }
 

@@ -152,9 +152,10 @@ fn targets_by_hand() {
         let found = target(sample, HeadKind::ShortValue).unwrap();
         assert!(found.iter().map(|(output, _)| *output).eq(0..3));
         assert!(found.iter().zip(expected).all(|((_, a), b)| (a - b).abs() < 2e-6), "{found:?} {expected:?}");
-        // what the value is taught does not change
-        assert_eq!(sample.target, sample.outcome);
     }
+    // what the value is taught stays the outcome
+    let values = game.samples.iter().map(|sample| sample.target.value());
+    assert!(values.eq([1.0, 1.0, -1.0, -1.0, 1.0]));
 }
 
 struct Replies;
@@ -215,7 +216,7 @@ fn a_reply_is_the_other_players_next_ply() {
     for id in Games::ids() {
         let [replies, later] = Games::with_game(&id, &Default::default(), Replies).unwrap();
         assert!(replies > 12, "{id}: {replies}");
-        assert_eq!(later > 0, ["cage", "custodial"].iter().any(|name| id.starts_with(name)), "{id}: {later}");
+        assert!(later > 0 || !id.starts_with("cage"), "{id}: jumps go on");
     }
 }
 
@@ -227,7 +228,8 @@ impl Job for Mapped {
 
     fn run<G: Game>(self, rules: Rules<G>) -> usize {
         let (game, shape) = (&rules.game, rules.identity.shape);
-        let samples = taught(&rules, &random_record(&rules, 2)).samples;
+        let samples: Vec<Sample> =
+            (0..3).flat_map(|number| taught(&rules, &random_record(&rules, number)).samples).collect();
         let mut count = 0;
         for sample in samples.into_iter().filter(|sample| target(sample, HeadKind::ReplyPolicy).is_some()) {
             let mut window = Window::new(1, shape);

@@ -362,7 +362,7 @@ fn auxiliary_heads_are_put_on_and_taken_off() {
     assert!(more > plain && sizes(&run, 3) == (2, more));
     expect_whole(&run);
     // an export has none, its settings do
-    succeeds(&["export", text(&run), "--out", text(&exported)], "");
+    succeeds(&["export", text(&run), "--format", "safetensors", "--out", text(&exported)], "");
     let again = folder.path().join("again");
     trains(&["--from", text(&exported), "--run", text(&again), "--set", "net.reply_policy=0"]);
     assert!(sizes(&again, 3).0 == 1 && sizes(&again, 3).1 < more);

@@ -160,7 +160,7 @@ fn batches_of_one_and_of_many_play_the_same_games() {
 fn an_interrupted_run_ends_with_the_same_bytes() {
     same_bytes_after_an_interruption(&[]);
     same_bytes_after_an_interruption(GATE);
-    same_bytes_after_an_interruption(&["net.value_pooling=true"]);
+    same_bytes_after_an_interruption(&["net.value_pooling=true", "net.block_pooling=1"]);
 }
 
 fn same_bytes_after_an_interruption(sets: &[&str]) {

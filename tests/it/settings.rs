@@ -56,6 +56,7 @@ fn every_setting_is_listed_and_documented_once() {
     let mut all_on = Config::new("tic-tac-toe");
     all_on.train.tensorboard = true;
     all_on.net.value_pooling = true;
+    all_on.net.block_pooling = 2;
     all_on.net.soft_policy = 4.0;
     all_on.net.reply_policy = 0.15;
     all_on.net.short_value = 0.5;

@@ -19,6 +19,8 @@ pub mod config {
         pub value_hidden: usize,
         /// Global pooling in the value head.
         pub value_pooling: bool,
+        /// Global pooling after every so many blocks.
+        pub block_pooling: usize,
         /// As in `petteia::config`, there is more.
         pub more: (),
     }

@@ -134,24 +134,75 @@ impl Step {
                 let (from, to) = from.zip(to).expect("a scratch of another network");
                 let rows = to.chunks_exact_mut(self.stride);
                 rows.zip(from.chunks_exact(squares * width))
-                    .for_each(|(row, from)| pool(channels, width, from, row));
+                    .for_each(|(row, from)| pool(channels, from.chunks_exact(width), row));
             }
         }
     }
 }
 
-/// Writes the mean of each channel of rows of `width` floats, then the maximum of each.
-fn pool(channels: usize, width: usize, from: &[f32], row: &mut [f32]) {
+/// Writes the mean of each channel over these squares, then the maximum of each.
+fn pool<'a>(channels: usize, squares: impl Iterator<Item = &'a [f32]>, row: &mut [f32]) {
     let (means, maxima) = row[..2 * channels].split_at_mut(channels);
     means.fill(0.0);
     maxima.fill(f32::NEG_INFINITY);
-    for square in from.chunks_exact(width) {
+    let mut count = 0;
+    for square in squares {
+        count += 1;
         for ((mean, maximum), &number) in means.iter_mut().zip(&mut *maxima).zip(square) {
             *mean += number;
             *maximum = maximum.max(number);
         }
     }
-    means.iter_mut().for_each(|mean| *mean /= (from.len() / width) as f32);
+    means.iter_mut().for_each(|mean| *mean /= count as f32);
+}
+
+/// [`Layer::Global`], applied to padded boards in place.
+pub(super) struct Global {
+    layer: Dense,
+    channels: usize,
+    /// Floats of a pooled row.
+    width: usize,
+}
+
+impl Global {
+    pub(super) fn new(linear: &Linear, numbers: &Numbers, packing: Packing) -> Global {
+        let width = linear.inputs.next_multiple_of(BLOCK);
+        let layer = Dense::linear(linear, numbers, [1, width], packing);
+        Global { layer, channels: linear.outputs, width }
+    }
+
+    /// For the pooled rows of so many positions, and for what is added to their squares.
+    pub(super) fn buffers(&self, positions: usize) -> [Aligned; 2] {
+        [self.width, self.layer.stride()].map(|floats| Aligned::new(positions * floats))
+    }
+
+    /// Changes boards with so many floats per square; their borders stay as they are.
+    pub(super) fn apply(
+        &self,
+        (board, positions): (Board, usize),
+        (boards, stride): (&mut Aligned, usize),
+        [pooled, added]: &mut [Aligned; 2],
+    ) {
+        let size = board.padded() * stride;
+        let boards = &mut boards.as_mut()[..positions * size];
+        let rows = pooled.as_mut().chunks_exact_mut(self.width);
+        for (squares, row) in boards.chunks_exact(size).zip(rows) {
+            let lines = (0..board.height).map(|row| board.padded_square(row, 0) * stride);
+            let squares = lines.flat_map(|at| squares[at..][..board.width * stride].chunks_exact(stride));
+            pool(self.channels, squares, row);
+        }
+        self.layer.on_rows(positions, pooled, self.width, added, Finish::of(false));
+        let rows = added.as_ref().chunks_exact(self.layer.stride());
+        for (squares, added) in boards.chunks_exact_mut(size).zip(rows) {
+            for at in (0..board.height).map(|row| board.padded_square(row, 0) * stride) {
+                for square in squares[at..][..board.width * stride].chunks_exact_mut(stride) {
+                    // written so that NaN stays
+                    let changed = square[..self.channels].iter_mut().zip(added);
+                    changed.for_each(|(x, added)| *x = if *x + added < 0.0 { 0.0 } else { *x + added });
+                }
+            }
+        }
+    }
 }
 
 impl Dense {

@@ -18,7 +18,7 @@ mod products;
 mod tests;
 
 use self::conv::{Board, Conv3, Transformed};
-use self::head::{Dense, Head, Source};
+use self::head::{Dense, Global, Head, Source};
 use self::matrix::Finish;
 use self::products::Packing;
 use super::layers::{Conv, Layer};
@@ -40,12 +40,19 @@ pub struct CpuNet {
     group: usize,
     /// Whether a plane of ones follows the planes of the input.
     ones: bool,
-    /// The convolutions of the tower. Each reads what the one before wrote into one of two buffers and writes into the
-    /// other, where the second of a block finds what the first read.
-    tower: Vec<(Conv3, Finish)>,
+    tower: Vec<Stage>,
     policy: Head,
     logits: Vec<Logits>,
     value: Head,
+}
+
+/// A convolution of the tower. It reads what the one before wrote into one of two buffers and writes into the other,
+/// where the second of a block finds what the first read.
+struct Stage {
+    conv: Conv3,
+    finish: Finish,
+    /// Changes what the convolution wrote.
+    global: Option<Global>,
 }
 
 /// A part of the policy's logits.
@@ -65,6 +72,8 @@ pub struct Scratch {
     /// The same for the two activations that alternate in the tower.
     tower: [Aligned; 2],
     between: Transformed,
+    /// For each stage of the tower with a [`Global`].
+    globals: Vec<[Aligned; 2]>,
     /// One buffer for each step of the heads.
     policy: Vec<Aligned>,
     logits: Vec<Vec<Aligned>>,
@@ -99,9 +108,9 @@ impl CpuNet {
         let board = Board { height: shape.height, width: shape.width };
         let (plain, products) = (Packing::new(isa, Precision::F32), Packing::new(isa, precision));
         let tower = tower(weights, board, [plain, products]);
-        let stride = tower[0].0.stride();
-        assert!(tower.iter().all(|(conv, _)| conv.stride() == stride), "a tower of one width");
-        let bytes = tower.iter().map(|(conv, _)| conv.transformed_bytes(board)).max();
+        let stride = tower[0].conv.stride();
+        assert!(tower.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
+        let bytes = tower.iter().map(|stage| stage.conv.transformed_bytes(board)).max();
         let features = Source::Boards { stride };
         let policy = Head::new(&weights.layers.policy, weights, plain, features);
         let logits = |layers: &Vec<Layer>| Logits::new(layers, weights, plain, policy.end);
@@ -125,7 +134,8 @@ impl CpuNet {
     /// Buffers for one thread.
     pub fn scratch(&self) -> Scratch {
         let boards = self.group * self.board.padded();
-        let (first, convs) = (&self.tower[0].0, self.tower.iter().map(|(conv, _)| conv));
+        let (first, convs) = (&self.tower[0].conv, self.tower.iter().map(|stage| &stage.conv));
+        let globals = self.tower.iter().filter_map(|stage| stage.global.as_ref());
         let mut input = Aligned::new(boards * first.input_stride());
         if self.ones {
             // nothing else is ever written there
@@ -136,6 +146,7 @@ impl CpuNet {
             input,
             tower: [(); 2].map(|()| Aligned::new(boards * first.stride())),
             between: Conv3::transformed(convs, self.board, self.group),
+            globals: globals.map(|global| global.buffers(self.group)).collect(),
             policy: self.policy.buffers(self.group),
             logits: self.logits.iter().map(|part| part.buffers(self.group)).collect(),
             value: self.value.buffers(self.group),
@@ -181,21 +192,27 @@ impl CpuNet {
 }
 
 /// Packs the convolutions of the tower, directly and for Winograd.
-fn tower(weights: &Weights, board: Board, packings: [Packing; 2]) -> Vec<(Conv3, Finish)> {
-    let packed = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, packings);
-    let mut convs = Vec::new();
+fn tower(weights: &Weights, board: Board, packings: [Packing; 2]) -> Vec<Stage> {
+    let stage = |conv: &Conv, finish: Finish| {
+        let conv = Conv3::new(conv, weights.of(&conv.name), board, packings);
+        Stage { conv, finish, global: None }
+    };
+    let mut stages: Vec<Stage> = Vec::new();
     for (index, layer) in weights.layers.tower.iter().enumerate() {
         match layer {
             Layer::Ones if index == 0 => {}
-            Layer::Conv(conv) => convs.push((packed(conv), Finish::of(conv.relu))),
+            Layer::Conv(conv) => stages.push(stage(conv, Finish::of(conv.relu))),
             Layer::Block { first, second, .. } => {
-                convs.push((packed(first), Finish::of(first.relu)));
-                convs.push((packed(second), Finish::SkipRelu));
+                stages.extend([stage(first, Finish::of(first.relu)), stage(second, Finish::SkipRelu)]);
+            }
+            Layer::Global(linear) => {
+                let before = stages.last_mut().expect("a block comes before");
+                before.global = Some(Global::new(linear, weights.of(&linear.name), packings[0]));
             }
             other => panic!("a tower with {other:?}"),
         }
     }
-    convs
+    stages
 }
 
 impl Logits {
@@ -231,14 +248,18 @@ struct Group<'a> {
 
 /// Evaluates a group of at most [`CpuNet::group`] positions.
 fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
-    let Scratch { input, tower: [x, y], between, policy, logits, value } = scratch;
+    let Scratch { input, tower: [x, y], between, globals, policy, logits, value } = scratch;
     let (positions, board) = (group.ends.len(), net.board);
     write_planes(net, group.planes, [net.shape.planes, 0], input.as_mut());
-    let (mut x, mut y) = (x, y);
-    for (index, (conv, finish)) in net.tower.iter().enumerate() {
+    let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
+    for (index, Stage { conv, finish, global }) in net.tower.iter().enumerate() {
         let from = if index == 0 { &*input } else { &*x };
         conv.apply(board, positions, from, y, between, *finish);
         std::mem::swap(&mut x, &mut y);
+        if let Some(global) = global {
+            let buffers = globals.next().expect("a scratch of another network");
+            global.apply((board, positions), (&mut *x, conv.stride()), buffers);
+        }
     }
     let out = net.value.apply(board, positions, x, value).as_ref();
     let rows = out.chunks_exact(net.value.stride());
@@ -250,7 +271,7 @@ fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
 /// `[n, count, height, width]` to the channels from `first` on of padded boards, channels last.
 fn write_planes(net: &CpuNet, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
     let Shape { height, width, .. } = net.shape;
-    let (board, stride) = (net.board, net.tower[0].0.input_stride());
+    let (board, stride) = (net.board, net.tower[0].conv.input_stride());
     let boards = input.chunks_exact_mut(board.padded() * stride);
     for (planes, input) in planes.chunks_exact(count * net.shape.cells()).zip(boards) {
         for (channel, plane) in (first..).zip(planes.chunks_exact(height * width)) {

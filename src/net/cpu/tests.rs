@@ -26,7 +26,7 @@ impl Random {
         Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
     }
 
-    /// Every second network that is asked for pools.
+    /// Every second network that is asked for pools in its head, every third one in its blocks.
     fn weights(&mut self, [planes, height, width, actions, filters, blocks]: [usize; 6]) -> Weights {
         let (value_planes, value_pooling) = ([4, 21][blocks % 2], (height + actions) % 2 == 1);
         let net = NetConfig {
@@ -35,6 +35,7 @@ impl Random {
             value_planes,
             value_hidden: 70,
             value_pooling,
+            block_pooling: usize::from((filters + actions) % 3 == 0),
             ..NetConfig::default()
         };
         self.weights_of(&net, Shape { planes, height, width, actions })
@@ -94,6 +95,12 @@ fn naive_linear(linear: &Linear, weights: &Weights, x: &[f64]) -> Vec<f64> {
     relu((0..linear.outputs).map(|o| f64::from(numbers.bias[o]) + sum(o)).collect(), linear.relu)
 }
 
+fn naive_pool(weights: &Weights, x: &[f64]) -> Vec<f64> {
+    let planes = x.chunks(weights.layers.shape.cells());
+    let means = planes.clone().map(|plane| plane.iter().sum::<f64>() / plane.len() as f64);
+    means.chain(planes.map(|plane| plane.iter().copied().fold(f64::MIN, f64::max))).collect()
+}
+
 /// Planes are `[plane, row, column]`.
 fn naive_layers(layers: &[Layer], weights: &Weights, x: &[f64]) -> Vec<f64> {
     layers.iter().fold(x.to_vec(), |x, layer| match layer {
@@ -102,13 +109,14 @@ fn naive_layers(layers: &[Layer], weights: &Weights, x: &[f64]) -> Vec<f64> {
             let y = naive_conv(second, weights, &naive_conv(first, weights, &x));
             relu(x.iter().zip(&y).map(|(x, y)| x + y).collect(), true)
         }
+        Layer::Global(linear) => {
+            let added = naive_linear(linear, weights, &naive_pool(weights, &x));
+            let planes = x.chunks(weights.layers.shape.cells()).zip(added);
+            relu(planes.flat_map(|(plane, added)| plane.iter().map(move |x| x + added)).collect(), true)
+        }
         Layer::Ones => [x, vec![1.0; weights.layers.shape.cells()]].concat(),
         Layer::Flatten => x,
-        Layer::Pool => {
-            let planes = x.chunks(weights.layers.shape.cells());
-            let means = planes.clone().map(|plane| plane.iter().sum::<f64>() / plane.len() as f64);
-            means.chain(planes.map(|plane| plane.iter().copied().fold(f64::MIN, f64::max))).collect()
-        }
+        Layer::Pool => naive_pool(weights, &x),
         Layer::Linear(linear) => naive_linear(linear, weights, &x),
     })
 }
