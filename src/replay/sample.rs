@@ -67,6 +67,7 @@ impl Replayed {
         for (sample, ply) in self.samples.iter_mut().zip(&searched) {
             let targets = taught.iter().map(|targets| targets[*ply].clone());
             sample.auxiliary = targets.filter(|target| !target.shares.is_empty()).collect();
+            sample.auxiliary.shrink_to_fit();
         }
     }
 
