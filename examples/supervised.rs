@@ -74,6 +74,7 @@ fn sample<G: Game>(rules: &Rules<G>, position: &Position<G::State>) -> Sample {
         target: wdl,
         weight: 1.0,
         symmetries: rules.game.symmetries(&position.state),
+        auxiliary: Vec::new(),
     }
 }
 

@@ -24,6 +24,8 @@ const fn symmetry(transpose: bool, mirror_columns: bool, mirror_rows: bool) -> S
 impl Symmetry {
     /// Leaves every square where it is.
     pub const IDENTITY: Symmetry = symmetry(false, false, false);
+    /// The mirror of the rows: a board turned upside down.
+    pub const ROW_MIRROR: Symmetry = symmetry(false, false, true);
     /// The identity and the mirror of the columns.
     pub const COLUMN_MIRROR: [Symmetry; 2] = [Symmetry::IDENTITY, symmetry(false, true, false)];
     /// All symmetries of the square, the identity first.

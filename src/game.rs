@@ -244,6 +244,12 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn map_action(&self, _symmetry: Symmetry, action: Action) -> Action {
         action
     }
+    /// How [`Game::encode`] and actions turn the board for the second player, seen from the first: its own inverse; the
+    /// identity if both see the same board. [`Game::map_action`] must be able to map by it, even if it is not among the
+    /// symmetries of the rules. It only serves `net.reply_policy`, which shows a player the other one's actions.
+    fn turning(&self) -> Symmetry {
+        Symmetry::IDENTITY
+    }
     /// Maps a position by a symmetry.
     fn map_state(&self, _symmetry: Symmetry, state: &Self::State) -> Self::State {
         state.clone()

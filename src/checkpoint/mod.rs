@@ -20,9 +20,10 @@ use serde::de::DeserializeOwned;
 
 use self::manifest::damaged;
 pub use self::manifest::{Manifest, TrainingData};
-use crate::config::{Config, Reading};
+use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
+use crate::net::auxiliary::has_heads;
 use crate::net::model::Network;
 use crate::net::tensors;
 use crate::program::Program;
@@ -33,7 +34,7 @@ use crate::train::Trainer;
 
 /// The newest version of this format. Unknown keys are ignored, so it is raised when a network can compute something
 /// that the previously known keys do not describe: 2 is for networks with `net.value_pooling`, `net.block_pooling` or
-/// `net.soft_policy`.
+/// auxiliary heads.
 pub const FORMAT: u32 = 2;
 /// The version for other networks.
 const PLAIN_FORMAT: u32 = 1;
@@ -80,11 +81,7 @@ pub fn save(
     data: TrainingData,
 ) -> Result<Checkpoint> {
     let manifest = Manifest {
-        format: if config.net.value_pooling || config.net.block_pooling > 0 || config.net.soft_policy > 0.0 {
-            FORMAT
-        } else {
-            PLAIN_FORMAT
-        },
+        format: format_of(&config.net),
         program: Program::current().to_string(),
         game: game.clone(),
         net: config.net.clone(),
@@ -119,6 +116,11 @@ fn described(manifest: &Manifest, snapshot: &Network) -> Result<(Manifest, Vec<u
     let header = Manifest { files: BTreeMap::from([(TENSORS.into(), tensors)]), ..manifest.clone() };
     let weights = snapshot.to_safetensors(&header.text())?;
     Ok((header, weights))
+}
+
+/// The format version of a checkpoint with this network.
+pub(crate) fn format_of(net: &NetConfig) -> u32 {
+    if net.value_pooling || net.block_pooling > 0 || has_heads(net) { FORMAT } else { PLAIN_FORMAT }
 }
 
 /// The newest checkpoint of a run, if there is one.
@@ -304,7 +306,7 @@ impl Checkpoint {
         tensors.saturating_add(tensors::PREFIX + tensors::LARGEST_HEADER)
     }
 
-    /// The SHA-256 of the tensors, equal for a checkpoint and its export.
+    /// The SHA-256 of the tensors, equal for a checkpoint and its export unless there are auxiliary heads to leave out.
     pub fn tensors_sha256(&self) -> &str {
         self.manifest.files.get(TENSORS).map_or("unknown", String::as_str)
     }

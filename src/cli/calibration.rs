@@ -20,6 +20,7 @@ use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
 use crate::replay::record::Record;
+use crate::replay::sample::replayed;
 use crate::replay::window::Window;
 use crate::search::cache::Cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
@@ -216,7 +217,13 @@ impl<'a, G: Game> Bench<'a, G> {
     fn step(&self, network: Network, records: &[Record]) -> Result<f64> {
         let train = &self.config.train;
         let mut window = Window::new(usize::MAX, self.rules.identity.shape);
-        window.push(self.rules, &records[..records.len().min(GAMES)])?;
+        let mut samples = Vec::new();
+        for record in records.iter().take(GAMES) {
+            let mut found = replayed(self.rules, record)?;
+            found.teach(&self.rules.game, record, &self.config);
+            samples.extend(found.samples);
+        }
+        window.push_samples(&self.rules.game, samples);
         if window.is_empty() {
             return Err(Error::Interrupted);
         }

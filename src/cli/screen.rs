@@ -228,7 +228,7 @@ impl Screen<'_> {
             self.line(&table.head(), 0);
             state.table = Some(table);
         }
-        let Losses { policy, policy_floor, value } = state.losses;
+        let Losses { policy, policy_floor, value, .. } = state.losses;
         let played =
             |count: fn(Played) -> usize| state.played.map(count).map_or("?".into(), |n| n.to_string());
         let cells = [
@@ -300,7 +300,7 @@ impl Screen<'_> {
             LOSSES.iter().for_each(|line| self.line(line, MARGIN));
         }
         state.steps = all;
-        let Losses { policy, policy_floor, value } = state.losses;
+        let Losses { policy, policy_floor, value, .. } = state.losses;
         let named = [("policy loss", policy), ("value loss", value), ("policy floor", policy_floor)];
         let known = named.iter().filter(|(_, loss)| *loss > 0.0);
         let details = known.map(|(name, loss)| format!("{name} {loss:.3}")).collect();

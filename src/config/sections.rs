@@ -33,6 +33,14 @@ section! {
         /// temperature 4, and with it which actions come next to the best (0: no such head; KataGo: 8).
         #[serde(skip_serializing_if = "is_off")]
         soft_policy: f32 = 0.0, 0.0..=100.0;
+        /// Weight of the loss of another policy head in training: it learns the policy target of the other player's next
+        /// ply (0: no such head; KataGo: 0.15).
+        #[serde(skip_serializing_if = "is_off")]
+        reply_policy: f32 = 0.0, 0.0..=100.0;
+        /// Weight of the loss of a second value head in training: it learns the mean of the search's values from this ply
+        /// on, in which every further ply counts 1/6 less, so that about 6 plies matter (0: no such head).
+        #[serde(skip_serializing_if = "is_off")]
+        short_value: f32 = 0.0, 0.0..=100.0;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
         /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.6 to 1.8 times as fast, if the CPU

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::checkpoint::{Checkpoint, TENSORS};
+use crate::checkpoint::{Checkpoint, TENSORS, format_of};
 use crate::game::Shape;
+use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::layers::Layers;
 use crate::program::Program;
 use crate::storage;
@@ -15,10 +16,14 @@ use crate::storage;
 /// Names and texts, sorted by name.
 pub type Entries = BTreeMap<&'static str, String>;
 
-/// The entries for an export of `checkpoint`, whose weights file has these `tensors` after its header.
+/// The entries for an export of `checkpoint`, which has these `tensors`.
 pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
     let sha256 = storage::sha256(tensors);
     let mut manifest = checkpoint.manifest.clone();
+    if has_heads(&manifest.net) {
+        manifest.net = without_heads(&manifest.net);
+        manifest.format = format_of(&manifest.net);
+    }
     // an export has no accompanying files
     manifest.files = BTreeMap::from([(TENSORS.into(), sha256.clone())]);
     let game = &manifest.game;

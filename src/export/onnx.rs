@@ -17,12 +17,11 @@ use self::proto::{
     TensorProto, TensorShapeProto, TensorType, TypeProto, ValueInfoProto,
 };
 use super::metadata::{self, Entries};
-use super::safetensors::split;
+use super::safetensors;
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::game::Shape;
 use crate::net::layers::{Conv, Layer, Layers, Linear, Weighted};
-use crate::net::model;
 use crate::net::weights::Weights;
 
 const IR_VERSION: i64 = 8;
@@ -43,8 +42,8 @@ pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
 /// The file's bytes.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     let manifest = &checkpoint.manifest;
-    let network = checkpoint.network(&model::device())?;
-    let entries = metadata::entries(checkpoint, split(checkpoint, &checkpoint.weights()?)?.1);
+    let (network, weights) = safetensors::network(checkpoint)?;
+    let entries = metadata::entries(checkpoint, safetensors::split(checkpoint, &weights)?.1);
     let model = ModelProto {
         ir_version: IR_VERSION,
         producer_name: env!("CARGO_PKG_NAME").into(),

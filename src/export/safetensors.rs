@@ -3,7 +3,7 @@
 //! manifest, so the file alone is a usable agent.
 //!
 //! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of 8,
-//! and the tensors, which are identical to those of the checkpoint
+//! and the tensors, which are identical to those of the checkpoint, without those of auxiliary heads
 //! (<https://github.com/huggingface/safetensors#format>).
 
 use serde_json::{Map, Value, json};
@@ -11,17 +11,29 @@ use serde_json::{Map, Value, json};
 use super::metadata::{self, Entries};
 use crate::checkpoint::{Checkpoint, parts};
 use crate::error::{Error, Result};
-use crate::net::model;
+use crate::net::auxiliary::{has_heads, without_heads};
+use crate::net::model::{self, Network};
 
-/// The file's bytes. The network is loaded first to check that it is intact.
+/// The file's bytes.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
-    checkpoint.network(&model::device())?;
-    let weights = checkpoint.weights()?;
+    let (_, weights) = network(checkpoint)?;
     let (header, tensors) = split(checkpoint, &weights)?;
     Ok(with_header(header, &metadata::entries(checkpoint, tensors), tensors))
 }
 
-/// Header and tensors of the checkpoint's weights file.
+/// The network without auxiliary heads, and its weights file. The network is loaded to check that it is intact, too.
+pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
+    let (device, net) = (model::device(), &checkpoint.manifest.net);
+    let network = checkpoint.network(&device)?;
+    if !has_heads(net) {
+        return Ok((network, checkpoint.weights()?));
+    }
+    let network = network.with_heads(&without_heads(net), 0, &device);
+    let weights = network.to_safetensors("")?;
+    Ok((network, weights))
+}
+
+/// Header and tensors of the weights file of `checkpoint`.
 pub(super) fn split<'a>(
     checkpoint: &Checkpoint,
     weights: &'a [u8],

@@ -377,6 +377,10 @@ impl Game for Phage {
         Action((kind * 64 + symmetry.square(square, SIDE, SIDE)) as u16)
     }
 
+    fn turning(&self) -> Symmetry {
+        Symmetry::ROW_MIRROR
+    }
+
     fn map_state(&self, symmetry: Symmetry, state: &State) -> State {
         let map = |square: usize| symmetry.square(square, SIDE, SIDE);
         let open = (0..64)

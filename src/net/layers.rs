@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use super::auxiliary::{self, AuxiliaryHead};
 use crate::config::NetConfig;
 use crate::encode::Shape;
 
@@ -26,13 +27,9 @@ pub struct Layers {
     pub logits: Vec<Vec<Layer>>,
     /// From the features of the tower to the logits of win, draw and loss for the player to move.
     pub value: Vec<Layer>,
-    /// In training only: from the features of the policy to the logits of a softer policy, part by part as `logits`;
-    /// empty if there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub soft: Vec<Vec<Layer>>,
-    /// The weight of that policy's loss.
+    /// Heads that are there in training only.
     #[serde(skip)]
-    pub soft_weight: f32,
+    pub auxiliary: Vec<AuxiliaryHead>,
 }
 
 /// One layer of a list; `x` is what the layer before made: planes, or a row of numbers.
@@ -115,7 +112,6 @@ impl Layers {
     /// The network of these settings for a game of this shape.
     pub fn new(config: &NetConfig, shape: Shape) -> Layers {
         let NetConfig { filters, value_planes, value_hidden, value_pooling, .. } = *config;
-        let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
         let mut tower = if value_pooling { vec![Layer::Ones] } else { Vec::new() };
         tower.push(Layer::Conv(normed("stem", shape.planes + tower.len(), filters, 3)));
         for block in 0..config.blocks {
@@ -130,24 +126,6 @@ impl Layers {
                 }));
             }
         }
-        let parts = |prefix: &str| {
-            let mut parts = Vec::new();
-            if planes > 0 {
-                let conv = biased(&format!("{prefix}_planes"), filters, planes, false);
-                parts.push(vec![Layer::Conv(conv), Layer::Flatten]);
-            }
-            if extras > 0 {
-                let name = format!("{prefix}_extras");
-                parts.push(vec![
-                    Layer::Conv(biased(&format!("{name}.conv"), filters, EXTRA_PLANES, true)),
-                    Layer::Flatten,
-                    linear(&format!("{name}.linear"), EXTRA_PLANES * shape.cells(), extras, false),
-                ]);
-            }
-            parts
-        };
-        let logits = parts("policy");
-        let soft = if config.soft_policy > 0.0 { parts("soft") } else { Vec::new() };
         let (row, numbers) = match value_pooling {
             true => (Layer::Pool, 2 * value_planes),
             false => (Layer::Flatten, value_planes * shape.cells()),
@@ -159,13 +137,23 @@ impl Layers {
             linear("value_out", value_hidden, 3, false),
         ];
         let policy = vec![Layer::Conv(normed("policy_hidden", filters, filters, 1))];
-        Layers { shape, tower, policy, logits, value, soft, soft_weight: config.soft_policy }
+        let logits = logits("policy", filters, shape);
+        Layers { shape, tower, policy, logits, value, auxiliary: auxiliary::heads(config, shape) }
     }
 
     /// Everything that has weights, in the order in which the first weights are drawn.
     pub fn weighted(&self) -> impl Iterator<Item = Weighted<'_>> {
         let lists = [&self.tower, &self.policy].into_iter().chain(&self.logits).chain([&self.value]);
-        lists.chain(&self.soft).flatten().flat_map(Layer::weighted)
+        lists.chain(self.auxiliary_parts()).flatten().flat_map(Layer::weighted)
+    }
+
+    fn auxiliary_parts(&self) -> impl Iterator<Item = &Vec<Layer>> {
+        self.auxiliary.iter().flat_map(|head| &head.parts)
+    }
+
+    /// The value head without its last layer, and that: between them auxiliary heads begin.
+    pub(super) fn value_ends(&self) -> (&[Layer], &[Layer]) {
+        self.value.split_at(self.value.len().saturating_sub(1))
     }
 
     /// Whether a layer of this name makes logits: the last one of its list.
@@ -173,24 +161,30 @@ impl Layers {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
         };
-        self.logits.iter().chain([&self.value]).chain(&self.soft).any(last)
+        self.logits.iter().chain([&self.value]).chain(self.auxiliary_parts()).any(last)
     }
 
     /// # Panics
     /// A layer does not fit to the one before it, or a head does not make the logits that it should.
     pub fn check(&self) {
         let cells = self.shape.cells();
-        let along = |list: &Vec<Layer>, from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
+        let along = |list: &[Layer], from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
         let tower = along(&self.tower, Flow::Planes(self.shape.planes));
         let policy = along(&self.policy, tower);
-        for parts in [&self.logits, &self.soft].into_iter().filter(|parts| !parts.is_empty()) {
-            let logits = parts.iter().map(|part| match along(part, policy) {
+        let outputs = |parts: &[Vec<Layer>], from| {
+            let logits = parts.iter().map(|part| match along(part, from) {
                 Flow::Row(logits) => logits,
                 planes => panic!("{planes:?} are no logits"),
             });
-            assert_eq!(logits.sum::<usize>(), self.shape.actions, "logits of the policy");
-        }
+            logits.sum::<usize>()
+        };
+        assert_eq!(outputs(&self.logits, policy), self.shape.actions, "logits of the policy");
         assert_eq!(along(&self.value, tower), Flow::Row(3), "logits of the value");
+        let hidden = along(self.value_ends().0, tower);
+        for AuxiliaryHead { kind, parts, .. } in &self.auxiliary {
+            let from = if kind.is_policy() { policy } else { hidden };
+            assert_eq!(outputs(parts, from), kind.outputs(self.shape), "logits of {}", kind.name());
+        }
     }
 }
 
@@ -287,7 +281,26 @@ fn biased(name: &str, inputs: usize, outputs: usize, relu: bool) -> Conv {
     Conv { name: name.into(), inputs, outputs, kernel: 1, norm: false, relu }
 }
 
-fn linear(name: &str, inputs: usize, outputs: usize, relu: bool) -> Layer {
+/// From the features of the policy to a logit for each action, part by part; the layers' names begin with `prefix`.
+pub(super) fn logits(prefix: &str, filters: usize, shape: Shape) -> Vec<Vec<Layer>> {
+    let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
+    let mut parts = Vec::new();
+    if planes > 0 {
+        let conv = biased(&format!("{prefix}_planes"), filters, planes, false);
+        parts.push(vec![Layer::Conv(conv), Layer::Flatten]);
+    }
+    if extras > 0 {
+        let name = format!("{prefix}_extras");
+        parts.push(vec![
+            Layer::Conv(biased(&format!("{name}.conv"), filters, EXTRA_PLANES, true)),
+            Layer::Flatten,
+            linear(&format!("{name}.linear"), EXTRA_PLANES * shape.cells(), extras, false),
+        ]);
+    }
+    parts
+}
+
+pub(super) fn linear(name: &str, inputs: usize, outputs: usize, relu: bool) -> Layer {
     Layer::Linear(Linear { name: name.into(), inputs, outputs, relu })
 }
 

@@ -1,7 +1,8 @@
 //! The policy/value network: encoded planes in, policy logits and win, draw, loss out.
 //!
 //! Four parts:
-//! - the description: [`layers`] lists what a network computes, and everything else follows it;
+//! - the description: [`layers`] lists what a network computes, and everything else follows it; [`auxiliary`] has the heads
+//!   that only training computes;
 //! - the network as a burn module: [`model`] is what training changes, [`tensors`] checks a file of its weights,
 //!   [`weights`] holds them as plain numbers with batch norm folded in;
 //! - `training`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
@@ -9,6 +10,7 @@
 //!
 //! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search; the kernels of both passes are written with `vector`.
 
+pub mod auxiliary;
 pub mod cpu;
 pub mod evaluator;
 pub mod forward;

@@ -6,6 +6,7 @@
 //! [`Network::snapshot`] is the only way to make a copy that later training does not change, and the only form that is
 //! saved.
 
+use std::collections::BTreeMap;
 use std::sync::Once;
 
 use burn::BurnConfig;
@@ -15,6 +16,7 @@ use burn_std::config::RuntimeConfig;
 use burn_store::{ModuleSnapshot, SafetensorsStore};
 use rand_distr::{Distribution, StandardNormal};
 
+use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
 use super::parts::{self, Flow, Part};
 use super::tensors;
@@ -53,6 +55,17 @@ pub struct Network {
     layers: Layers,
     /// What has weights, in the order of the description, by name.
     parts: Vec<(String, Part)>,
+}
+
+/// What a network says of a batch in training, as logits.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    /// `[n, actions]`
+    pub policy: Tensor<2>,
+    /// `[n, 3]`: win, draw, loss for the player to move.
+    pub wdl: Tensor<2>,
+    /// Of each auxiliary head, in the order of [`Layers::auxiliary`].
+    pub auxiliary: Vec<Tensor<2>>,
 }
 
 /// As burn derives it, except that a part's path is its name in the description, without that of a field.
@@ -110,6 +123,18 @@ impl Network {
         network.map(&mut FirstWeights { path: Vec::new(), random, layers: &layers })
     }
 
+    /// The same network with the auxiliary heads of `config`: those that it has keep their weights, others begin with
+    /// weights from the stream of `seed`, and those not in `config` are left out.
+    pub fn with_heads(self, config: &NetConfig, seed: u64, device: &Device) -> Network {
+        let Network { parts, layers } = Network::new(config, self.layers.shape, seed, device);
+        let mut own: BTreeMap<String, Part> = self.parts.into_iter().collect();
+        let parts = parts.into_iter().map(|(name, part)| {
+            let part = own.remove(&name).unwrap_or(part);
+            (name, part)
+        });
+        Network { parts: parts.collect(), layers }
+    }
+
     fn each(self, mut change: impl FnMut(&str, Part) -> Part) -> Network {
         let changed = |(name, part): (String, Part)| {
             let part = change(&name, part);
@@ -126,27 +151,31 @@ impl Network {
     /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
     /// for the player to move). Batch statistics on an autodiff device, running ones after [`Network::snapshot`].
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
-        let (logits, wdl, _) = self.heads(planes, false);
-        (logits, wdl)
+        let Outputs { policy, wdl, .. } = self.outputs(planes, false);
+        (policy, wdl)
     }
 
-    /// The same, with the logits of the softer policy, `[n, actions]`, if the network has that head.
-    pub fn forward_in_training(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>, Option<Tensor<2>>) {
-        self.heads(planes, true)
+    /// The same, with the logits of the auxiliary heads.
+    pub fn forward_in_training(&self, planes: Tensor<4>) -> Outputs {
+        self.outputs(planes, true)
     }
 
-    fn heads(&self, planes: Tensor<4>, in_training: bool) -> (Tensor<2>, Tensor<2>, Option<Tensor<2>>) {
-        let Layers { tower, policy, logits, value, soft, .. } = &self.layers;
+    fn outputs(&self, planes: Tensor<4>, in_training: bool) -> Outputs {
+        let Layers { tower, policy, logits, auxiliary, .. } = &self.layers;
         let run = |layers: &[Layer], x: Flow| parts::run(layers, &self.parts, x);
         let x = run(tower, Flow::Planes(planes));
         let p = run(policy, x.clone());
-        let joined = |parts: &[Vec<Layer>]| {
-            let parts = parts.iter().map(|part| run(part, p.clone()).row()).collect();
+        let joined = |parts: &[Vec<Layer>], from: &Flow| {
+            let parts = parts.iter().map(|part| run(part, from.clone()).row()).collect();
             Tensor::cat(parts, 1)
         };
-        let logits = joined(logits);
-        let soft = (in_training && !soft.is_empty()).then(|| joined(soft));
-        (logits, run(value, x).row(), soft)
+        let (hidden, last) = self.layers.value_ends();
+        let policy = joined(logits, &p);
+        let hidden = run(hidden, x);
+        let head =
+            |head: &AuxiliaryHead| joined(&head.parts, if head.kind.is_policy() { &p } else { &hidden });
+        let auxiliary = auxiliary.iter().filter(|_| in_training).map(head).collect();
+        Outputs { policy, auxiliary, wdl: run(last, hidden).row() }
     }
 
     /// An independent copy for evaluation and saving. `clone` would share the running statistics, and a record of the

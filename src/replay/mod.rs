@@ -1,7 +1,8 @@
 //! From games to training rows: [`record`] is one game, [`place`] says where it belongs, [`store`] keeps records in
-//! checksummed shards, [`sample`] turns records into positions, [`returns`] says what they are worth, and [`window`] is
-//! what training draws from.
+//! checksummed shards, [`sample`] turns records into positions, [`returns`] says what they are worth, [`auxiliary`]
+//! what else is taught about them, and [`window`] is what training draws from.
 
+pub mod auxiliary;
 pub mod place;
 pub mod record;
 pub mod returns;

@@ -1,9 +1,10 @@
 //! A record's positions as training rows, independent of the game: what the trainer reads.
 
+use super::auxiliary::{self, AuxiliaryTarget};
 use super::record::Record;
 use super::returns::{Ply, value_targets};
 use crate::board::Symmetry;
-use crate::config::ReplayConfig;
+use crate::config::Config;
 use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::{Action, Game, Outcome, Player, Rules};
@@ -27,6 +28,8 @@ pub struct Sample {
     pub weight: f32,
     /// The symmetries under which the sample remains valid.
     pub symmetries: &'static [Symmetry],
+    /// What the network's auxiliary heads are taught, at most one target for each; [`Replayed::teach`] makes them.
+    pub auxiliary: Vec<AuxiliaryTarget>,
 }
 
 /// What a record holds for training.
@@ -41,13 +44,35 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Sets the value targets of the samples, which are those of `record`.
-    pub fn teach(&mut self, record: &Record, settings: &ReplayConfig) {
+    /// Sets the value targets of the samples, which are those of `record`, and the targets of the auxiliary heads of
+    /// these settings.
+    pub fn teach<G: Game>(&mut self, game: &G, record: &Record, config: &Config) {
         let Some(outcome) = Outcome::from_id(&record.outcome) else { return };
-        if settings.value_decay == 0.0 && settings.blunder == 0.0 {
+        let (settings, heads) = (&config.replay, auxiliary::taught(&config.net));
+        if settings.value_decay == 0.0 && settings.blunder == 0.0 && heads.is_empty() {
             return;
         }
-        let plies: Vec<Ply> = (self.movers.iter().enumerate())
+        let plies = self.plies(record);
+        let targets = value_targets(&plies, outcome, settings);
+        let searched: Vec<usize> = (0..plies.len()).filter(|ply| plies[*ply].search.is_some()).collect();
+        for (sample, ply) in self.samples.iter_mut().zip(&searched) {
+            sample.target = targets[*ply];
+        }
+        let mut policies = vec![None; plies.len()];
+        for (sample, ply) in self.samples.iter().zip(&searched) {
+            policies[*ply] = Some(sample.policy.as_slice());
+        }
+        let taught = |head| auxiliary::targets(head, game, &plies, &policies, (outcome, settings));
+        let taught: Vec<Vec<AuxiliaryTarget>> = heads.into_iter().map(taught).collect();
+        for (sample, ply) in self.samples.iter_mut().zip(&searched) {
+            let targets = taught.iter().map(|targets| targets[*ply].clone());
+            sample.auxiliary = targets.filter(|target| !target.shares.is_empty()).collect();
+            sample.auxiliary.shrink_to_fit();
+        }
+    }
+
+    fn plies(&self, record: &Record) -> Vec<Ply> {
+        (self.movers.iter().enumerate())
             .map(|(ply, mover)| {
                 let [win, draw, loss] = record.wdl[ply];
                 let visits = &record.visits[ply];
@@ -57,12 +82,7 @@ impl Replayed {
                 let search = (!visits.is_empty()).then_some(Wdl { win, draw, loss });
                 Ply { mover: *mover, search, best }
             })
-            .collect();
-        let targets = value_targets(&plies, outcome, settings);
-        let searched = plies.iter().zip(targets).filter(|(ply, _)| ply.search.is_some());
-        for (sample, (_, target)) in self.samples.iter_mut().zip(searched) {
-            sample.target = target;
-        }
+            .collect()
     }
 }
 
@@ -101,6 +121,7 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
             target: result,
             weight: ply.weight,
             symmetries: rules.game.symmetries(ply.state),
+            auxiliary: Vec::new(),
         });
     })?;
     Ok(Replayed { samples, ending: rules.game.ending(&end), movers })

@@ -3,16 +3,18 @@
 //! Samples are drawn uniformly over positions, or by their weights where these differ, each with a random symmetry of
 //! its position. Whole shards enter and leave, so the window is the same after a restart.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use ndarray::{Array2, Array4, Axis};
 use rand::RngExt;
 
+use super::auxiliary::{self, AuxiliaryTarget};
 use super::record::Record;
 use super::sample::{Sample, samples};
 use crate::board::Symmetry;
 use crate::error::Result;
 use crate::game::{Action, Game, Rules, Shape};
+use crate::net::auxiliary::HeadKind;
 use crate::random::{Random, choose};
 use crate::search::evaluator::Wdl;
 
@@ -88,6 +90,7 @@ impl Merged {
         mix_wdl(&mut self.sample.outcome, other.outcome);
         mix_wdl(&mut self.sample.target, other.target);
         mix_wdl(&mut self.sample.search, other.search);
+        auxiliary::mix(&mut self.sample.auxiliary, &other.auxiliary, share);
         (self.count, self.weight) = (self.count + 1, weight);
     }
 
@@ -108,6 +111,8 @@ pub struct Batch {
     pub illegal: Array2<bool>,
     /// `[rows, 3]`: win, draw, loss for the player to move.
     pub wdl: Array2<f32>,
+    /// `[rows, outputs]` for each auxiliary head that some row teaches: a row counts as much as its targets sum to.
+    pub auxiliary: BTreeMap<HeadKind, Array2<f32>>,
 }
 
 impl Batch {
@@ -118,6 +123,7 @@ impl Batch {
             policy: Array2::zeros((rows, shape.actions)),
             illegal: Array2::from_elem((rows, shape.actions), true),
             wdl: Array2::zeros((rows, 3)),
+            auxiliary: BTreeMap::new(),
         }
     }
 
@@ -128,7 +134,13 @@ impl Batch {
 
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        self.planes.iter().chain(&self.policy).chain(&self.wdl).all(|number| number.is_finite())
+        let auxiliary = self.auxiliary.values().flatten();
+        self.planes
+            .iter()
+            .chain(&self.policy)
+            .chain(&self.wdl)
+            .chain(auxiliary)
+            .all(|number| number.is_finite())
     }
 }
 
@@ -302,8 +314,9 @@ impl Window {
         let mut planes = batch.planes.index_axis_mut(Axis(0), row);
         sample.planes.mapped(symmetry).expand(planes.as_slice_mut().expect("rows are contiguous"));
         let map = self.action_maps.iter().find(|(known, _)| *known == symmetry).map(|(_, map)| map);
+        let mapped = |action: u16| map.map_or(action, |map| map[action as usize]) as usize;
         for (action, share) in &sample.policy {
-            let index = map.map_or(action.0, |map| map[action.index()]) as usize;
+            let index = mapped(action.0);
             batch.policy[[row, index]] = *share;
             batch.illegal[[row, index]] = false;
         }
@@ -312,6 +325,15 @@ impl Window {
         let parts = [(target.win, search.win), (target.draw, search.draw), (target.loss, search.loss)];
         for (column, (target, search)) in parts.into_iter().enumerate() {
             batch.wdl[[row, column]] = mix(target, search);
+        }
+        let rows = batch.rows();
+        for AuxiliaryTarget { head, shares } in &sample.auxiliary {
+            let none = || Array2::zeros((rows, head.outputs(self.shape)));
+            let targets = batch.auxiliary.entry(*head).or_insert_with(none);
+            for (output, share) in shares {
+                let index = if head.is_policy() { mapped(*output) } else { *output as usize };
+                targets[[row, index]] = *share;
+            }
         }
     }
 }

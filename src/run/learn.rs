@@ -50,11 +50,15 @@ impl<G: Game> Run<'_, G> {
             if (step + 1) % every == 0 || step + 1 == steps {
                 let losses = mean.take();
                 self.observer.event(Event::Training { done: step + 1, steps, losses });
-                self.metrics.write(json!({
+                let mut line = json!({
                     "kind": "train", "generation": number, "step": trainer.step, "learning_rate": rate,
                     "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
                     "seconds": rounded(started.elapsed()),
-                }))?;
+                });
+                for head in trainer.heads() {
+                    line[format!("{}_loss", head.name())] = losses.auxiliary[head as usize].into();
+                }
+                self.metrics.write(line)?;
             }
         }
         self.observer.event(Event::Step { done: steps, steps });
@@ -99,12 +103,18 @@ impl Mean {
         self.sum.policy += losses.policy;
         self.sum.policy_floor += losses.policy_floor;
         self.sum.value += losses.value;
+        self.sum.auxiliary.iter_mut().zip(losses.auxiliary).for_each(|(sum, loss)| *sum += loss);
         self.count += 1;
     }
 
     fn take(&mut self) -> Losses {
         let Mean { sum, count } = std::mem::take(self);
         let n = count.max(1) as f32;
-        Losses { policy: sum.policy / n, policy_floor: sum.policy_floor / n, value: sum.value / n }
+        Losses {
+            policy: sum.policy / n,
+            policy_floor: sum.policy_floor / n,
+            value: sum.value / n,
+            auxiliary: sum.auxiliary.map(|sum| sum / n),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! What is kept of a training step that was refused: its batch, for people to look at.
 //!
-//! `refused-step-N.safetensors` in the run's folder holds `planes`, `policy`, `illegal` and `wdl` as [`Batch`] has them, of
-//! at most [`ROWS`] rows, those with numbers that are not finite first, and a [`Refused`] as the entry `petteia` of its
-//! metadata. Nothing reads it but `petteia inspect`.
+//! `refused-step-N.safetensors` in the run's folder holds `planes`, `policy`, `illegal` and `wdl` as [`Batch`] has them, and
+//! what the auxiliary heads are taught by the names of their settings, of at most [`ROWS`] rows, those with numbers that
+//! are not finite first, and a [`Refused`] as the entry `petteia` of its metadata. Nothing reads it but `petteia inspect`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::net::auxiliary::HeadKind;
 use crate::replay::window::Batch;
 use crate::storage;
 
@@ -71,6 +72,9 @@ impl Refused {
             ("illegal", Dtype::BOOL, picked(&batch.illegal, &rows, |illegal| vec![u8::from(*illegal)])),
             ("wdl", Dtype::F32, picked(&batch.wdl, &rows, number)),
         ];
+        let of_head =
+            |(head, targets): (&HeadKind, &_)| (head.name(), Dtype::F32, picked(targets, &rows, number));
+        let parts: Vec<_> = parts.into_iter().chain(batch.auxiliary.iter().map(of_head)).collect();
         let failed = |error| Error::Data(format!("{}: {error}", path.display()));
         let views: Vec<(&str, TensorView)> = parts
             .iter()
@@ -117,7 +121,8 @@ fn kept(batch: &Batch) -> Vec<usize> {
         let row = *row;
         let planes = batch.planes.index_axis(Axis(0), row);
         let (policy, wdl) = (batch.policy.row(row), batch.wdl.row(row));
-        !planes.iter().chain(policy).chain(wdl).all(|number| number.is_finite())
+        let auxiliary = batch.auxiliary.values().flat_map(|targets| targets.row(row));
+        !planes.iter().chain(policy).chain(wdl).chain(auxiliary).all(|number| number.is_finite())
     };
     let mut rows: Vec<usize> = (0..batch.rows()).collect();
     rows.sort_by_key(|row| !is_bad(row));

@@ -48,7 +48,7 @@ impl<G: Game> Run<'_, G> {
     pub(super) fn split(&self, shard: Shard<Replayed>) -> [Vec<Sample>; 2] {
         let mut split = [Vec::new(), Vec::new()];
         for (record, mut found) in shard.records.iter().zip(shard.found) {
-            found.teach(record, &self.config.replay);
+            found.teach(&self.rules.game, record, self.config);
             let held_out = place::is_held_out(self.config, record.generation, record.index);
             split[usize::from(held_out)].extend(found.samples);
         }

@@ -1,6 +1,7 @@
 //! Begins a run with the weights of another one.
 //!
-//! They become its generation 0, with a new optimizer; its own settings hold from there on. The window may be taken over
+//! They become its generation 0, with a new optimizer; its own settings hold from there on. Auxiliary heads that the
+//! weights lack begin anew. The window may be taken over
 //! too: its shards are copied and numbered anew. The new run appears whole.
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::net::auxiliary::without_heads;
 use crate::net::model;
 use crate::replay::place::shards_of;
 use crate::replay::store::{self, ShardInfo};
@@ -43,7 +45,8 @@ impl Start<'_> {
         check_new(folder)?;
         self.check(rules)?;
         let shards = if with_window { self.window(rules)? } else { Vec::new() };
-        let network = source.network(&model::training_device())?;
+        let device = model::training_device();
+        let network = source.network(&device)?.with_heads(&config.net, config.seed, &device);
         let chapter = Chapter {
             change: Change::Started,
             generation: 0,
@@ -77,7 +80,8 @@ impl Start<'_> {
     fn check<G: Game>(&self, rules: &Rules<G>) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         manifest.game.expect(&rules.identity, &place.to_string())?;
-        if let Some(difference) = other_net(&manifest.net, &self.config.net) {
+        let [theirs, ours] = [&manifest.net, &self.config.net].map(without_heads);
+        if let Some(difference) = other_net(&theirs, &ours) {
             return Err(Error::Config(format!(
                 "{place} has another network than the settings ask for ({difference}): give it the same sizes"
             )));

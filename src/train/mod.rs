@@ -19,8 +19,9 @@ use burn::tensor::{Device, Tensor};
 
 use crate::config::{OptimizerKind, Precision, TrainConfig};
 use crate::error::{Error, Result};
+use crate::net::auxiliary::HeadKind;
 use crate::net::cpu::CpuNet;
-use crate::net::model::{self, Network};
+use crate::net::model::{self, Network, Outputs};
 use crate::replay::window::Batch;
 use average::Average;
 use loss::Losses;
@@ -128,6 +129,11 @@ impl Trainer {
         quality::measure(&Arc::new(net), &batches.into_iter().collect::<Vec<Batch>>())
     }
 
+    /// The auxiliary heads that the network has.
+    pub fn heads(&self) -> impl Iterator<Item = HeadKind> {
+        self.network().layers().auxiliary.iter().map(|head| head.kind)
+    }
+
     fn network(&self) -> &Network {
         self.network.as_ref().expect("the network is present between steps")
     }
@@ -135,14 +141,9 @@ impl Trainer {
     fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
         let device = device_of(network);
         let planes = Tensor::from_data(loss::data(&batch.planes), &device);
-        let (logits, wdl, soft) = network.forward_in_training(planes);
-        let (loss, losses) = loss::losses(logits, wdl, batch, self.config.value_weight, &device);
-        match soft {
-            Some(soft) => {
-                (loss + loss::soft_loss(soft, batch, &device) * network.layers().soft_weight, losses)
-            }
-            None => (loss, losses),
-        }
+        let Outputs { policy, wdl, auxiliary } = network.forward_in_training(planes);
+        let found = loss::losses(policy, wdl, batch, self.config.value_weight, &device);
+        loss::with_auxiliary(found, &network.layers().auxiliary, auxiliary, batch, &device)
     }
 }
 

@@ -226,10 +226,12 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 24] = [
+const EVERYTHING: [&str; 26] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
+    "net.reply_policy=0.15",
+    "net.short_value=0.5",
     "selfplay.restart_share=0.3",
     "selfplay.fork_share=0.2",
     "selfplay.policy_plies=4",

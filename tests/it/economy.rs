@@ -172,6 +172,7 @@ fn the_window_draws_by_weight() {
             target: wdl,
             weight,
             symmetries,
+            auxiliary: Vec::new(),
         }
     };
     let mut window = Window::new(1000, rules.identity.shape);

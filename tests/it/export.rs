@@ -3,6 +3,7 @@
 //!
 //! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use crate::support::command::python;
 use crate::support::training;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
-use petteia::config::{Config, Precision};
+use petteia::config::{Config, NetConfig, Precision};
 use petteia::encode::Planes;
 use petteia::export::{Format, export, onnx, safetensors};
 use petteia::game::{Game, Rules, Shape};
@@ -42,11 +43,16 @@ struct Case {
 
 impl Case {
     fn new(id: &str) -> Case {
-        Games::with_game(id, &Default::default(), MakeCase { pooling: false }).unwrap()
+        Case::with(id, |_| {})
     }
 
     fn pooling(id: &str) -> Case {
-        Games::with_game(id, &Default::default(), MakeCase { pooling: true }).unwrap()
+        // in the value head and after every block
+        Case::with(id, |net| (net.value_pooling, net.block_pooling) = (true, 1))
+    }
+
+    fn with(id: &str, change: fn(&mut NetConfig)) -> Case {
+        Games::with_game(id, &Default::default(), MakeCase { change }).unwrap()
     }
 
     fn shape(&self) -> Shape {
@@ -62,8 +68,7 @@ impl Case {
 }
 
 struct MakeCase {
-    /// In the value head and after every block.
-    pooling: bool,
+    change: fn(&mut NetConfig),
 }
 
 impl Job for MakeCase {
@@ -74,7 +79,7 @@ impl Job for MakeCase {
         let (identity, shape) = (rules.identity.clone(), game.shape());
         let mut config = Config::new(&identity.id);
         (config.net.filters, config.net.blocks) = (16, 2);
-        (config.net.value_pooling, config.net.block_pooling) = (self.pooling, self.pooling.into());
+        (self.change)(&mut config.net);
         let trainer = training::trained(&config.net, shape, 3);
         let folder = tempfile::tempdir().unwrap();
         let checkpoint =
@@ -152,6 +157,39 @@ fn an_export_is_the_checkpoint(case: Case, format: u32) {
     assert!(onnx::file(&case.checkpoint).unwrap() == onnx::file(&again).unwrap());
     let weights = |checkpoint: &Checkpoint| checkpoint.network(&device()).unwrap().weights();
     assert_eq!(weights(&case.checkpoint).of("stem").weight, weights(&again).of("stem").weight);
+}
+
+/// Auxiliary heads stay behind; what is left plays as the checkpoint does.
+#[test]
+fn an_export_has_no_auxiliary_heads() {
+    let case = Case::with("phage", |net| {
+        (net.soft_policy, net.reply_policy, net.short_value) = (4.0, 0.15, 0.5);
+    });
+    assert_eq!(case.checkpoint.manifest.format, 2);
+    let tensors = |bytes: &[u8]| {
+        let header = header(bytes).0;
+        let names = header.as_object().unwrap().keys().filter(|name| *name != "__metadata__");
+        names.map(|name| name.split(['.', '_']).next().unwrap().to_string()).collect::<BTreeSet<String>>()
+    };
+    let whole = tensors(&case.checkpoint.weights().unwrap());
+    assert!(["soft", "reply", "short"].iter().all(|head| whole.contains(*head)), "{whole:?}");
+    let file = case.export(Format::Safetensors);
+    let bytes = fs::read(&file).unwrap();
+    assert!(tensors(&bytes).iter().eq(&["blocks", "policy", "stem", "value"]), "{:?}", tensors(&bytes));
+    let graph = onnx::file(&case.checkpoint).unwrap();
+    let has = |name: &[u8]| graph.windows(name.len()).any(|bytes| bytes == name);
+    assert!(has(b"policy_planes") && !has(b"reply_planes") && !has(b"soft_planes"));
+    let export = Checkpoint::find(&file).unwrap();
+    let net = &export.manifest.net;
+    assert_eq!((net.soft_policy, net.reply_policy, net.short_value), (0.0, 0.0, 0.0));
+    let net = CpuNet::new(&export.network(&device()).unwrap().weights(), Precision::F32).unwrap();
+    let actions: Vec<u16> = (0..case.rows).flat_map(|_| 0..case.shape().actions as u16).collect();
+    let ends: Vec<usize> = (1..=case.rows).map(|row| row * case.shape().actions).collect();
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    let (mut policy, mut wdl) = (vec![0.0; actions.len()], vec![0.0; case.rows * 3]);
+    net.forward(&mut net.scratch(), &case.planes, wanted, &mut policy, &mut wdl);
+    assert!(policy == case.policy && wdl == case.wdl);
+    an_export_is_the_checkpoint(case, 2);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use burn::module::Module;
 use petteia::checkpoint::{self, Checkpoint};
 use petteia::config::Config;
 use petteia::game::{GameOptions, Rules};
@@ -341,6 +342,34 @@ fn a_run_begins_with_the_weights_of_another() {
     trains(&["--run", text(&same), "--generations", "1"]);
     expect_whole(&same);
     assert_eq!(checkpoint::list(&same).unwrap().len(), 2);
+}
+
+/// Auxiliary heads that the weights lack begin anew, and those that the settings lack are left out.
+#[test]
+fn auxiliary_heads_are_put_on_and_taken_off() {
+    let (folder, run) = temporary();
+    let (source, exported) = (PLAIN.run(), folder.path().join("exported.safetensors"));
+    let sizes = |run: &Path, generation: usize| {
+        let checkpoint = Checkpoint::open_folder(&folder_of(run, generation)).unwrap();
+        let network = checkpoint.network(&model::device()).unwrap();
+        (network.layers().auxiliary.len(), network.num_params())
+    };
+    let (none, plain) = sizes(&source, 3);
+    let heads = ["--set", "net.reply_policy=0.15", "--set", "net.short_value=0.5"];
+    trains(&[&["--from", text(&source), "--run", text(&run)], &heads[..]].concat());
+    let (two, more) = sizes(&run, 0);
+    assert_eq!((none, two), (0, 2));
+    assert!(more > plain && sizes(&run, 3) == (2, more));
+    expect_whole(&run);
+    // an export has none, its settings do
+    succeeds(&["export", text(&run), "--format", "safetensors", "--out", text(&exported)], "");
+    let again = folder.path().join("again");
+    trains(&["--from", text(&exported), "--run", text(&again), "--set", "net.reply_policy=0"]);
+    assert!(sizes(&again, 3).0 == 1 && sizes(&again, 3).1 < more);
+    // off again
+    let off = folder.path().join("off");
+    trains(&["--from", text(&again), "--run", text(&off), "--set", "net.short_value=0"]);
+    assert_eq!(sizes(&off, 3), (none, plain));
 }
 
 /// The weights that a run begins with anyway, given to it from outside.

@@ -28,6 +28,7 @@ mod external;
 mod faults;
 mod files;
 mod gumbel;
+mod heads;
 mod health;
 mod layering;
 mod ladder;

@@ -59,6 +59,8 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.net.value_pooling = true;
     all_on.net.block_pooling = 2;
     all_on.net.soft_policy = 4.0;
+    all_on.net.reply_policy = 0.15;
+    all_on.net.short_value = 0.5;
     all_on.replay.held_out = 0.1;
     all_on.replay.growth = 0.5;
     all_on.replay.merge = true;

@@ -274,11 +274,14 @@ impl Game for Breakthrough {
     }
 
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
-        if symmetry == Symmetry::IDENTITY {
-            return action;
-        }
         let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
-        Action(((2 - direction) * self.cells() + symmetry.square(from, self.side, self.side)) as u16)
+        // forward is forward for both
+        let direction = if symmetry.mirror_columns { 2 - direction } else { direction };
+        Action((direction * self.cells() + symmetry.square(from, self.side, self.side)) as u16)
+    }
+
+    fn turning(&self) -> Symmetry {
+        Symmetry::ROW_MIRROR
     }
 
     fn map_state(&self, symmetry: Symmetry, state: &State) -> State {

@@ -90,5 +90,6 @@ fn sample<G: Game>(bench: &Bench<G>, state: &G::State, random: &mut Random) -> S
         target: wdl,
         weight: 1.0,
         symmetries: bench.game.symmetries(state),
+        auxiliary: Vec::new(),
     }
 }

@@ -111,6 +111,7 @@ faulty! {
     touched(before: &G::State, action: Action) -> Vec<(usize, usize)>;
     symmetries(state: &G::State) -> &'static [Symmetry];
     map_action(symmetry: Symmetry, action: Action) -> Action;
+    turning() -> Symmetry;
     map_state(symmetry: Symmetry, state: &G::State) -> G::State;
     exchanged(state: &G::State) -> Option<G::State>;
     try_play(state: &mut G::State, action: Action) -> Result<()>;

@@ -1,0 +1,84 @@
+//! Auxiliary heads: they are there in training only, where what they are taught gives the tower more to learn from each
+//! position (Wu 2019, arXiv:1902.10565). Nothing that plays computes them, and exports do not contain them.
+//!
+//! A head is a [`HeadKind`] with the weight of its loss, a setting of `[net]`, and its layers. What a head is taught is
+//! in [`replay::auxiliary`](crate::replay::auxiliary), its loss in [`train::loss`](crate::train::loss).
+
+use super::layers::{Layer, linear, logits};
+use crate::config::NetConfig;
+use crate::encode::Shape;
+
+/// What an auxiliary head predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HeadKind {
+    /// `net.soft_policy`: the policy target at a higher temperature.
+    SoftPolicy,
+    /// `net.reply_policy`: the policy target of the other player's next ply.
+    ReplyPolicy,
+    /// `net.short_value`: win, draw, loss as the search sees them over the next plies.
+    ShortValue,
+}
+
+impl HeadKind {
+    /// All of them, in the order in which a network has them.
+    pub const ALL: [HeadKind; 3] = [HeadKind::SoftPolicy, HeadKind::ReplyPolicy, HeadKind::ShortValue];
+
+    /// The name of its setting in `[net]`.
+    pub fn name(self) -> &'static str {
+        ["soft_policy", "reply_policy", "short_value"][self as usize]
+    }
+
+    /// The weight of its loss; 0 if there is no such head.
+    pub fn weight(self, config: &NetConfig) -> f32 {
+        match self {
+            HeadKind::SoftPolicy => config.soft_policy,
+            HeadKind::ReplyPolicy => config.reply_policy,
+            HeadKind::ShortValue => config.short_value,
+        }
+    }
+
+    /// Whether it predicts shares of the actions; otherwise win, draw, loss.
+    pub fn is_policy(self) -> bool {
+        self != HeadKind::ShortValue
+    }
+
+    /// The number of its outputs.
+    pub fn outputs(self, shape: Shape) -> usize {
+        if self.is_policy() { shape.actions } else { 3 }
+    }
+}
+
+/// An auxiliary head.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuxiliaryHead {
+    /// What it predicts.
+    pub kind: HeadKind,
+    /// The weight of its loss.
+    pub weight: f32,
+    /// To logits, part by part: from the features of the policy, or from the last hidden row of the value head.
+    pub parts: Vec<Vec<Layer>>,
+}
+
+/// The heads that the settings ask for.
+pub(super) fn heads(config: &NetConfig, shape: Shape) -> Vec<AuxiliaryHead> {
+    let parts = |kind| match kind {
+        HeadKind::SoftPolicy => logits("soft", config.filters, shape),
+        HeadKind::ReplyPolicy => logits("reply", config.filters, shape),
+        HeadKind::ShortValue => vec![vec![linear("short_value", config.value_hidden, 3, false)]],
+    };
+    let head = |kind: HeadKind| {
+        let weight = kind.weight(config);
+        (weight > 0.0).then(|| AuxiliaryHead { kind, weight, parts: parts(kind) })
+    };
+    HeadKind::ALL.into_iter().filter_map(head).collect()
+}
+
+/// The settings of the same network without auxiliary heads: what plays, and what an export contains.
+pub fn without_heads(config: &NetConfig) -> NetConfig {
+    NetConfig { soft_policy: 0.0, reply_policy: 0.0, short_value: 0.0, ..config.clone() }
+}
+
+/// Whether the settings ask for an auxiliary head.
+pub fn has_heads(config: &NetConfig) -> bool {
+    HeadKind::ALL.into_iter().any(|kind| kind.weight(config) > 0.0)
+}

@@ -1,0 +1,98 @@
+//! What auxiliary heads are taught about the positions of a game.
+//!
+//! Input: the plies of a game, and what was searched there. Output: for each position the targets of the heads that the
+//! network has, as the player to move there sees the board; none if there are no such heads.
+
+use super::returns::{Ply, value_targets};
+use crate::board::Symmetry;
+use crate::config::{NetConfig, ReplayConfig};
+use crate::game::{Action, Game, Outcome};
+use crate::net::auxiliary::HeadKind;
+
+/// How much less every further ply counts in a short-term value.
+const SHORT: f32 = 1.0 / 6.0;
+
+/// What a head is taught about a position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuxiliaryTarget {
+    /// The head.
+    pub head: HeadKind,
+    /// Outputs with their shares, ascending by output: those of actions, or 0, 1, 2 for win, draw, loss. Their sum is
+    /// how much the position counts.
+    pub shares: Vec<(u16, f32)>,
+}
+
+/// The heads of a network that are taught something that the policy target does not say.
+pub(super) fn taught(net: &NetConfig) -> Vec<HeadKind> {
+    let is_taught = |kind: &HeadKind| *kind != HeadKind::SoftPolicy && kind.weight(net) > 0.0;
+    HeadKind::ALL.into_iter().filter(is_taught).collect()
+}
+
+/// The targets of `head` at each ply. `policies` has the policy target of each ply with a search; a ply with no target has
+/// no shares.
+pub(super) fn targets<G: Game>(
+    head: HeadKind,
+    game: &G,
+    plies: &[Ply],
+    policies: &[Option<&[(Action, f32)]>],
+    (outcome, settings): (Outcome, &ReplayConfig),
+) -> Vec<AuxiliaryTarget> {
+    let shares: Vec<Vec<(u16, f32)>> = match head {
+        // it follows from the policy target when it is trained on
+        HeadKind::SoftPolicy => vec![Vec::new(); plies.len()],
+        HeadKind::ReplyPolicy => {
+            let reply = |next: Option<usize>| Some(seen_by_other(game, policies[next?]?));
+            replies(plies).into_iter().map(|next| reply(next).unwrap_or_default()).collect()
+        }
+        HeadKind::ShortValue => {
+            let settings = ReplayConfig { value_decay: SHORT, ..settings.clone() };
+            let values = value_targets(plies, outcome, &settings).into_iter();
+            values.map(|wdl| vec![(0, wdl.win), (1, wdl.draw), (2, wdl.loss)]).collect()
+        }
+    };
+    shares.into_iter().map(|shares| AuxiliaryTarget { head, shares }).collect()
+}
+
+/// For each ply the next one at which the other player is to move.
+fn replies(plies: &[Ply]) -> Vec<Option<usize>> {
+    let mut next = [None; 2];
+    let mut replies = vec![None; plies.len()];
+    for (index, ply) in plies.iter().enumerate().rev() {
+        replies[index] = next[ply.mover.other().index()];
+        next[ply.mover.index()] = Some(index);
+    }
+    replies
+}
+
+/// The actions of a policy that have a share, as the player who is not to move sees the board.
+fn seen_by_other<G: Game>(game: &G, policy: &[(Action, f32)]) -> Vec<(u16, f32)> {
+    let turning = game.turning();
+    let seen = |action: Action| match turning {
+        Symmetry::IDENTITY => action.0,
+        _ => game.map_action(turning, action).0,
+    };
+    let played = policy.iter().filter(|(_, share)| *share > 0.0);
+    let mut shares: Vec<(u16, f32)> = played.map(|(action, share)| (seen(*action), *share)).collect();
+    shares.sort_unstable_by_key(|(output, _)| *output);
+    shares
+}
+
+/// Moves `targets` toward `others`: to the mean of both, in which `others` counts `share`. A target that is missing is
+/// one without shares.
+pub(super) fn mix(targets: &mut Vec<AuxiliaryTarget>, others: &[AuxiliaryTarget], share: f32) {
+    for other in others {
+        if targets.iter().all(|target| target.head != other.head) {
+            targets.push(AuxiliaryTarget { head: other.head, shares: Vec::new() });
+        }
+    }
+    for target in targets {
+        let other = others.iter().find(|other| other.head == target.head);
+        target.shares.iter_mut().for_each(|(_, sum)| *sum *= 1.0 - share);
+        for (output, other) in other.into_iter().flat_map(|other| &other.shares) {
+            match target.shares.binary_search_by_key(output, |(output, _)| *output) {
+                Ok(at) => target.shares[at].1 += share * other,
+                Err(at) => target.shares.insert(at, (*output, share * other)),
+            }
+        }
+    }
+}
