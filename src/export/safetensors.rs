@@ -28,7 +28,8 @@ pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     if !has_heads(net) {
         return Ok((network, checkpoint.weights()?));
     }
-    let network = network.with_heads(&without_heads(net), 0, &device);
+    let shape = network.layers().shape;
+    let (network, _) = network.adapted(&without_heads(net), shape, 0, &device);
     let weights = network.to_safetensors("")?;
     Ok((network, weights))
 }

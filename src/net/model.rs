@@ -123,16 +123,40 @@ impl Network {
         network.map(&mut FirstWeights { path: Vec::new(), random, layers: &layers })
     }
 
-    /// The same network with the auxiliary heads of `config`: those that it has keep their weights, others begin with
-    /// weights from the stream of `seed`, and those not in `config` are left out.
-    pub fn with_heads(self, config: &NetConfig, seed: u64, device: &Device) -> Network {
-        let Network { parts, layers } = Network::new(config, self.layers.shape, seed, device);
+    /// A network of `config` for a game of `shape` that takes over every layer that is the same here, and the names of
+    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If the
+    /// number of planes is another one, so is the first convolution only in what it reads: the first planes count as the
+    /// same.
+    pub fn adapted(
+        self,
+        config: &NetConfig,
+        shape: Shape,
+        seed: u64,
+        device: &Device,
+    ) -> (Network, Vec<String>) {
+        let Network { parts, layers } = Network::new(config, shape, seed, device);
+        let tensors = |layers: &Layers| -> BTreeMap<String, Vec<(String, Vec<usize>)>> {
+            layers.weighted().map(|layer| (layer.name().to_string(), layer.tensors())).collect()
+        };
+        let (known, wanted) = (tensors(&self.layers), tensors(&layers));
+        let stem = inputs(&self.layers, &layers);
         let mut own: BTreeMap<String, Part> = self.parts.into_iter().collect();
-        let parts = parts.into_iter().map(|(name, part)| {
-            let part = own.remove(&name).unwrap_or(part);
+        let mut anew = Vec::new();
+        let adapted = |(name, part): (String, Part)| {
+            let part = match own.remove(&name) {
+                Some(own) if known.get(&name) == wanted.get(&name) => own,
+                Some(own) if name == "stem" && known[&name][1..] == wanted[&name][1..] => {
+                    own.with_inputs(&stem, &part)
+                }
+                _ => {
+                    anew.push(name.clone());
+                    part
+                }
+            };
             (name, part)
-        });
-        Network { parts: parts.collect(), layers }
+        };
+        let parts = parts.into_iter().map(adapted).collect();
+        (Network { parts, layers }, anew)
     }
 
     fn each(self, mut change: impl FnMut(&str, Part) -> Part) -> Network {
@@ -258,6 +282,17 @@ impl ModuleMapper for FirstWeights<'_> {
         let tensor = if tensor.device().is_autodiff() { tensor.require_grad() } else { tensor };
         Param::from_mapped_value(path_id(&path), tensor, mapper)
     }
+}
+
+/// For each channel that the stem of `layers` reads, the one of `known` that means the same.
+fn inputs(known: &Layers, layers: &Layers) -> Vec<Option<usize>> {
+    let has_ones = |layers: &Layers| layers.tower.first() == Some(&Layer::Ones);
+    let plane = |plane: usize| (plane < known.shape.planes).then_some(plane);
+    let mut inputs: Vec<Option<usize>> = (0..layers.shape.planes).map(plane).collect();
+    if has_ones(layers) {
+        inputs.push(has_ones(known).then_some(known.shape.planes));
+    }
+    inputs
 }
 
 /// FNV-1a of a parameter's path: an id that survives saving and loading.

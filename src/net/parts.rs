@@ -136,6 +136,25 @@ impl Part {
         }
     }
 
+    /// The same convolution for other inputs: each of them is the one of that number here or, where that is `None`, as
+    /// `other` has it.
+    pub(super) fn with_inputs(self, inputs: &[Option<usize>], other: &Part) -> Part {
+        let (Part::Normed(layer), Part::Normed(other)) = (self, other) else {
+            panic!("two convolutions with norms")
+        };
+        let NormedConv { mut conv, norm } = layer;
+        let (id, own, mapper) = conv.weight.consume();
+        let new = other.conv.weight.val();
+        let from = |(at, input): (usize, &Option<usize>)| match *input {
+            Some(input) => own.clone().narrow(1, input, 1),
+            None => new.clone().narrow(1, at, 1),
+        };
+        let kernel = Tensor::cat(inputs.iter().enumerate().map(from).collect(), 1).detach();
+        let kernel = if kernel.device().is_autodiff() { kernel.require_grad() } else { kernel };
+        conv.weight = Param::from_mapped_value(id, kernel, mapper);
+        Part::Normed(NormedConv { conv, norm })
+    }
+
     /// The convolution of `x`, plus `skip`, with ReLU if that is wanted.
     fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool) -> Flow {
         let y = match (self, x) {

@@ -1,8 +1,8 @@
 //! Begins a run with the weights of another one.
 //!
-//! They become its generation 0, with a new optimizer; its own settings hold from there on. Auxiliary heads that the
-//! weights lack begin anew. The window may be taken over
-//! too: its shards are copied and numbered anew. The new run appears whole.
+//! They become its generation 0, with a new optimizer; its own settings hold from there on. Layers that the weights lack
+//! begin anew: auxiliary heads, or, if the weights are those of another game or size of the board, what depends on these.
+//! The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
+use crate::game::{Game, Rules, id_of};
 use crate::net::auxiliary::without_heads;
 use crate::net::model;
 use crate::replay::place::shards_of;
@@ -35,18 +35,20 @@ pub struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Makes the run's folder; `tick` hears how many shards are copied and says whether to go on.
+    /// Makes the run's folder; `tick` hears how many shards are copied and says whether to go on. Returns the names of the
+    /// layers that begin anew.
     ///
     /// # Errors
     /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
-    pub fn make<G: Game>(&self, rules: &Rules<G>, tick: &mut Progress) -> Result<()> {
+    pub fn make<G: Game>(&self, rules: &Rules<G>, tick: &mut Progress) -> Result<Vec<String>> {
         let Start { source, with_window, config, folder } = *self;
         config.check()?;
         check_new(folder)?;
         self.check(rules)?;
         let shards = if with_window { self.window(rules)? } else { Vec::new() };
         let device = model::training_device();
-        let network = source.network(&device)?.with_heads(&config.net, config.seed, &device);
+        let (network, anew) =
+            source.network(&device)?.adapted(&config.net, rules.identity.shape, config.seed, &device);
         let chapter = Chapter {
             change: Change::Started,
             generation: 0,
@@ -73,13 +75,23 @@ impl Start<'_> {
             lineage.write(run)?;
             write_settings(run, config)?;
             check_whole(run, &source.path, config, rules)
-        })
+        })?;
+        Ok(anew)
     }
 
-    /// Rejects weights of another game or network, and settings of a run that begins without weights.
+    /// Rejects weights of another network or of a game whose positions look otherwise, and settings of a run that begins
+    /// without weights.
     fn check<G: Game>(&self, rules: &Rules<G>) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
-        manifest.game.expect(&rules.identity, &place.to_string())?;
+        let [there, here] = [&manifest.game, &rules.identity];
+        let is_variant = G::VARIANTS.iter().any(|variant| id_of::<G>(variant) == there.id);
+        if !is_variant || there.encoding != here.encoding {
+            return Err(Error::Mismatch(format!(
+                "{place} has game {} (encoding version {}) instead of {} (version {}): weights are of use to another size or \
+                 variant of a game only, such as those of cage-6 to cage-8",
+                there.id, there.encoding, here.id, here.encoding
+            )));
+        }
         let [theirs, ours] = [&manifest.net, &self.config.net].map(without_heads);
         if let Some(difference) = other_net(&theirs, &ours) {
             return Err(Error::Config(format!(
@@ -98,6 +110,7 @@ impl Start<'_> {
     /// The newest shards of the source's window that fill the new one, oldest first.
     fn window<G: Game>(&self, rules: &Rules<G>) -> Result<Vec<(PathBuf, ShardInfo)>> {
         let place = self.source.path.display();
+        self.source.manifest.game.expect(&rules.identity, &format!("the window of {place}"))?;
         let run = self.source.path.parent().and_then(Path::parent).filter(|run| run.join(SETTINGS).is_file());
         let run = run.ok_or_else(|| {
             Error::Config(format!(

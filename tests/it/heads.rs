@@ -386,9 +386,12 @@ fn heads_change_no_other_first_weight() {
     let more: Vec<&String> = with.keys().filter(|name| !without.contains_key(*name)).collect();
     assert_eq!(more, ["reply_extras.conv", "reply_extras.linear", "reply_planes", "short_value"]);
     // taken off, and put back with other first weights
-    let network = Network::new(&config("any").net, shape, 7, &device()).with_heads(&plain, 0, &device());
-    assert!(network.weights().numbers.keys().eq(without.keys()));
-    let again = network.with_heads(&config("any").net, 8, &device()).weights();
+    let whole = Network::new(&config("any").net, shape, 7, &device());
+    let (network, anew) = whole.adapted(&plain, shape, 0, &device());
+    assert!(anew.is_empty() && network.weights().numbers.keys().eq(without.keys()));
+    let (again, anew) = network.adapted(&config("any").net, shape, 8, &device());
+    assert_eq!(anew, ["reply_planes", "reply_extras.conv", "reply_extras.linear", "short_value"]);
+    let again = again.weights();
     assert_eq!(again.of("stem").weight, with["stem"].weight);
     assert_ne!(again.of("short_value").weight, with["short_value"].weight);
     again.check();

@@ -469,6 +469,38 @@ fn a_window_is_taken_over_with_the_weights() {
     assert!(err(&accepted).contains("the run continues without it"), "{}", err(&accepted));
 }
 
+/// Layers that do not depend on the board's size are taken over, and of the first one what it makes of the planes that both
+/// have.
+#[test]
+fn weights_move_to_a_larger_board() {
+    let small = Finished::new(&["game.id=cage-4", "net.value_pooling=true", "train.generations=1"]).run();
+    let (_folder, run) = temporary();
+    let from = ["--from", text(&small), "--run", text(&run), "--set", "game.id=cage-6"];
+    let said = trains(&from);
+    assert!(said.contains("trained for cage-4"), "{said}");
+    assert!(said.contains("layers that begin anew: policy_extras.linear"), "{said}");
+    expect_whole(&run);
+    let weights = |folder: PathBuf| {
+        Checkpoint::open_folder(&folder).unwrap().network(&model::device()).unwrap().weights()
+    };
+    let (small, large) = (weights(folder_of(&small, 1)), weights(folder_of(&run, 0)));
+    let of = |layer: &str| [&small, &large].map(|weights| weights.of(layer).clone());
+    for layer in ["blocks.0.first", "policy_planes", "value_hidden", "value_out"] {
+        let [there, here] = of(layer);
+        assert_eq!(there.weight, here.weight, "{layer}");
+    }
+    // 15 and 16 planes, then one of ones, nine weights each
+    let [there, here] = of("stem").map(|numbers| numbers.weight);
+    for (there, here) in there.chunks(16 * 9).zip(here.chunks(17 * 9)) {
+        assert_eq!(there[..15 * 9], here[..15 * 9]);
+        assert_eq!(there[15 * 9..], here[16 * 9..]);
+    }
+    // a window is of no use
+    let (_folder, other) = temporary();
+    let window = ["--from", from[1], "--with-window", "--run", text(&other), "--set", from[5]];
+    fails(&[&["train"], &window[..]].concat(), 1, &["the window of", "cage-4 instead of cage-6"]);
+}
+
 #[test]
 fn what_a_run_cannot_begin_with_is_refused() {
     let (folder, run) = temporary();
@@ -477,7 +509,8 @@ fn what_a_run_cannot_begin_with_is_refused() {
         fails(&[&["train"], arguments, &["--run", text(&run)]].concat(), code, parts);
         assert!(!run.exists(), "nothing is left");
     };
-    refused(&["configs/phage.toml", "--from", text(&source)], 1, &["has game tic-tac-toe instead of phage"]);
+    let other = ["has game tic-tac-toe (encoding version 1) instead of phage", "another size or variant"];
+    refused(&["configs/phage.toml", "--from", text(&source)], 1, &other);
     refused(
         &["--from", text(&source), "--set", "net.filters=16", "--set", "net.blocks=2"],
         2,

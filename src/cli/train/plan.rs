@@ -142,13 +142,19 @@ impl Plan {
             }
             Before::Start { source, with_window } => {
                 let source = &Checkpoint::find(source)?;
-                Start { source, with_window: *with_window, config, folder }.make(rules, tick)?;
+                let start = Start { source, with_window: *with_window, config, folder };
+                let anew = start.make(rules, tick)?;
+                let game = &source.manifest.game.id;
                 screen.say(&format!(
-                    "{} begins with the weights of {}{}; they are its generation 0",
+                    "{} begins with the weights of {}{}{}; they are its generation 0",
                     folder.display(),
                     source.path.display(),
+                    if *game == config.game.id { String::new() } else { format!(", trained for {game}") },
                     if *with_window { " and the window of its run" } else { "" }
                 ));
+                if !anew.is_empty() {
+                    screen.say(&format!("  layers that begin anew: {}", anew.join(", ")));
+                }
                 Ok(())
             }
             Before::Fork { source, generation, accepts_missing } => {
