@@ -473,7 +473,8 @@ fn a_window_is_taken_over_with_the_weights() {
 /// have.
 #[test]
 fn weights_move_to_a_larger_board() {
-    let small = Finished::new(&["game.id=cage-4", "net.value_pooling=true", "train.generations=1"]).run();
+    let finished = Finished::new(&["game.id=cage-4", "net.value_pooling=true", "train.generations=1"]);
+    let small = finished.run();
     let (_folder, run) = temporary();
     let from = ["--from", text(&small), "--run", text(&run), "--set", "game.id=cage-6"];
     let said = trains(&from);

@@ -293,7 +293,10 @@ fn training_agrees_with_burns_operations() {
     let config = Config::new("tic-tac-toe");
     // one with logits of planes and of extra actions, one with extra actions only
     let other = Shape { planes: 3, height: 6, width: 7, actions: 7 };
-    for (net, shape) in [(small(), SHAPE), (small(), other), (pooling(), SHAPE)] {
+    // what global pooling adds to a whole plane, a norm behind it takes away again: in training it changes nothing but
+    // rounding, so the weights, and with them what the network says with running statistics, may differ a little more
+    let nets = [(small(), SHAPE, 1e-3), (small(), other, 1e-3), (pooling(), SHAPE, 2e-2)];
+    for (net, shape, tolerance) in nets {
         let trained = |device: &burn::tensor::Device| {
             let mut trainer = Trainer::new(&config.train, Network::new(&net, shape, 1, device));
             let losses: Vec<_> = (0..4)
@@ -306,9 +309,11 @@ fn training_agrees_with_burns_operations() {
         let (ours, burns) =
             (trained(&training_device()), trained(&training_device().gradient_checkpointing()));
         assert_ne!(ours, burns, "two ways");
-        for (a, b) in ours.0.iter().chain(&ours.1).zip(burns.0.iter().chain(&burns.1)) {
-            assert!((a - b).abs() < 1e-3, "{ours:?} and {burns:?}");
-        }
+        let agree = |ours: &[f32], burns: &[f32], tolerance| {
+            ours.iter().zip(burns).all(|(a, b)| (a - b).abs() < tolerance)
+        };
+        assert!(agree(&ours.0, &burns.0, 1e-3), "{ours:?} and {burns:?}");
+        assert!(agree(&ours.1, &burns.1, tolerance), "{ours:?} and {burns:?}");
     }
 }
 
