@@ -125,14 +125,7 @@ impl<'a> Builder<'a> {
             }
             Layer::Global(linear) => {
                 name = &linear.name;
-                let pooled = self.pool(name, &x);
-                let added = self.linear(linear, &pooled);
-                // `[batch, channels]` to `[batch, channels, 1, 1]`
-                let axes = [2, 3].map(i64::to_le_bytes).concat();
-                let axes = self.tensor_of(proto::INT64, format!("{name}.axes"), &[2], axes);
-                let added = self.node("Unsqueeze", &format!("{name}.unsqueeze"), &[&added, &axes], vec![]);
-                let sum = self.node("Add", &format!("{name}.add"), &[&x, &added], vec![]);
-                self.relu(name, &sum)
+                self.global(linear, &x)
             }
             Layer::Ones => self.ones(&format!("{name}.ones"), &x),
             // `[batch, channels, height, width]` to `[batch, channels * height * width]`
@@ -176,6 +169,19 @@ impl<'a> Builder<'a> {
         };
         let (mean, maximum) = (over_squares("ReduceMean", "mean"), over_squares("ReduceMax", "maximum"));
         self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)])
+    }
+
+    /// The same number to every square of a plane, from what [`Builder::pool`] makes of all planes.
+    fn global(&mut self, linear: &Linear, input: &str) -> String {
+        let name = &linear.name;
+        let pooled = self.pool(name, input);
+        let added = self.linear(linear, &pooled);
+        // `[batch, channels]` to `[batch, channels, 1, 1]`
+        let axes = [2, 3].map(i64::to_le_bytes).concat();
+        let axes = self.tensor_of(proto::INT64, format!("{name}.axes"), &[2], axes);
+        let added = self.node("Unsqueeze", &format!("{name}.unsqueeze"), &[&added, &axes], vec![]);
+        let sum = self.node("Add", &format!("{name}.add"), &[input, &added], vec![]);
+        self.relu(name, &sum)
     }
 
     /// The weights and biases of a layer.

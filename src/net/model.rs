@@ -124,9 +124,8 @@ impl Network {
     }
 
     /// A network of `config` for a game of `shape` that takes over every layer that is the same here, and the names of
-    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If the
-    /// number of planes is another one, so is the first convolution only in what it reads: the first planes count as the
-    /// same.
+    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If it reads
+    /// another number of planes, the first convolution keeps its weights for those that both have, the first ones.
     pub fn adapted(
         self,
         config: &NetConfig,

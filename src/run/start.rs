@@ -1,7 +1,7 @@
 //! Begins a run with the weights of another one.
 //!
 //! They become its generation 0, with a new optimizer; its own settings hold from there on. Layers that the weights lack
-//! begin anew: auxiliary heads, or, if the weights are those of another game or size of the board, what depends on these.
+//! begin anew: auxiliary heads, or, if the weights are those of another size of the board or variant, what depends on it.
 //! The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
 
 use std::path::{Path, PathBuf};
@@ -79,18 +79,14 @@ impl Start<'_> {
         Ok(anew)
     }
 
-    /// Rejects weights of another network or of a game whose positions look otherwise, and settings of a run that begins
-    /// without weights.
+    /// Rejects weights of another network or of a game that is no other variant of this one, and settings of a run that
+    /// begins without weights.
     fn check<G: Game>(&self, rules: &Rules<G>) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         let [there, here] = [&manifest.game, &rules.identity];
         let is_variant = G::VARIANTS.iter().any(|variant| id_of::<G>(variant) == there.id);
-        if !is_variant || there.encoding != here.encoding {
-            return Err(Error::Mismatch(format!(
-                "{place} has game {} (encoding version {}) instead of {} (version {}): weights are of use to another size or \
-                 variant of a game only, such as those of cage-6 to cage-8",
-                there.id, there.encoding, here.id, here.encoding
-            )));
+        if there.id == here.id || there.encoding != here.encoding || !is_variant {
+            there.expect(here, &place.to_string())?;
         }
         let [theirs, ours] = [&manifest.net, &self.config.net].map(without_heads);
         if let Some(difference) = other_net(&theirs, &ours) {

@@ -510,8 +510,7 @@ fn what_a_run_cannot_begin_with_is_refused() {
         fails(&[&["train"], arguments, &["--run", text(&run)]].concat(), code, parts);
         assert!(!run.exists(), "nothing is left");
     };
-    let other = ["has game tic-tac-toe (encoding version 1) instead of phage", "another size or variant"];
-    refused(&["configs/phage.toml", "--from", text(&source)], 1, &other);
+    refused(&["configs/phage.toml", "--from", text(&source)], 1, &["has game tic-tac-toe instead of phage"]);
     refused(
         &["--from", text(&source), "--set", "net.filters=16", "--set", "net.blocks=2"],
         2,

@@ -183,19 +183,19 @@ impl Global {
         (boards, stride): (&mut Aligned, usize),
         [pooled, added]: &mut [Aligned; 2],
     ) {
-        let size = board.padded() * stride;
+        let (size, width) = (board.padded() * stride, board.width * stride);
+        let lines = || (0..board.height).map(|row| board.padded_square(row, 0) * stride);
         let boards = &mut boards.as_mut()[..positions * size];
         let rows = pooled.as_mut().chunks_exact_mut(self.width);
         for (squares, row) in boards.chunks_exact(size).zip(rows) {
-            let lines = (0..board.height).map(|row| board.padded_square(row, 0) * stride);
-            let squares = lines.flat_map(|at| squares[at..][..board.width * stride].chunks_exact(stride));
+            let squares = lines().flat_map(|at| squares[at..][..width].chunks_exact(stride));
             pool(self.channels, squares, row);
         }
         self.layer.on_rows(positions, pooled, self.width, added, Finish::of(false));
         let rows = added.as_ref().chunks_exact(self.layer.stride());
         for (squares, added) in boards.chunks_exact_mut(size).zip(rows) {
-            for at in (0..board.height).map(|row| board.padded_square(row, 0) * stride) {
-                for square in squares[at..][..board.width * stride].chunks_exact_mut(stride) {
+            for at in lines() {
+                for square in squares[at..][..width].chunks_exact_mut(stride) {
                     // written so that NaN stays
                     let changed = square[..self.channels].iter_mut().zip(added);
                     changed.for_each(|(x, added)| *x = if *x + added < 0.0 { 0.0 } else { *x + added });
