@@ -250,9 +250,17 @@ fn onnx_runtime_computes_the_same_for_every_game() {
         println!("{}", text(&same.stdout).trim());
         let said: Value = serde_json::from_slice(&same.stdout).unwrap();
         assert_eq!((&said["game"], &said["positions"]), (&json!(id), &json!(case.rows)));
-        outputs["wdl"][1] = json!(case.wdl[1] + 0.01);
-        let different = check(&outputs);
-        assert!(!different.status.success() && text(&different.stderr).contains("not the same"), "{id}");
+        // one wrong number is noticed; a logit that is far below the others must grow a lot to change a probability
+        let most = case.wdl[..3].iter().copied().fold(f32::MIN, f32::max);
+        let least = (0..3).min_by(|&a, &b| case.wdl[a].total_cmp(&case.wdl[b])).unwrap();
+        for (name, place, wrong) in [("policy", 1, case.policy[1] + 0.01), ("wdl", least, most + 0.01)] {
+            let right = outputs[name][place].take();
+            outputs[name][place] = json!(wrong);
+            let different = check(&outputs);
+            let error = text(&different.stderr);
+            assert!(!different.status.success() && error.contains("not the same"), "{id}, {name}: {error}");
+            outputs[name][place] = right;
+        }
     }
 }
 
