@@ -1,8 +1,9 @@
-//! The ceiling of a network: trains one on solved positions instead of games, as a measure of what self-play could reach
-//! with perfect data. Saves a checkpoint that `petteia accuracy` takes; the sets for training and for measuring must be
-//! made with different seeds.
+//! Trains a network on what is there already, without a game: on solved positions, as a measure of what self-play could
+//! reach with perfect data (the sets for training and for measuring must be made with different seeds), or on the newest
+//! `replay.window` positions of a run, to compare networks, learning rates and targets on the same games. Saves a
+//! checkpoint that `petteia accuracy` takes.
 //!
-//! `cargo run --release --example supervised -- CONFIG SET OUT STEPS [KEY=VALUE]...`
+//! `cargo run --release --example supervised -- CONFIG SET-OR-RUN OUT STEPS [KEY=VALUE]...`
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -19,6 +20,7 @@ use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, stream};
 use petteia::registry::{Job, Registry};
 use petteia::replay::sample::Sample;
+use petteia::replay::store;
 use petteia::replay::window::Window;
 use petteia::search::evaluator::Wdl;
 use petteia::train::Trainer;
@@ -38,15 +40,27 @@ impl Job for Supervised<'_> {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let Supervised { config, set, out, steps } = self;
         let shape = rules.identity.shape;
-        let positions = set::read(set, &rules)?.positions;
-        let mut window = Window::new(positions.len(), shape);
-        window.push_samples(&rules.game, positions.iter().map(|position| sample(&rules, position)).collect());
+        let mut window = Window::new(config.replay.window, shape);
+        if set.is_dir() {
+            fill_window(&mut window, set, &rules, config)?;
+        } else {
+            let positions = set::read(set, &rules)?.positions;
+            window.set_capacity(positions.len());
+            window.push_samples(
+                &rules.game,
+                positions.iter().map(|position| sample(&rules, position)).collect(),
+            );
+        }
+        eprintln!("{} positions", window.len());
         let mut trainer =
             Trainer::new(&config.train, Network::new(&config.net, shape, config.seed, &training_device()));
         for step in 0..steps {
             let rate = learning_rate(&config.train, step, step as f64 / steps as f64);
             let mut random = stream(config.seed, Purpose::Sampling, &[step as u64]);
-            let losses = trainer.train(&window.draw(config.train.batch, 0.0, &mut random), rate)?;
+            let losses = trainer.train(
+                &window.draw(config.train.batch, config.train.search_value_share, &mut random),
+                rate,
+            )?;
             if (step + 1) % 500 == 0 || step + 1 == steps {
                 let (policy, value) = (losses.policy - losses.policy_floor, losses.value);
                 eprintln!("step {}: policy divergence {policy:.3}, value loss {value:.3}", step + 1);
@@ -57,6 +71,20 @@ impl Job for Supervised<'_> {
         println!("{}", saved.path.display());
         Ok(())
     }
+}
+
+/// Shard after shard of a run, of which the window keeps the newest.
+fn fill_window<G: Game>(window: &mut Window, run: &Path, rules: &Rules<G>, config: &Config) -> Result<()> {
+    for (_, path) in store::list(run)? {
+        let shard = store::read_samples(&path, rules, None)?;
+        let games = shard.records.iter().zip(shard.found);
+        let samples = games.flat_map(|(record, mut game)| {
+            game.teach(&rules.game, record, config);
+            game.samples
+        });
+        window.push_samples(&rules.game, samples.collect());
+    }
+    Ok(())
 }
 
 /// A position as a training row: every action that keeps its value is as good as another.
@@ -80,7 +108,7 @@ fn sample<G: Game>(rules: &Rules<G>, position: &Position<G::State>) -> Sample {
 
 fn run(words: &[String]) -> Result<()> {
     let [config, set, out, steps, sets @ ..] = words else {
-        return Err(Error::Config("usage: supervised CONFIG SET OUT STEPS [KEY=VALUE]...".into()));
+        return Err(Error::Config("usage: supervised CONFIG SET-OR-RUN OUT STEPS [KEY=VALUE]...".into()));
     };
     let steps = steps.parse().map_err(|_| Error::Config(format!("{steps} is not a number of steps")))?;
     let config = Config::parse(config, &std::fs::read_to_string(config).map_err(Error::io(config))?, sets)?;

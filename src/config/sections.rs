@@ -1,8 +1,8 @@
 //! The sections of a run's own work, each a table of documentation, field, default and range.
 
 use super::limits::{
-    MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_OPENING_PLIES, MAX_SIMULATIONS,
-    MAX_SOLVE_NODES,
+    MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_LEAF_NODES, MAX_OPENING_PLIES,
+    MAX_SIMULATIONS, MAX_SOLVE_NODES,
 };
 use super::table::{choice, is_off, is_one, section};
 
@@ -120,6 +120,10 @@ section! {
         /// proves is played (0: no solver).
         #[serde(skip_serializing_if = "is_off")]
         solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
+        /// Nodes that the solver may visit at each leaf, in self-play too, before the network is asked: where it finds the
+        /// result, the leaf counts exactly as a finished game does and takes no evaluation (0: off).
+        #[serde(skip_serializing_if = "is_off")]
+        leaf_nodes: usize = 0, 0..=MAX_LEAF_NODES;
         /// Keep the subtree of the action played.
         reuse_tree: bool = true;
         /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each

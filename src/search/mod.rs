@@ -21,7 +21,7 @@ use rand::RngExt;
 
 use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, Outcome};
 use crate::random::Random;
 use crate::solve::{Limits, Solver};
 use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate};
@@ -43,7 +43,8 @@ const SOLVER_TABLE: usize = 16;
 /// to play.
 ///
 /// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. What it proves is as good as
-/// what simulations prove; its nodes are not simulations.
+/// what simulations prove; its nodes are not simulations. With `search.leaf_nodes` it looks at each leaf, too: one whose
+/// result it finds ends its simulation as a finished game does, without an evaluation.
 ///
 /// # Driving it
 ///
@@ -88,7 +89,7 @@ pub struct Search<G: Game> {
     done: usize,
     /// The root's plan exists: noise and sequential halving start after the root's first evaluation.
     begun: bool,
-    /// Remembers what it found from root to root; `None` if the config wants none.
+    /// For roots and leaves; remembers what it found from search to search. `None` if the config wants none.
     solver: Option<Solver<G>>,
     /// Whether the solver has looked at this root.
     looked: bool,
@@ -101,8 +102,8 @@ impl<G: Game> Search<G> {
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
         let walk = Walk::new(root.clone());
         let table = config.solve_nodes.div_ceil(NODES_A_MEBIBYTE).min(SOLVER_TABLE);
-        let limits = Limits { nodes: config.solve_nodes as u64, table };
-        let solver = (limits.nodes > 0).then(|| Solver::new(game.clone(), limits));
+        let limits = Limits { nodes: config.solve_nodes as u64, table: table.max(1) };
+        let solver = (config.solve_nodes + config.leaf_nodes > 0).then(|| Solver::new(game.clone(), limits));
         Search {
             tree: Tree::new(game, config, root),
             walk,
@@ -227,7 +228,12 @@ impl<G: Game> Search<G> {
     /// Lets the solver look at a root that was evaluated and is to be searched, once.
     fn solve(&mut self) {
         let Some(solver) = &mut self.solver else { return };
-        if self.looked || self.planned == Some(0) || !self.tree.has_root() || self.tree.is_solved() {
+        if self.looked
+            || self.tree.config.solve_nodes == 0
+            || self.planned == Some(0)
+            || !self.tree.has_root()
+            || self.tree.is_solved()
+        {
             return;
         }
         self.looked = true;
@@ -246,9 +252,21 @@ impl<G: Game> Search<G> {
         }
         self.done += 1;
         let leaf = self.tree.select(&mut self.walk);
-        if leaf == Leaf::Needs {
-            self.seed = random.random();
+        if leaf == Leaf::Terminal {
+            return leaf;
         }
+        if let Some(outcome) = self.solved_leaf() {
+            self.tree.apply_result(&self.walk, outcome);
+            return Leaf::Terminal;
+        }
+        self.seed = random.random();
         leaf
+    }
+
+    /// The result of the walk's leaf, if the solver finds it. The root is always evaluated, for its priors.
+    fn solved_leaf(&mut self) -> Option<Outcome> {
+        let nodes = self.tree.config.leaf_nodes as u64;
+        let solver = self.solver.as_mut().filter(|_| nodes > 0 && self.tree.has_root())?;
+        solver.probe(self.walk.leaf().0, nodes)
     }
 }

@@ -81,11 +81,17 @@ impl<G: Game> Tree<G> {
                 return Leaf::Needs;
             }
             let outcome = self.game.outcome(&walk.leaf).expect("a position without legal actions is over");
-            self.nodes.prove(edge, outcome);
-            self.spread_proof(&walk.path);
-            self.back_up_result(&walk.path, outcome);
+            self.apply_result(walk, outcome);
             return Leaf::Terminal;
         }
+    }
+
+    /// Backs up the exact result of a walk's leaf, which is not the root and needs no evaluation then.
+    pub(super) fn apply_result(&mut self, walk: &Walk<G>, outcome: Outcome) {
+        let (_, edge) = *walk.path.last().expect("the leaf is below the root");
+        self.nodes.prove(edge as usize, outcome);
+        self.spread_proof(&walk.path);
+        self.back_up_result(&walk.path, outcome);
     }
 
     /// Adds the walk's leaf to the tree, and its value to every node above it.

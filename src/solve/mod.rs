@@ -180,6 +180,22 @@ impl<G: Game> Solver<G> {
         Solved { bounds, actions, nodes: self.nodes }
     }
 
+    /// The value of `state`, in which the game is not over, if it is found within this many nodes, shared by both questions.
+    pub fn probe(&mut self, state: &G::State, nodes: u64) -> Option<Outcome> {
+        let whole = std::mem::replace(&mut self.limits.nodes, nodes);
+        self.begin();
+        let key = self.game.key(state);
+        let mut bounds = self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds);
+        for (threshold, nodes) in [(1, nodes.div_ceil(2)), (0, nodes)] {
+            if bounds.outcome().is_none() && !is_answered(bounds, threshold) {
+                (self.limits.nodes, self.stopped) = (nodes, false);
+                bounds = bounds.and(self.search(state, key, [INFINITE; 2], threshold, &mut |_| true).bounds);
+            }
+        }
+        self.limits.nodes = whole;
+        bounds.outcome()
+    }
+
     fn begin(&mut self) {
         self.path.clear();
         (self.nodes, self.stopped) = (0, false);

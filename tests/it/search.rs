@@ -89,6 +89,43 @@ fn a_solver_proves_what_simulations_would_take_long_for() {
 }
 
 #[test]
+fn a_solver_at_leaves_ends_simulations_as_a_finished_game_does() {
+    let solving = |nodes| SearchConfig::with(|search| search.leaf_nodes = nodes);
+    let text = "1(2(1(- +) 1(+ -)) 2(1(- =)))";
+    // the root is evaluated, the first action proven at its leaf
+    let search = searched_by(solving(20), text, 2);
+    assert_eq!((search.simulations(), search.tree().proven()), (2, Some(Outcome::Win(Player::First))));
+    assert_eq!(search.tree().best_action(), Some(Action(0)));
+    assert_eq!(search.tree().size().0, 1, "a solved leaf takes no node");
+    assert!(searched_by(solving(0), text, 3).tree().proven().is_none());
+    // without enough nodes it is a search like any other
+    let [one, none] = [1, 0].map(|nodes| searched_by(solving(nodes), text, 2));
+    assert_eq!(one.tree().root_wdl(), none.tree().root_wdl());
+}
+
+#[test]
+fn what_a_solver_finds_at_leaves_is_so() {
+    for nodes in [4, 32, 256] {
+        let (game, mut search) = tic_tac_toe(SearchConfig::with(|search| search.leaf_nodes = nodes));
+        let mut solver = Solver::new(game.clone(), Limits::default());
+        let mut proven = 0;
+        while game.outcome(search.tree().root()).is_none() {
+            search.run(&mut Uniform, 40, &mut random()).unwrap();
+            for edge in search.tree().root_edges() {
+                let mut next = *search.tree().root();
+                game.play(&mut next, edge.action);
+                if let Some(outcome) = edge.proven {
+                    assert_eq!(solver.outcome(&next).unwrap(), outcome);
+                    proven += 1;
+                }
+            }
+            search.advance(search.tree().best_action().unwrap());
+        }
+        assert!(proven > 10, "{proven}");
+    }
+}
+
+#[test]
 fn avoids_a_proven_loss_however_good_it_looks() {
     // action 0 wins against three of four replies and loses against the fourth
     let search = searched("1(2(+ + + -) 2(= 1(= =)))", 1000);
