@@ -63,18 +63,21 @@ pub struct Calibration {
 /// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
 pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) -> Result<Calibration> {
     let bench = Bench::new(rules, config);
+    let mut plain = Bench::new(rules, config);
+    // what has no network asks no solver at leaves
+    plain.config.search.leaf_nodes = 0;
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     // quick games first: some of them are sure to finish
-    let random = bench.play(1, 1, (1, SOME), &|| Box::new(Uniform));
+    let random = plain.play(1, 1, (1, SOME), &|| Box::new(Uniform));
     let (together, simulations) = (settings.batch.min(FEW), settings.bootstrap_simulations);
     let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
     let rollouts = needed.then(|| {
-        bench.play(together, simulations, (0, SOME), &|| Box::new(Rollout::new(rules.game.clone())))
+        plain.play(together, simulations, (0, SOME), &|| Box::new(Rollout::new(rules.game.clone())))
     });
     let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
-    let uniform = needed.then(|| bench.play(together, simulations, (0, SOME), &|| Box::new(Uniform)));
+    let uniform = needed.then(|| plain.play(together, simulations, (0, SOME), &|| Box::new(Uniform)));
     let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
     let (selfplay, single) = bench.network(&network);
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);

@@ -121,7 +121,8 @@ section! {
         #[serde(skip_serializing_if = "is_off")]
         solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
         /// Nodes that the solver may visit at each leaf, in self-play too, before the network is asked: where it finds the
-        /// result, the leaf counts exactly as a finished game does and takes no evaluation (0: off).
+        /// result, the leaf counts exactly as a finished game does and takes no evaluation (0: off). Not in games without a
+        /// network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
         leaf_nodes: usize = 0, 0..=MAX_LEAF_NODES;
         /// Keep the subtree of the action played.

@@ -177,6 +177,8 @@ fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     // these simulations are cheap, and priors without knowledge cannot be surprised
     config.selfplay.fast_simulations = 0;
     config.selfplay.surprise_weight = 0.0;
+    // a solver at a leaf takes several times as long as a playout from it
+    config.search.leaf_nodes = 0;
     // without a network there are no values for a Gumbel root to rely on
     config.search.root = RootKind::Puct;
     // one evaluator for each core

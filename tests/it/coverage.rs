@@ -279,6 +279,20 @@ fn with_everything_on_an_interrupted_run_goes_on_to_the_same_bytes() {
     }
 }
 
+/// Playouts from a leaf are cheaper than its solver.
+#[test]
+fn games_without_a_network_ask_no_solver_at_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = [0, 16].map(|nodes| {
+        let config = config(&["train.generations=2", &format!("search.leaf_nodes={nodes}")]);
+        let run = folder.path().join(nodes.to_string());
+        train(&rules(), &config, &run, &StopAfter(AtomicUsize::new(usize::MAX))).unwrap();
+        [1, 2].map(|generation| store::read_unplayed(&store::shard_path(&run, generation, 0)).unwrap())
+    });
+    assert_eq!(games[0][0], games[1][0]);
+    assert_ne!(games[0][1], games[1][1]);
+}
+
 #[test]
 fn switched_off_none_of_it_is_written() {
     let plain = config(&[]).to_toml();
