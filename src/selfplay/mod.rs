@@ -3,8 +3,9 @@
 //! A shard is `batch` games in flight together: [`episode`] is one of them, [`starts`] says where it begins, and their
 //! leaves form batches for the evaluator. The contents of a shard depend only on (seed, generation, game index), the
 //! evaluator and where the games begin, so any number of threads writes the same bytes. [`play_generation`] skips the
-//! shards that an interrupted run had finished and schedules the others for the evaluator: the fused evaluator gets a shard per core ([`play_shard`]); burn's, which
-//! may compute on another device, gets large batches, one after the other ([`play_halves`]).
+//! shards that an interrupted run had finished and schedules the others for the evaluator: the fused evaluator gets a
+//! shard per core ([`play_shard`]); burn's, which may compute on another device, gets large batches, one after the other
+//! ([`play_halves`]).
 
 pub mod episode;
 pub mod starts;

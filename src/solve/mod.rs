@@ -182,15 +182,12 @@ impl<G: Game> Solver<G> {
 
     /// The value of `state`, in which the game is not over, if it is found within this many nodes, shared by both questions.
     pub fn probe(&mut self, state: &G::State, nodes: u64) -> Option<Outcome> {
-        let whole = std::mem::replace(&mut self.limits.nodes, nodes);
+        let whole = self.limits.nodes;
         self.begin();
-        let key = self.game.key(state);
-        let mut bounds = self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds);
+        let (key, mut bounds) = self.known(state);
         for (threshold, nodes) in [(1, nodes.div_ceil(2)), (0, nodes)] {
-            if bounds.outcome().is_none() && !is_answered(bounds, threshold) {
-                (self.limits.nodes, self.stopped) = (nodes, false);
-                bounds = bounds.and(self.search(state, key, [INFINITE; 2], threshold, &mut |_| true).bounds);
-            }
+            (self.limits.nodes, self.stopped) = (nodes, false);
+            bounds = self.ask(state, key, bounds, threshold, &mut |_| true);
         }
         self.limits.nodes = whole;
         bounds.outcome()
@@ -214,14 +211,29 @@ impl<G: Game> Solver<G> {
         if let Some(outcome) = self.game.outcome(state) {
             return Bounds::of(outcome);
         }
+        let (key, bounds) = self.known(state);
+        [1, 0].into_iter().fold(bounds, |bounds, threshold| self.ask(state, key, bounds, threshold, more))
+    }
+
+    /// The key of a position and what the table knows of it.
+    fn known(&self, state: &G::State) -> (u64, Bounds) {
         let key = self.game.key(state);
-        let mut bounds = self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds);
-        for threshold in [1, 0] {
-            if !is_answered(bounds, threshold) && !self.stopped {
-                bounds = bounds.and(self.search(state, key, [INFINITE; 2], threshold, more).bounds);
-            }
+        (key, self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds))
+    }
+
+    /// What is known of a position after asking whether the first player reaches `threshold`.
+    fn ask(
+        &mut self,
+        state: &G::State,
+        key: u64,
+        bounds: Bounds,
+        threshold: i8,
+        more: &mut dyn FnMut(u64) -> bool,
+    ) -> Bounds {
+        if is_answered(bounds, threshold) || self.stopped {
+            return bounds;
         }
-        bounds
+        bounds.and(self.search(state, key, [INFINITE; 2], threshold, more).bounds)
     }
 
     /// Searches below `state`, in which the game is not over, until the question is answered or a number reaches its
