@@ -193,6 +193,26 @@ impl Config {
         Err(sets::wrong(set, &problem.says))
     }
 
+    /// The same for a run with the settings `self`: what neither `source` nor `sets` names stays as it is there, so that a
+    /// default that another version changed changes no run.
+    ///
+    /// # Errors
+    /// As for [`Config::parse`].
+    pub fn parse_over(&self, place: &str, source: &str, sets: &[String]) -> Result<Config> {
+        // its errors are those of the source alone
+        Config::parse(place, source, sets)?;
+        let mut table = toml::Table::try_from(self).expect("a config is always valid TOML");
+        // the options of a game mean nothing to another
+        table.remove("game");
+        overlay(&mut table, parse_table(place, source)?);
+        let mut config: Config = table.clone().try_into().expect("both are valid configs");
+        for set in sets {
+            config = sets::apply(&mut table, set)?;
+        }
+        config.check()?;
+        Ok(config)
+    }
+
     /// Checks every range and the constraints between settings.
     ///
     /// # Errors
@@ -263,6 +283,18 @@ fn wrong(place: &str, what: &str) -> Error {
 fn misread(place: &str, source: &str, error: toml::de::Error) -> Error {
     let what = explained(&error);
     wrong(place, &error.span().map_or(what.clone(), |span| point(source, span, &what)))
+}
+
+/// Puts what `over` names into `table`.
+fn overlay(table: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (table.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(value)) => overlay(below, value),
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
 }
 
 fn parse_table(place: &str, source: &str) -> Result<toml::Table> {

@@ -446,7 +446,7 @@ impl Analysis {
         let tree = search.tree();
         Analysis {
             action: tree.best_action().expect("the root was evaluated"),
-            value: tree.root_wdl().value(),
+            value: tree.search_value().value(),
             visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
             priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),
             principal_variation: tree.principal_variation(),

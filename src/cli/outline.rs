@@ -132,8 +132,12 @@ impl Outline<'_> {
             ));
         }
         if arena.ladder_games > 0 && self.config.train.generations > 1 {
+            let last = match arena.final_games {
+                0 => String::new(),
+                games => format!(", {games} at the end"),
+            };
             lines.push(format!(
-                "  rating: {} games of each generation against earlier ones",
+                "  rating: {} games of each generation against earlier ones{last}",
                 arena.ladder_games
             ));
         }
@@ -207,13 +211,13 @@ mod tests {
                     "  generation 1: 512 games by random playouts, 200 simulations per action",
                     "  generations 2 to 10: 512 games each by the network, 64 simulations per action",
                     "  evaluation: 20 games against rollout:400 after each generation, 100 at the end",
-                    "  rating: 20 games of each generation against earlier ones",
+                    "  rating: 20 games of each generation against earlier ones, 100 at the end",
                 ]
             );
             let forecast = outline.forecast(0).1.unwrap();
             assert_eq!(
                 forecast,
-                "  about 16 min and 18 MB of disk; Ctrl-C is safe: the same command resumes"
+                "  about 25 min and 18 MB of disk; Ctrl-C is safe: the same command resumes"
             );
             assert!(outline.beginning().iter().chain([&forecast]).all(|line| line.len() <= 80));
         });
@@ -242,7 +246,7 @@ mod tests {
             let more = outline.forecast(4).1.unwrap();
             assert_eq!(
                 more,
-                "  about 10 min more and 11 MB of disk; Ctrl-C is safe: the same command resumes"
+                "  about 15 min more and 11 MB of disk; Ctrl-C is safe: the same command resumes"
             );
             assert!(outline.resuming(10, 5)[0].contains("already complete"));
             assert!(outline.forecast(10).1.is_none());

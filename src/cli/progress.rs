@@ -267,7 +267,7 @@ mod tests {
             let above_opponent = Some(("random".to_string(), by));
             let rating = Rating {
                 generation: 10,
-                above_earlier: Some((5, by)),
+                above_earlier: vec![(5, by)],
                 above_opponent,
                 games: 2,
                 seconds: 1.0,

@@ -44,9 +44,10 @@ Printed for each generation:
   floor        the entropy of the search results, which no network can beat
   value loss   cross-entropy between the predicted and the actual result; may
                rise without harm: games between better players are closer
-  Elo          how much stronger the generation is than one of half its age, and
-               than arena.opponent, with 95 % bounds, by all games of the run so
-               far; `petteia ladder` rates all generations by more games
+  Elo          how much stronger the generation is than one of half its age,
+               than the first one, and than arena.opponent, with 95 % bounds, by
+               all games of the run so far; `petteia ladder` rates all
+               generations by more games
 
 Examples:
   petteia train configs/phage.toml

@@ -84,7 +84,7 @@ section! {
         simulations: usize = 64, 1..=MAX_SIMULATIONS;
         /// What decides at the root: `gumbel` considers few actions and halves them ("Policy improvement by planning
         /// with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the target instead of the
-        /// visits; root noise and temperatures are then not used. For small numbers of simulations.
+        /// visits; Dirichlet noise and temperatures are then not used. For small numbers of simulations.
         root: RootKind = RootKind::Puct;
         /// Actions that the Gumbel root considers (the paper: 16).
         gumbel_actions: usize = 16, 1..=65_536;
@@ -159,6 +159,10 @@ section! {
         temperature_plies: usize = 16, 0..=10_000;
         /// Temperature afterwards.
         temperature_final: f32 = 0.2, 0.0..=10.0;
+        /// Factor of the Gumbel root's noise after `temperature_plies`, in which it has all of it (1: in all plies, as in
+        /// the paper; 0: the search's own winner is played). Where values are close, noise alone would decide.
+        #[serde(skip_serializing_if = "is_one")]
+        gumbel_final: f32 = 1.0, 0.0..=1.0;
         /// Where the search's win minus loss is at least this for either player, or the position is proven, the game is
         /// decided: the best action is played, without a temperature (0: never; a cautious value is 0.95).
         #[serde(skip_serializing_if = "is_off")]
@@ -250,21 +254,23 @@ section! {
     pub struct TrainConfig, "train" {
         /// Number of generations: self-play, training and evaluation each.
         generations: usize = 10, 1..=100_000;
-        /// Samples per step (AlphaZero: 4096).
-        batch: usize = 128, 1..=MAX_BATCH;
+        /// Samples per step (AlphaZero: 4096). Short runs learn more from many small steps.
+        batch: usize = 64, 1..=MAX_BATCH;
         /// How often a new position is sampled on average: a generation takes
         /// `new positions * samples_per_position / batch` steps.
         samples_per_position: f32 = 4.0, 0.01..=1000.0;
-        /// How gradients become steps (AlphaZero: SGD with momentum 0.9).
+        /// How gradients become steps (AlphaZero: SGD with momentum 0.9). The other defaults are made for AdamW: SGD wants
+        /// its own rate and weight decay, such as 0.1 and 0.0001.
         optimizer: OptimizerKind = OptimizerKind::Adamw;
         /// Highest learning rate.
-        learning_rate: f64 = 0.002, 1e-9..=1.0;
+        learning_rate: f64 = 0.008, 1e-9..=1.0;
         /// Learning rate at the end of the cosine.
         learning_rate_final: f64 = 0.0001, 0.0..=1.0;
         /// Steps over which the rate rises from 0.
         warmup_steps: usize = 100, 0..=1_000_000;
-        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases.
-        weight_decay: f64 = 0.0001, 0.0..=1.0;
+        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases. AdamW's takes this share of the
+        /// weights times the rate in each step, so far larger values are of use than with SGD (AlphaZero: 0.0001).
+        weight_decay: f64 = 0.3, 0.0..=1.0;
         /// Momentum of SGD.
         momentum: f64 = 0.9, 0.0..=0.999;
         /// Largest norm of the whole gradient.

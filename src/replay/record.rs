@@ -97,6 +97,11 @@ impl Record {
         self.visits.iter().filter(|visits| !visits.is_empty()).count()
     }
 
+    /// Whether its searches knew what positions are worth: a uniform evaluator calls all of them level.
+    pub fn has_values(&self) -> bool {
+        !self.evaluator.starts_with("uniform:")
+    }
+
     /// Simulations per action, if the record states them itself.
     fn simulations(&self) -> u64 {
         let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());

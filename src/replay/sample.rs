@@ -20,7 +20,7 @@ pub struct Sample {
     /// The game's outcome for the player to move. A player may act twice in a row, so counting plies would not give
     /// it.
     pub outcome: Wdl,
-    /// The search's result, for the player to move.
+    /// The search's result, for the player to move; the outcome if the search knew no values.
     pub search: Wdl,
     /// What the value is taught to be: the outcome, or what [`value_targets`] makes of it.
     pub target: Wdl,
@@ -72,14 +72,15 @@ impl Replayed {
     }
 
     fn plies(&self, record: &Record) -> Vec<Ply> {
+        let mut samples = self.samples.iter();
         (self.movers.iter().enumerate())
             .map(|(ply, mover)| {
-                let [win, draw, loss] = record.wdl[ply];
                 let visits = &record.visits[ply];
                 let of_played = visits.get(&record.actions[ply]);
                 let best = of_played.is_some() && of_played == visits.values().max();
                 // random plies and fast searches have no visits
-                let search = (!visits.is_empty()).then_some(Wdl { win, draw, loss });
+                let search =
+                    if visits.is_empty() { None } else { samples.next().map(|sample| sample.search) };
                 Ply { mover: *mover, search, best }
             })
             .collect()
@@ -117,7 +118,7 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
             planes,
             policy: ply.legal.iter().map(|action| (*action, share(action))).collect(),
             outcome: result,
-            search: ply.wdl,
+            search: if record.has_values() { ply.wdl } else { result },
             target: result,
             weight: ply.weight,
             symmetries: rules.game.symmetries(ply.state),

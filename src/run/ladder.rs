@@ -1,7 +1,7 @@
 //! How a run rates its generations against each other as it goes.
 //!
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
-//! chosen where they tell most. All games of the run so far, among them those of the evaluation and the gate, are rated
+//! chosen where they tell most, and the last one also `arena.final_games` against the first. All games of the run so far, among them those of the evaluation and the gate, are rated
 //! together, so the figure of a generation rests on many more games than its own. The games are lines of the metrics;
 //! nothing that is trained depends on them.
 
@@ -38,8 +38,8 @@ const OPPONENT: usize = 0;
 pub struct Rating {
     /// The generation.
     pub generation: usize,
-    /// How much stronger it is than one of half its age.
-    pub above_earlier: Option<(usize, Difference)>,
+    /// How much stronger it is than one of half its age, and than the first.
+    pub above_earlier: Vec<(usize, Difference)>,
     /// How much stronger it is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
     /// Games among generations so far.
@@ -69,8 +69,13 @@ struct Pool {
 }
 
 impl Pool {
+    /// The first of the generations that are rated together with this one.
+    fn first(last: usize) -> usize {
+        (last + 1).saturating_sub(POOL).max(1)
+    }
+
     fn read(metrics: &Metrics, opponent: &str, last: usize) -> Pool {
-        let first = (last + 1).saturating_sub(POOL).max(1);
+        let first = Pool::first(last);
         let mut pool = Pool { first, last, meetings: Vec::new(), games: 0, seconds: 0.0 };
         for line in metrics.lines_of("evaluation").filter(|line| line["opponent"] == opponent) {
             pool.meet(generation(&line["player"]), Some(OPPONENT), &line["result"]);
@@ -125,8 +130,10 @@ pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option
     metrics.line_of(KIND, number)?;
     let pool = Pool::read(metrics, opponent, number);
     let (ratings, own) = (pool.ratings(), pool.place(number)?);
-    let half = number / 2;
-    let above_earlier = pool.place(half).and_then(|earlier| Some((half, ratings.difference(own, earlier)?)));
+    let mut earlier = vec![number / 2, pool.first];
+    earlier.dedup();
+    let above = |earlier: usize| Some((earlier, ratings.difference(own, pool.place(earlier)?)?));
+    let above_earlier = earlier.into_iter().filter(|earlier| *earlier < number).filter_map(above).collect();
     let above_opponent = ratings.difference(own, OPPONENT).map(|above| (opponent.to_string(), above));
     Some(Rating {
         generation: number,
@@ -151,11 +158,13 @@ impl<G: Game> Run<'_, G> {
             return Ok(());
         }
         let started = Instant::now();
-        let opponents = self.opponents(number, games / 2)?;
-        let matches = match opponents.is_empty() {
-            true => Vec::new(),
-            false => self.play_against(checkpoint, &opponents, games)?,
-        };
+        let mut rounds = vec![(self.opponents(number, games / 2)?, games)];
+        let first = Pool::first(number);
+        if is_last && storage::exists(&checkpoint::path_of(self.folder, first))? {
+            rounds.push((vec![first], self.config.arena.final_games));
+        }
+        rounds.retain(|(opponents, games)| !opponents.is_empty() && *games > 0);
+        let matches = self.play_against(checkpoint, &rounds)?;
         self.metrics.write(json!({
             "kind": KIND, "generation": number, "simulations": self.config.arena.simulations, "matches": matches,
             "seconds": rounded(started.elapsed()),
@@ -189,11 +198,25 @@ impl<G: Game> Run<'_, G> {
         Ok(opponents)
     }
 
-    fn play_against(
+    /// Plays a number of games against each of these groups of earlier generations.
+    fn play_against(&self, checkpoint: &Checkpoint, rounds: &[(Vec<usize>, usize)]) -> Result<Vec<Against>> {
+        let all = rounds.iter().map(|(_, games)| games).sum();
+        let (mut matches, mut done) = (Vec::new(), 0);
+        for (round, (opponents, games)) in rounds.iter().enumerate() {
+            let report = |played| self.observer.event(Event::Rating { done: done + played, games: all });
+            matches.extend(self.play_round(checkpoint, opponents, *games, round as u64, &report)?);
+            done += games;
+        }
+        Ok(matches)
+    }
+
+    fn play_round(
         &self,
         checkpoint: &Checkpoint,
         opponents: &[usize],
         games: usize,
+        round: u64,
+        report: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Against>> {
         let settings = &self.config.arena;
         let number = checkpoint.manifest.generation;
@@ -205,13 +228,13 @@ impl<G: Game> Run<'_, G> {
         let agents: Vec<&Contestant<G>> = agents.iter().collect();
         let plan = Ladder {
             games,
-            // other openings than the gate's, and for each generation
-            seed: mix(mix(self.config.seed).wrapping_add(number as u64)),
+            // other openings than the gate's, and for each generation and round
+            seed: mix(mix(self.config.seed).wrapping_add(number as u64)).wrapping_add(round),
             opening_plies: settings.opening_plies,
             pairing: Pairing::Gauntlet(0),
         };
         let (result, complete) = play_ladder(&self.rules.game, &plan, &agents, None, &|standing| {
-            self.observer.event(Event::Rating { done: standing.games, games });
+            report(standing.games);
             !self.observer.interrupted()
         })?;
         if !complete {

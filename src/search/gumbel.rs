@@ -35,20 +35,20 @@ pub(super) struct Halving {
 }
 
 impl Halving {
-    /// Plans `simulations`, with noise if a random stream is given.
+    /// Plans `simulations`, with noise of this scale if a random stream is given.
     pub fn begin(
         &mut self,
         config: &SearchConfig,
         nodes: &Nodes,
         simulations: usize,
-        noise: Option<&mut Random>,
+        noise: Option<(f32, &mut Random)>,
     ) {
         let range = nodes.get(ROOT).range();
         self.start.clear();
         self.start.extend(nodes.edges[range.clone()].iter().map(|edge| logit(edge.prior)));
-        if let Some(random) = noise {
+        if let Some((scale, random)) = noise {
             let gumbel = Gumbel::new(0.0f32, 1.0).expect("the scale is positive");
-            self.start.iter_mut().for_each(|start| *start += gumbel.sample(random));
+            self.start.iter_mut().for_each(|start| *start += scale * gumbel.sample(random));
         }
         self.before.clear();
         self.before.extend(nodes.edges[range.clone()].iter().map(|edge| edge.visits));

@@ -85,7 +85,8 @@ pub struct Search<G: Game> {
     evaluations: Evaluations,
     /// Simulations of this search; `None` if unknown.
     planned: Option<usize>,
-    noise: bool,
+    /// Whether there is noise, and the scale of a Gumbel root's.
+    noise: Option<f32>,
     done: usize,
     /// The root's plan exists: noise and sequential halving start after the root's first evaluation.
     begun: bool,
@@ -110,7 +111,7 @@ impl<G: Game> Search<G> {
             seed: 0,
             evaluations: Evaluations::new(),
             planned: Some(0),
-            noise: false,
+            noise: None,
             done: 0,
             begun: false,
             solver,
@@ -126,6 +127,11 @@ impl<G: Game> Search<G> {
     /// Begins a new search of the root, with or without noise: for this many simulations or, if `None`, until the
     /// caller stops. In the second case the root uses PUCT, because sequential halving must know the number.
     pub fn begin(&mut self, simulations: Option<usize>, noise: bool) {
+        self.begin_with_noise(simulations, noise.then_some(1.0));
+    }
+
+    /// The same with the scale of the noise, if there is any: a Gumbel root's; that of PUCT is never scaled.
+    pub fn begin_with_noise(&mut self, simulations: Option<usize>, noise: Option<f32>) {
         (self.planned, self.noise) = (simulations, noise);
         (self.done, self.begun) = (0, false);
     }
@@ -247,7 +253,7 @@ impl<G: Game> Search<G> {
     fn simulate(&mut self, random: &mut Random) -> Leaf {
         if !self.begun && self.tree.has_root() {
             let left = self.planned.map(|planned| planned - self.done);
-            self.tree.begin(left, self.noise.then_some(&mut *random));
+            self.tree.begin(left, self.noise.map(|scale| (scale, &mut *random)));
             self.begun = true;
         }
         self.done += 1;

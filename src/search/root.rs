@@ -39,12 +39,12 @@ impl Plan {
 
 impl<G: Game> Tree<G> {
     /// Begins the search of a root that was evaluated; `simulations` are those to come, if known. If `noise` is
-    /// given, PUCT mixes noise into the priors, once per root, and Gumbel draws it for its actions. Sequential
+    /// given, PUCT mixes noise into the priors, once per root, and Gumbel draws it for its actions, scaled. Sequential
     /// halving has to know the number of simulations: without it the root uses PUCT.
-    pub fn begin(&mut self, simulations: Option<usize>, noise: Option<&mut Random>) {
+    pub fn begin(&mut self, simulations: Option<usize>, noise: Option<(f32, &mut Random)>) {
         debug_assert!(self.has_root());
         match (self.config.root, noise) {
-            (RootKind::Puct, Some(random)) => self.add_noise(random),
+            (RootKind::Puct, Some((_, random))) => self.add_noise(random),
             (RootKind::Puct, None) => {}
             (RootKind::Gumbel, noise) => match simulations {
                 Some(simulations) => self.plan.halving.begin(&self.config, &self.nodes, simulations, noise),
@@ -208,10 +208,10 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The value to record for the root, for the player to move: [`Tree::root_wdl`], except at a Gumbel root, where the mean
-    /// of all simulations has too much of the actions that the halving threw away. There it is the value of the improved
-    /// policy (Danihelka et al. 2022), with the draws of all simulations.
-    pub fn value_target(&self) -> Wdl {
+    /// What the search says the root is worth to the player to move, to record and to show: [`Tree::root_wdl`], except at
+    /// a Gumbel root, where the mean of all simulations has too much of the actions that the halving threw away. There it
+    /// is the value of the improved policy (Danihelka et al. 2022), with the draws of all simulations.
+    pub fn search_value(&self) -> Wdl {
         let mean = self.root_wdl();
         if self.config.root == RootKind::Puct || self.is_solved() || !self.has_root() {
             return mean;

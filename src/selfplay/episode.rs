@@ -206,7 +206,9 @@ impl<G: Game> Episode<G> {
             self.full = self.random.random::<f32>() < self.settings.full_share;
         }
         let simulations = if self.full { self.simulations } else { self.settings.fast_simulations };
-        self.search.begin(Some(simulations), self.full);
+        let is_late = self.actions.len() >= self.settings.temperature_plies;
+        let scale = if is_late { self.settings.gumbel_final } else { 1.0 };
+        self.search.begin_with_noise(Some(simulations), self.full.then_some(scale));
     }
 
     /// Records the search's result and draws an action from its policy target with the temperature of this ply, unless
@@ -226,7 +228,7 @@ impl<G: Game> Episode<G> {
         let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
         self.visits.push(recorded.0);
         self.policy.push(recorded.1);
-        let value = tree.value_target();
+        let value = tree.search_value();
         self.wdl.push(rounded(value));
         let decided = self.settings.decided;
         let is_decided = decided > 0.0 && (tree.is_solved() || value.value().abs() >= decided);

@@ -13,7 +13,7 @@ use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, stream};
 use petteia::replay::place::Place;
 use petteia::replay::record::Record;
-use petteia::replay::sample::{Replayed, samples};
+use petteia::replay::sample::{Replayed, replayed, samples};
 use petteia::replay::store::{self, Shard};
 use petteia::replay::window::{Batch, Window};
 use petteia::run::{Event, Observer, train};
@@ -226,7 +226,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 27] = [
+const EVERYTHING: [&str; 28] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -247,6 +247,7 @@ const EVERYTHING: [&str; 27] = [
     "search.first_simulations=6",
     "search.cpuct_growth=0.45",
     "selfplay.decided=0.9",
+    "selfplay.gumbel_final=0.5",
     "train.average=0.9",
     "replay.window=400",
     "replay.growth=0.5",
@@ -304,4 +305,24 @@ fn switched_off_none_of_it_is_written() {
     }
     let records = played(&config(&[]), Starts::default());
     assert!(records.iter().all(|record| record.start == records[0].start));
+}
+
+/// In games without a network or playouts, only the outcome says what a position is worth.
+#[test]
+fn values_that_nobody_knew_are_not_taught() {
+    let config = config(&["replay.value_decay=0.3"]);
+    for (evaluator, teaches_outcome) in [("uniform:1", true), ("rollout:8", false)] {
+        let mut record = played(&config, Starts::default()).remove(0);
+        record.evaluator = evaluator.into();
+        let mut taught = replayed(&rules(), &record).unwrap();
+        taught.teach(&rules().game, &record, &config);
+        let samples = &taught.samples;
+        let is_outcome = samples.iter().all(|sample| sample.target == sample.outcome);
+        assert_eq!(is_outcome, teaches_outcome, "{evaluator}");
+        assert_eq!(
+            samples.iter().all(|sample| sample.search == sample.outcome),
+            teaches_outcome,
+            "{evaluator}"
+        );
+    }
 }

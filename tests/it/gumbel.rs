@@ -1,6 +1,9 @@
 //! The Gumbel root against numbers computed by hand, and its records.
 
+use std::collections::BTreeSet;
+
 use crate::support::tree_game::TreeGame;
+use petteia::arena::agent::Analysis;
 use petteia::config::{Config, RootKind, SearchConfig};
 use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, Rules};
@@ -86,6 +89,15 @@ fn eight_simulations_halve_four_actions_to_two() {
         // e^1.734, e^-1.204, e^1.571, e^-0.978 over their sum 11.15
         close(&weights(tree), [5079, 270, 4314, 337]);
     }
+}
+
+/// The mean of all simulations is 0.09: the actions that were thrown away count for a third of it.
+#[test]
+fn the_value_shown_is_that_of_the_improved_policy() {
+    let search = searched(four(ALTERNATING), 8, None);
+    // 0.5079 * 0.10 + 0.0270 * 0 + 0.4314 * 0.12 + 0.0337 * 0.05
+    let value = Analysis::of(&search).value;
+    assert!((value - 0.1043).abs() < 1e-3, "{value}");
 }
 
 #[test]
@@ -199,4 +211,31 @@ fn records_carry_the_improved_policy_and_old_ones_are_read() {
     let newer = line.replacen("\"format\":1", "\"format\":3,\"unheard\":1", 1);
     let error = Record::parse(&newer).unwrap_err();
     assert!(matches!(error, petteia::error::Error::Mismatch(_)), "{error}");
+}
+
+/// Without noise after the first ply, games that begin alike are the same.
+#[test]
+fn late_noise_is_scaled() {
+    let sets = ["search.root=gumbel", "search.reuse_tree=false", "selfplay.temperature_plies=1"];
+    let games = |late: &str| -> Vec<Vec<String>> {
+        let (_, found) = records_of(&[&sets[..], &[late]].concat(), 12, 40);
+        found.into_iter().map(|record| record.actions).collect()
+    };
+    let continuations = |games: &[Vec<String>]| {
+        let beginnings: BTreeSet<&[String]> = games.iter().map(|actions| &actions[..1]).collect();
+        let all: BTreeSet<&[String]> = games.iter().map(|actions| &actions[..]).collect();
+        (beginnings.len(), all.len())
+    };
+    let (plain, none) = (games("selfplay.gumbel_final=1"), games("selfplay.gumbel_final=0"));
+    // until then they are alike
+    assert!(plain.iter().zip(&none).all(|(a, b)| a[0] == b[0]));
+    let ((beginnings, with), (same, without)) = (continuations(&plain), continuations(&none));
+    assert!(beginnings == same && same <= 9, "{beginnings} {same}");
+    assert!(without == same && with > same, "{without} of {same}, {with}");
+}
+
+#[test]
+fn noise_of_other_roots_is_not_scaled() {
+    let games = |late: &str| records(&["selfplay.temperature_plies=1", late]).1;
+    assert_eq!(games("selfplay.gumbel_final=1"), games("selfplay.gumbel_final=0"));
 }

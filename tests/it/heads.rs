@@ -91,7 +91,7 @@ const FIRST: Player = Player::First;
 const SECOND: Player = Player::Second;
 
 /// A sample that is known by its policy.
-fn sample(policy: &[(u16, f32)]) -> Sample {
+fn sample(policy: &[(u16, f32)], [win, draw, loss]: [f32; 3]) -> Sample {
     let mut planes = Planes::new(TicTacToe.shape());
     (0..TicTacToe.shape().planes).for_each(|plane| planes.fill(plane, 0.0));
     let wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
@@ -99,7 +99,7 @@ fn sample(policy: &[(u16, f32)]) -> Sample {
         planes,
         policy: policy.iter().map(|(action, share)| (Action(*action), *share)).collect(),
         outcome: wdl,
-        search: wdl,
+        search: Wdl { win, draw, loss },
         target: wdl,
         weight: 1.0,
         symmetries: &[Symmetry::IDENTITY],
@@ -129,8 +129,9 @@ fn targets_by_hand() {
     record.outcome = Outcome::Win(FIRST).id().into();
     let policies: [&[(u16, f32)]; 5] =
         [&[(0, 1.0)], &[(1, 1.0)], &[(2, 0.25), (3, 0.0), (5, 0.75)], &[(6, 1.0)], &[(7, 1.0)]];
+    let searches = (0..7).filter(|ply| searched(*ply)).map(|ply| record.wdl[ply]);
     let mut game = Replayed {
-        samples: policies.into_iter().map(sample).collect(),
+        samples: policies.into_iter().zip(searches).map(|(policy, wdl)| sample(policy, wdl)).collect(),
         ending: "",
         movers: vec![FIRST, FIRST, SECOND, SECOND, FIRST, SECOND, FIRST],
     };
@@ -282,7 +283,11 @@ fn recurring_positions_have_the_mean_of_their_targets() {
     let with = |weight: f32, targets: &[(HeadKind, &[(u16, f32)])]| {
         let target =
             |(head, shares): &(HeadKind, &[_])| AuxiliaryTarget { head: *head, shares: shares.to_vec() };
-        Sample { weight, auxiliary: targets.iter().map(target).collect(), ..sample(&[(0, 1.0)]) }
+        Sample {
+            weight,
+            auxiliary: targets.iter().map(target).collect(),
+            ..sample(&[(0, 1.0)], [1.0, 0.0, 0.0])
+        }
     };
     let (reply, short) = (HeadKind::ReplyPolicy, HeadKind::ShortValue);
     let mut window = Window::new(10, TicTacToe.shape());

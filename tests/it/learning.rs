@@ -156,6 +156,8 @@ fn sgd_learns_too() {
     let config = TrainConfig::with(|train| {
         train.optimizer = OptimizerKind::Sgd;
         train.learning_rate = 0.1;
+        train.weight_decay = 0.0001;
+        train.batch = 128;
         train.learning_rate_final = 0.001;
     });
     let (trainer, window, positions) = trained(&rules, config, 500);

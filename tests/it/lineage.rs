@@ -20,7 +20,7 @@ use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
 use crate::support::runs::{self, Finished, PLAIN, checkpoint as folder_of, copy_folder, shard, text};
 
 /// The learning rate is the same at any length.
-const CONSTANT: &str = "train.learning_rate_final=0.002";
+const CONSTANT: &str = "train.learning_rate_final=0.008";
 
 static STEADY: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[CONSTANT]));
 static STEADY_5: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[CONSTANT, "train.generations=5"]));
@@ -175,14 +175,14 @@ fn a_run_is_extended_before_its_end() {
 fn the_learning_rate_of_an_extended_run_rises_again() {
     let (_folder, run) = PLAIN.copy(3);
     let said = trains(&["--run", text(&run), "--generations", "6"]);
-    assert!(said.contains("learning rate: from 1.05e-3 (the last was 1.00e-4) to 1.00e-4"), "{said}");
+    assert!(said.contains("learning rate: from 4.05e-3 (the last was 1.00e-4) to 1.00e-4"), "{said}");
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let lines: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let rates = |generation: usize| -> Vec<f64> {
         let of = |line: &&Value| line["kind"] == "train" && line["generation"] == generation;
         lines.iter().filter(of).map(|line| line["learning_rate"].as_f64().unwrap()).collect()
     };
-    assert!(*rates(3).last().unwrap() < 2e-4 && rates(4)[0] > 1.0e-3 && *rates(6).last().unwrap() < 2e-4);
+    assert!(*rates(3).last().unwrap() < 2e-4 && rates(4)[0] > 4.0e-3 && *rates(6).last().unwrap() < 2e-4);
     // and the first generations are those of the shorter run
     cut(&run, 3);
     let mut found = files(&run);

@@ -157,9 +157,17 @@ fn the_unfinished_run_is_resumed() {
 
 #[test]
 fn its_settings_mean_what_they_meant() {
-    let read = |path: &str| Config::parse(path, &fs::read_to_string(path).unwrap(), &[]).unwrap();
-    let (given, resolved) = (read(SETTINGS), read(&format!("{RUN}/config.toml")));
-    assert_eq!(given.differences(&resolved), Vec::<[String; 3]>::new(), "a default has changed");
+    let text = |path: &str| fs::read_to_string(path).unwrap();
+    let resolved = Config::parse(RUN, &text(&format!("{RUN}/config.toml")), &[]).unwrap();
+    let given = resolved.parse_over(SETTINGS, &text(SETTINGS), &[]).unwrap();
+    assert_eq!(given.differences(&resolved), Vec::<[String; 3]>::new());
+    // defaults that have changed since, on purpose: they hold for new runs
+    let fresh = Config::parse(SETTINGS, &text(SETTINGS), &[]).unwrap();
+    let changed: Vec<String> = fresh.differences(&resolved).into_iter().map(|[key, ..]| key).collect();
+    assert_eq!(changed, ["train.learning_rate", "train.weight_decay"]);
+    // what is named counts
+    let other = resolved.parse_over(SETTINGS, &text(SETTINGS), &["train.weight_decay=0.2".into()]).unwrap();
+    assert_eq!(other.differences(&resolved).len(), 1);
 }
 
 /// Splits a safetensors file into header and tensors.

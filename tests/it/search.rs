@@ -250,7 +250,7 @@ fn several_walks_are_under_way_in_one_tree() {
     assert_eq!(tree.select(&mut walks[0]), Leaf::Needs);
     answer(&walks[0], &mut tree);
     assert_eq!(tree.select(&mut walks[0]), Leaf::Needs);
-    tree.begin(None, Some(&mut random()));
+    tree.begin(None, Some((1.0, &mut random())));
     assert_eq!(tree.select(&mut walks[1]), Leaf::Needs);
     assert_ne!(walks[0].leaf().0, walks[1].leaf().0);
     assert_eq!(tree.visits(), 1, "walks that are under way leave nothing in the tree");

@@ -74,6 +74,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.selfplay.restart_share = 0.3;
     all_on.selfplay.fork_share = 0.2;
     all_on.selfplay.decided = 0.9;
+    all_on.selfplay.gumbel_final = 0.5;
     all_on.search.root_temperature = 1.2;
     all_on.search.cpuct_growth = 0.45;
     all_on.search.first_simulations = 6;

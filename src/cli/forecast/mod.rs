@@ -297,7 +297,7 @@ impl Forecast {
 
     fn rating_load(&self, generation: usize) -> Load {
         // the first generation has no earlier ones
-        self.match_load(if generation > 1 { self.plan.rating } else { 0 })
+        self.match_load(self.plan.rating_games(generation))
     }
 
     /// A match is divided among threads by pairs of games.

@@ -79,6 +79,15 @@ impl Plan {
     pub fn games(&self, generation: usize) -> Games {
         self.bootstrap.filter(|_| generation == 1).unwrap_or(self.selfplay)
     }
+
+    /// The games that rate a generation; the last one also plays those of its evaluation against the first.
+    pub fn rating_games(&self, generation: usize) -> usize {
+        match generation {
+            1 => 0,
+            _ if generation == self.generations && self.rating > 0 => self.rating + self.final_evaluation,
+            _ => self.rating,
+        }
+    }
 }
 
 /// An amount of work, divided into equal jobs for several threads.

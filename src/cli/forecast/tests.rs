@@ -95,7 +95,7 @@ impl World {
             let game = self.costs.evaluation * ((self.plies)(generation) - plan.opening_plies as f64);
             self.contest(&mut events, &mut now, games, game, |done| Event::Evaluating { done, games });
             if plan.rating > 0 {
-                let games = if generation > 1 { plan.rating } else { 0 };
+                let games = plan.rating_games(generation);
                 let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
                 self.contest(&mut events, &mut now, games, game, |done| Event::Rating { done, games });
                 events.push((now, rated(generation)));
@@ -336,7 +336,7 @@ fn games_that_were_kept_take_no_time() {
 
 #[test]
 fn ten_million_games_take_hours() {
-    let world = world(2, &["selfplay.games=10000000", "train.generations=2"]);
+    let world = world(2, &["selfplay.games=10000000", "train.generations=2", "train.batch=128"]);
     let left = Forecast::new(Plan::new(&world.config, 2), COSTS).left(0.0);
     let play = 1e7 * 30.0 * 64.0 * COSTS.selfplay / 2.0;
     assert!(left > play && left < play * 3.0, "{left} seconds, {play} of them in self-play");

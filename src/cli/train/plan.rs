@@ -76,7 +76,7 @@ impl Plan {
             None => Before::Nothing,
         };
         let folder = flags.run.clone().unwrap_or_else(|| default_folder(path));
-        Ok(Plan { config: Config::parse(&place, &text, &sets)?, text, place, folder, before })
+        Ok(Plan { config: parsed(&folder, &place, &text, &sets)?, text, place, folder, before })
     }
 
     /// The run in `folder`, with its own settings.
@@ -113,7 +113,7 @@ impl Plan {
                 return Err(Error::Config(what.into()));
             }
         };
-        let mut config = Config::parse(&place, &text, sets)?;
+        let mut config = parsed(&folder, &place, &text, sets)?;
         // the network plays from the first generation on
         config.selfplay.bootstrap_games = 0;
         let before = Before::Start { source: source.to_path_buf(), with_window: flags.with_window };
@@ -223,6 +223,14 @@ fn run_of(path: &Path) -> Option<PathBuf> {
     let parent = path.parent().filter(|_| path.ends_with(SETTINGS))?;
     let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     run::is_run(folder).then(|| folder.to_path_buf())
+}
+
+/// The settings of a config for the run in `folder`, which keeps its own in what the config does not name.
+fn parsed(folder: &Path, place: &str, text: &str, sets: &[String]) -> Result<Config> {
+    match run::is_run(folder) {
+        true => run::settings_of(folder)?.parse_over(place, text, sets),
+        false => Config::parse(place, text, sets),
+    }
 }
 
 fn default_folder(config: &Path) -> PathBuf {
