@@ -24,6 +24,7 @@ use crate::net::model;
 use crate::random::{Random, choose};
 use crate::search::Search;
 use crate::search::cache::Cached;
+use crate::search::crew::Crew;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::solve::Solver;
 
@@ -205,9 +206,12 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
 pub struct Contestant<G: Game> {
     identity: String,
     kind: Kind<G>,
+    /// Threads that search one tree.
+    threads: usize,
 }
 
-type MakeEvaluator<G> = Box<dyn Fn() -> Box<dyn Evaluator<G>> + Send + Sync>;
+/// Makes an evaluator that uses so many threads.
+type MakeEvaluator<G> = Arc<dyn Fn(usize) -> Box<dyn Evaluator<G>> + Send + Sync>;
 type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum Kind<G: Game> {
@@ -222,7 +226,7 @@ impl<G: Game> Contestant<G> {
     /// Loads the agent; a checkpoint must be of the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
-        let (name, search) = (spec.to_string(), SearchConfig::default());
+        let (name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
         match spec {
             AgentSpec::External(_) => Err(Error::Config(format!(
                 "agent `{spec}`: other programs play in `petteia arena` only; a run must be determined by its \
@@ -231,11 +235,11 @@ impl<G: Game> Contestant<G> {
             AgentSpec::Random => {
                 let game = game.clone();
                 let agent = move |random| Box::new(RandomAgent { game: game.clone(), random }) as Box<_>;
-                Ok(Contestant { identity: name, kind: Kind::Other(Box::new(agent)) })
+                Ok(Contestant { identity: name, kind: Kind::Other(Box::new(agent)), threads: 1 })
             }
             AgentSpec::Perfect => {
                 solver(game)?;
-                Ok(Contestant { identity: name, kind: Kind::Perfect(game.clone()) })
+                Ok(Contestant { identity: name, kind: Kind::Perfect(game.clone()), threads: 1 })
             }
             AgentSpec::Rollout(simulations) => {
                 let rules = game.clone();
@@ -277,8 +281,14 @@ impl<G: Game> Contestant<G> {
     /// A contestant with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
         let rules = game.clone();
-        let evaluator = move || Cached::new(rules.clone(), net.evaluator(&rules), CACHE);
-        Contestant::searching(game, "a network in memory", search, simulations, evaluator)
+        let evaluator = move |threads| -> Box<dyn Evaluator<G>> {
+            let one = || net.evaluator(&rules);
+            match threads {
+                1 => Box::new(Cached::new(rules.clone(), one(), CACHE)),
+                _ => Box::new(Cached::new(rules.clone(), Crew::new(threads, one), CACHE)),
+            }
+        };
+        Contestant::of("a network in memory".into(), game, search, simulations, Arc::new(evaluator))
     }
 
     /// A contestant that searches this many [simulations](Search) per action with a custom evaluator, which is created
@@ -290,9 +300,29 @@ impl<G: Game> Contestant<G> {
         simulations: usize,
         evaluator: impl Fn() -> E + Send + Sync + 'static,
     ) -> Contestant<G> {
-        let evaluator: MakeEvaluator<G> = Box::new(move || Box::new(evaluator()));
+        let evaluator = move |threads| -> Box<dyn Evaluator<G>> {
+            match threads {
+                1 => Box::new(evaluator()),
+                _ => Box::new(Crew::new(threads, &evaluator)),
+            }
+        };
+        Contestant::of(name.into(), game, search, simulations, Arc::new(evaluator))
+    }
+
+    fn of(
+        identity: String,
+        game: &G,
+        search: &SearchConfig,
+        simulations: usize,
+        evaluator: MakeEvaluator<G>,
+    ) -> Contestant<G> {
         let kind = Kind::Searching { game: game.clone(), search: search.clone(), simulations, evaluator };
-        Contestant { identity: name.into(), kind }
+        Contestant { identity, kind, threads: 1 }
+    }
+
+    /// The same with so many threads, at least 1, for each search: agents choose the same actions, sooner.
+    pub fn with_threads(self, threads: usize) -> Contestant<G> {
+        Contestant { threads, ..self }
     }
 
     /// A custom contestant: `agent` creates it for each game, from a seed. A journal identifies it by its name.
@@ -301,14 +331,14 @@ impl<G: Game> Contestant<G> {
         agent: impl Fn(u64) -> Box<dyn Agent<G>> + Send + Sync + 'static,
     ) -> Contestant<G> {
         let agent = move |mut random: Random| agent(random.random());
-        Contestant { identity: name.into(), kind: Kind::Other(Box::new(agent)) }
+        Contestant { identity: name.into(), kind: Kind::Other(Box::new(agent)), threads: 1 }
     }
 
     /// A contestant that is another program.
     pub fn external(game: &G, program: Program) -> Contestant<G> {
         let (identity, game, program) = (program.identity(), game.clone(), Arc::new(program));
         let agent = move |_: Random| Box::new(External::new(&game, &program)) as Box<_>;
-        Contestant { identity, kind: Kind::Other(Box::new(agent)) }
+        Contestant { identity, kind: Kind::Other(Box::new(agent)), threads: 1 }
     }
 
     /// An agent for one game.
@@ -332,7 +362,18 @@ impl<G: Game> Contestant<G> {
     pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
         match &self.kind {
             Kind::Searching { game, search, simulations, evaluator } => {
-                Some(SearchAgent::boxed(game.clone(), search.clone(), *simulations, evaluator(), random))
+                let (game, config, threads) = (game.clone(), search.clone(), self.threads);
+                let (make, evaluator) = (Some(evaluator.clone()), evaluator(threads));
+                Some(SearchAgent {
+                    game,
+                    config,
+                    simulations: *simulations,
+                    evaluator,
+                    make,
+                    threads,
+                    random,
+                    search: None,
+                })
             }
             _ => None,
         }
@@ -356,6 +397,9 @@ pub struct SearchAgent<G: Game> {
     config: SearchConfig,
     simulations: usize,
     evaluator: Box<dyn Evaluator<G>>,
+    /// For another number of threads; `None` if there is just this evaluator.
+    make: Option<MakeEvaluator<G>>,
+    threads: usize,
     random: Random,
     search: Option<Search<G>>,
 }
@@ -388,32 +432,30 @@ impl<G: Game> SearchAgent<G> {
         evaluator: impl Evaluator<G> + 'static,
         random: Random,
     ) -> SearchAgent<G> {
-        SearchAgent::boxed(game, config, simulations, Box::new(evaluator), random)
+        let evaluator = Box::new(evaluator);
+        SearchAgent { game, config, simulations, evaluator, make: None, threads: 1, random, search: None }
     }
 
-    fn boxed(
-        game: G,
-        config: SearchConfig,
-        simulations: usize,
-        evaluator: Box<dyn Evaluator<G>>,
-        random: Random,
-    ) -> SearchAgent<G> {
-        SearchAgent { game, config, simulations, evaluator, random, search: None }
+    /// Searches with so many threads from now on, at least 1; an agent that was made of one evaluator stays on one.
+    pub fn use_threads(&mut self, threads: usize) {
+        if let Some(make) = self.make.as_ref().filter(|_| threads != self.threads) {
+            (self.evaluator, self.threads) = (make(threads), threads);
+        }
     }
 
     /// Searches `state`, in which the game is not over, with the agent's number of simulations, in addition to the tree
     /// kept from the previous position. Fails if its evaluator does.
     pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
-        self.search(state, Some(self.simulations), |_| true)
+        self.search(state, Some(self.simulations), |_| usize::MAX)
     }
 
     /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit, as long as `more`
-    /// returns true. The root is always evaluated. A search without a limit has a PUCT root.
+    /// permits some until it is asked again. The root is always evaluated. A search without a limit has a PUCT root.
     pub fn search(
         &mut self,
         state: &G::State,
         planned: Option<usize>,
-        more: impl FnMut(&Search<G>) -> bool,
+        more: impl FnMut(&Search<G>) -> usize,
     ) -> Result<Analysis> {
         let kept = self.search.take().filter(|search| search.tree().root() == state);
         let fresh = || Search::new(self.game.clone(), self.config.clone(), state.clone());

@@ -6,7 +6,7 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{AGENTS, GameArgs, print};
+use super::{AGENTS, GameArgs, print, use_threads};
 use crate::arena::agent::{AgentSpec, Analysis, Contestant};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
@@ -48,6 +48,9 @@ pub struct Analyze {
     /// Random seed of rollouts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Worker threads; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Also print each position as network input, and its legal actions
     #[arg(long)]
     planes: bool,
@@ -58,7 +61,9 @@ impl Job for Analyze {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
+        use_threads(self.threads)?;
         let contestant = Contestant::new(&rules, &AgentSpec::parse(&self.agent)?)?;
+        let contestant = contestant.with_threads(rayon::current_num_threads());
         let search_agent = |number: usize| {
             contestant.search_agent(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
                 Error::Config(format!(

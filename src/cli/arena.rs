@@ -150,9 +150,13 @@ impl Job for Arena {
         let plan = self.plan(game)?;
         catch_interrupts();
         let terms = self.playing.terms()?;
-        let load = |text: &OsStr| load(&rules, &AgentSpec::parse(text)?, &terms);
-        let agents = [&load(&self.first)?, &load(&self.second)?];
         use_threads(self.playing.threads)?;
+        // games come first; what is left over searches their trees
+        let threads = (rayon::current_num_threads() / (plan.games / 2)).max(1);
+        let load = |text: &OsStr| {
+            load(&rules, &AgentSpec::parse(text)?, &terms).map(|loaded| loaded.with_threads(threads))
+        };
+        let agents = [&load(&self.first)?, &load(&self.second)?];
         let open = |path| Journal::open(path, &rules, &plan, agents);
         let journal = self.playing.save.as_deref().map(open).transpose()?;
         let counter = Counter::of_games(self.games);

@@ -8,7 +8,7 @@ use clap::builder::{OsStr, RangedU64ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use super::engine::{Language, speak};
+use super::engine::{Language, speak, threads};
 use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
 use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
@@ -46,6 +46,9 @@ struct EngineArgs {
     /// Thinking time for a whole game in a CodeCup match
     #[arg(long, value_name = "SECONDS", requires = "codecup")]
     time: Option<f64>,
+    /// Threads of a search, until the option Threads of UGI sets another number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads())]
+    threads: usize,
     /// Describe this bot and its training
     #[arg(long, conflicts_with_all = ["codecup", "gtp"])]
     about: bool,
@@ -197,6 +200,6 @@ impl Job for Conversation<'_> {
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
         let spec = AgentSpec::Trained(self.me.to_path_buf(), self.args.simulations, None);
-        speak(rules, &spec, title(self.manifest), language, self.args.time)
+        speak(rules, &spec, title(self.manifest), language, self.args.time, self.args.threads)
     }
 }

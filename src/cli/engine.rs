@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
 use super::converse::converse;
 use super::{AGENTS, GameArgs};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::program::Program;
@@ -51,6 +53,14 @@ pub struct EngineCommand {
     /// the agent's simulations
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
+    /// Threads of a search, until the option Threads of UGI sets another number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads())]
+    threads: usize,
+}
+
+/// The permitted numbers of threads.
+pub fn threads() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MAX_THREADS as u64)
 }
 
 /// A protocol.
@@ -76,7 +86,7 @@ impl Job for EngineCommand {
             )));
         }
         let name = format!("{} {} {}", Program::current().title(), rules.identity.id, self.agent.display());
-        speak(rules, &spec, name, self.protocol, self.time)
+        speak(rules, &spec, name, self.protocol, self.time, self.threads)
     }
 }
 
@@ -87,6 +97,7 @@ pub fn speak<G: Game>(
     name: String,
     language: Language,
     time: Option<f64>,
+    threads: usize,
 ) -> Result<()> {
     let time = time
         .map(Duration::try_from_secs_f64)
@@ -99,12 +110,12 @@ pub fn speak<G: Game>(
     }
     let game = rules.game.clone();
     let thinker = || {
-        let contestant = Contestant::new(&rules, spec)?;
+        let contestant = Contestant::new(&rules, spec)?.with_threads(threads);
         let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
         Ok(Thinker::new(rules.game, agent.expect("agents that do not search were rejected")))
     };
     match language {
-        Language::Ugi => converse(Ugi::new(game, name), thinker),
+        Language::Ugi => converse(Ugi::new(game, name).with_threads(threads), thinker),
         Language::Codecup => converse(Codecup::new(game, time), thinker),
         Language::Gtp => converse(Gtp::new(game, name), thinker),
     }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::board::{Marks, drawn, player_text};
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
-use super::{AGENTS, GameArgs, print};
+use super::{AGENTS, GameArgs, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
@@ -56,6 +56,9 @@ pub struct Play {
     /// Random seed of the opponent
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Worker threads; the opponent plays the same with any number [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
 }
 
 /// A game between a person and an agent.
@@ -73,7 +76,8 @@ impl Job for Play {
         let game = &rules.game;
         let person = side(game, &self.side)?;
         let spec = AgentSpec::parse(&self.opponent)?;
-        let contestant = Contestant::new(&rules, &spec)?;
+        use_threads(self.threads)?;
+        let contestant = Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads());
         let start = match &self.position {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),

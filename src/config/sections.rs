@@ -1,7 +1,7 @@
 //! The sections of a run's own work, each a table of documentation, field, default and range.
 
 use super::limits::{
-    MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_LEAF_NODES, MAX_OPENING_PLIES,
+    MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_LEAF_NODES, MAX_LEAVES, MAX_OPENING_PLIES,
     MAX_SIMULATIONS, MAX_SOLVE_NODES,
 };
 use super::table::{choice, is_off, is_one, section};
@@ -125,12 +125,24 @@ section! {
         /// network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
         leaf_nodes: usize = 0, 0..=MAX_LEAF_NODES;
+        /// Leaves that a search outside self-play gathers before they are evaluated together; those on their way count as
+        /// losses for the next (virtual loss). 0: one for every 64 visits of the root, up to 16. It decides which simulations
+        /// are made, the number of threads does not.
+        #[serde(skip_serializing_if = "is_off")]
+        leaves: usize = 0, 0..=MAX_LEAVES;
         /// Keep the subtree of the action played.
         reuse_tree: bool = true;
         /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each
         /// visited action gets at least sqrt(this * prior * simulations) simulations, and those that its score does
         /// not justify are removed from the policy target (0: off; KataGo: 2).
         forced_playouts: f32 = 0.0, 0.0..=100.0;
+    }
+}
+
+impl SearchConfig {
+    /// The same for what must not depend on what pays: rounds of one leaf, unless the settings name a number.
+    pub fn one_by_one(&self) -> SearchConfig {
+        SearchConfig { leaves: self.leaves.max(1), ..self.clone() }
     }
 }
 

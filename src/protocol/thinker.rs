@@ -64,13 +64,15 @@ pub struct Task<G: Game> {
     pub ponder: bool,
     /// A new game: nothing is kept from the one before.
     pub fresh: bool,
+    /// Threads of the search; those that the agent has if `None`.
+    pub threads: Option<usize>,
 }
 
 impl<G: Game> Task<G> {
     /// The search of the position that a game has reached.
     pub fn of(session: &Session<G>, limits: Limits) -> Task<G> {
         let (start, actions) = (session.start().clone(), session.actions().to_vec());
-        Task { start, actions, limits, memory: DEFAULT_MEMORY, ponder: false, fresh: false }
+        Task { start, actions, limits, memory: DEFAULT_MEMORY, ponder: false, fresh: false, threads: None }
     }
 }
 
@@ -114,6 +116,9 @@ impl<G: Game> Thinker<G> {
         report: &mut dyn FnMut(&Report),
     ) -> Result<Report> {
         self.follow(task);
+        if let Some(threads) = task.threads {
+            self.agent.use_threads(threads);
+        }
         if self.session.is_over() {
             return Err(Error::Position("the game is over: there is no action to search for".into()));
         }
@@ -129,7 +134,7 @@ impl<G: Game> Thinker<G> {
                 next_report = now + pause;
                 report(&report_of(game, state, &Analysis::of(search), begun));
             }
-            !stop.load(Ordering::Relaxed) && ends.permit(game, search, now - begun)
+            if stop.load(Ordering::Relaxed) { 0 } else { ends.permit(game, search, now - begun) }
         })?;
         if task.limits.infinite {
             while !stop.load(Ordering::Relaxed) {
@@ -143,8 +148,12 @@ impl<G: Game> Thinker<G> {
     pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) -> Result<()> {
         self.play(action);
         if !self.session.is_over() {
-            self.agent
-                .search(self.session.state(), None, |search| has_room(search.tree(), memory) && more())?;
+            self.agent.search(self.session.state(), None, |search| {
+                match has_room(search.tree(), memory) && more() {
+                    true => usize::MAX,
+                    false => 0,
+                }
+            })?;
         }
         Ok(())
     }
@@ -213,6 +222,8 @@ struct Ends {
     memory: usize,
     /// When it was first asked, and the simulations until then.
     began: Option<(Duration, usize)>,
+    /// Simulations since then at which it looks again at what changes slowly.
+    next_look: usize,
 }
 
 impl Ends {
@@ -227,32 +238,39 @@ impl Ends {
             simulations = Some(default);
         }
         let planned = simulations.filter(|simulations| *simulations <= MAX_SIMULATIONS && !timed);
-        Ends { planned, simulations, depth: limits.depth, time: limits.time, budget, memory, began: None }
+        Ends {
+            planned,
+            simulations,
+            depth: limits.depth,
+            time: limits.time,
+            budget,
+            memory,
+            began: None,
+            next_look: 0,
+        }
     }
 
-    /// Whether the search may continue after this time.
-    fn permit<G: Game>(&mut self, game: &G, search: &Search<G>, elapsed: Duration) -> bool {
+    /// How many simulations may follow after this time, until it is asked again.
+    fn permit<G: Game>(&mut self, game: &G, search: &Search<G>, elapsed: Duration) -> usize {
         let (tree, done) = (search.tree(), search.simulations());
-        if self.simulations.is_some_and(|most| done >= most) || self.time.is_some_and(|most| elapsed >= most)
-        {
-            return false;
-        }
+        let left = self.simulations.map_or(usize::MAX, |most| most.saturating_sub(done));
         let (began, before) = *self.began.get_or_insert((elapsed, done));
         let done = done - before;
-        if let Some(budget) = self.budget {
-            if elapsed >= budget.most {
-                return false;
-            }
-            let rate = done as f64 / (elapsed - began).as_secs_f64().max(1e-6);
-            if done.is_multiple_of(LOOK) && !worth_more(game, tree, budget, rate, elapsed) {
-                return false;
-            }
+        let rate = done as f64 / (elapsed - began).as_secs_f64().max(1e-6);
+        let end = [self.time, self.budget.map(|budget| budget.most)].into_iter().flatten().min();
+        let in_time = match end {
+            Some(end) if elapsed >= end => 0,
+            Some(end) => ((rate * (end - elapsed).as_secs_f64()) as usize).max(1),
+            None => usize::MAX,
+        };
+        let permitted = left.min(in_time);
+        if permitted == 0 || done < self.next_look {
+            return permitted;
         }
-        if !done.is_multiple_of(LOOK) {
-            return true;
-        }
+        self.next_look = done - done % LOOK + LOOK;
         let deep = self.depth.is_some_and(|depth| tree.principal_variation().len() >= depth);
-        !deep && has_room(tree, self.memory)
+        let worth = self.budget.is_none_or(|budget| worth_more(game, tree, budget, rate, elapsed));
+        if deep || !worth || !has_room(tree, self.memory) { 0 } else { permitted }
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{Order, Protocol, Reply, Urgency};
-use crate::config::limits::MAX_SIMULATIONS;
+use crate::config::limits::{MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
@@ -31,10 +31,11 @@ const COMPLAINTS: usize = 4;
 const QUIT_TIME: Duration = Duration::from_secs(1);
 
 /// The numbers that `setoption` can set: name, default, minimum, maximum.
-const SPINS: [(&str, i64, i64, i64); 3] = [
+const SPINS: [(&str, i64, i64, i64); 4] = [
     ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 15),
     ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
     ("Simulations", 0, 0, MAX_SIMULATIONS as i64),
+    ("Threads", 1, 1, MAX_THREADS as i64),
 ];
 const PONDER: &str = "Ponder";
 
@@ -44,7 +45,7 @@ pub struct Ugi<G: Game> {
     name: String,
     session: Session<G>,
     /// The values of [`SPINS`].
-    spins: [i64; 3],
+    spins: [i64; 4],
     ponder: bool,
     /// `uginewgame` was received, and no search has begun since.
     fresh: bool,
@@ -57,12 +58,18 @@ impl<G: Game> Ugi<G> {
         Ugi { name: name.into(), session: Session::new(game), spins, ponder: false, fresh: true }
     }
 
+    /// The same with another default of the option Threads.
+    pub fn with_threads(mut self, threads: usize) -> Ugi<G> {
+        self.spins[3] = threads as i64;
+        self
+    }
+
     fn introduce(&self) -> Reply<G> {
         let mut lines = vec![
             format!("id name {}", self.name),
             format!("id author the {} developers", Program::current().title()),
         ];
-        for (name, default, least, most) in SPINS {
+        for ((name, _, least, most), default) in SPINS.into_iter().zip(self.spins) {
             lines.push(format!("option name {name} type spin default {default} min {least} max {most}"));
         }
         lines.push(format!("option name {PONDER} type check default false"));
@@ -135,6 +142,7 @@ impl<G: Game> Ugi<G> {
         task.memory = self.spins[0] as usize * MEBIBYTE;
         task.ponder = self.ponder;
         task.fresh = std::mem::take(&mut self.fresh);
+        task.threads = Some(self.spins[3] as usize);
         task
     }
 

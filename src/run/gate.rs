@@ -74,7 +74,7 @@ pub(super) fn contestant<G: Game>(
 ) -> Result<Contestant<G>> {
     let network = checkpoint.network(&model::device())?;
     let net = SharedNet::new(&network, &config.net, &model::device());
-    Ok(Contestant::trained(&rules.game, &config.search, net, config.arena.simulations))
+    Ok(Contestant::trained(&rules.game, &config.search.one_by_one(), net, config.arena.simulations))
 }
 
 fn plan(config: &Config, generation: usize) -> Result<Match> {

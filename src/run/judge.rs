@@ -77,7 +77,12 @@ impl<G: Game> Run<'_, G> {
         }
         let (player, network) = self.player(trainer, number)?;
         let net = SharedNet::new(&network, &self.config.net, &model::device());
-        let agent = Contestant::trained(&self.rules.game, &self.config.search, net, settings.simulations);
+        let agent = Contestant::trained(
+            &self.rules.game,
+            &self.config.search.one_by_one(),
+            net,
+            settings.simulations,
+        );
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let started = Instant::now();
         let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {

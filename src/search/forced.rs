@@ -17,7 +17,7 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     let lost = Some(Outcome::Win(root.to_move.other()));
     let simulations = root.visits - 1;
     let wanting = |edge: &usize| {
-        let visits = nodes.edges[*edge].visits;
+        let visits = nodes.edges[*edge].visits + u32::from(nodes.edges[*edge].waiting);
         visits > 0 && (visits as f32) < least(config, nodes.edges[*edge].prior, simulations)
     };
     root.range().filter(wanting).find(|edge| nodes.edges[*edge].link.proven() != lost)

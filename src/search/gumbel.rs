@@ -32,6 +32,8 @@ pub(super) struct Halving {
     /// For each simulation, the number of visits that an action must have to receive it.
     sequence: Vec<u32>,
     next: usize,
+    /// Where in `sequence` each halving begins: all evaluations before it must be known.
+    halvings: Vec<usize>,
 }
 
 impl Halving {
@@ -52,7 +54,7 @@ impl Halving {
         }
         self.before.clear();
         self.before.extend(nodes.edges[range.clone()].iter().map(|edge| edge.visits));
-        plan(config.gumbel_actions.min(range.len()), simulations, &mut self.sequence);
+        plan(config.gumbel_actions.min(range.len()), simulations, &mut self.sequence, &mut self.halvings);
         self.next = 0;
     }
 
@@ -71,6 +73,20 @@ impl Halving {
         self.best(config, nodes, wanted)
     }
 
+    /// How many simulations may be on their way at once: those until the next halving.
+    pub fn together(&self) -> usize {
+        if self.start.is_empty() {
+            return usize::MAX;
+        }
+        let end = self.halvings.iter().find(|end| **end > self.next);
+        end.map_or(usize::MAX, |end| end - self.next)
+    }
+
+    /// Takes the last simulation back.
+    pub fn take_back(&mut self) {
+        self.next = self.next.saturating_sub(1);
+    }
+
     /// The edge to play; `None` if nothing is planned or every action is a proven loss.
     pub fn winner(&self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() { None } else { self.best(config, nodes, None) }
@@ -81,7 +97,10 @@ impl Halving {
     fn best(&self, config: &SearchConfig, nodes: &Nodes, wanted: Option<u32>) -> Option<usize> {
         let root = nodes.get(ROOT);
         let lost = Some(Outcome::Win(root.to_move.other()));
-        let visits = |index: usize, edge: usize| nodes.edges[edge].visits - self.before[index];
+        let visits = |index: usize, edge: usize| {
+            let edge = &nodes.edges[edge];
+            edge.visits + u32::from(edge.waiting) - self.before[index]
+        };
         let open = || root.range().enumerate().filter(|(_, edge)| nodes.edges[*edge].link.proven() != lost);
         let most = open().map(|(index, edge)| visits(index, edge)).max()?;
         let found = wanted.filter(|wanted| open().any(|(index, edge)| visits(index, edge) == *wanted));
@@ -173,8 +192,9 @@ fn logit(prior: f32) -> f32 {
 
 /// Writes the number of visits that each of `simulations` looks for: `actions` share them, then half of these, down
 /// to two (get_sequence_of_considered_visits in mctx).
-fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>) {
+fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>, halvings: &mut Vec<usize>) {
     sequence.clear();
+    halvings.clear();
     if actions <= 1 {
         sequence.extend(0..simulations as u32);
         return;
@@ -188,6 +208,7 @@ fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>) {
             visits += 1;
         }
         considered = (considered / 2).max(2);
+        halvings.push(sequence.len());
     }
     sequence.truncate(simulations);
 }
@@ -195,12 +216,13 @@ fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::evaluator::{Evaluation, Wdl};
 
     #[test]
     fn the_sequence_is_that_of_mctx() {
         let planned = |actions, simulations| {
             let mut sequence = Vec::new();
-            plan(actions, simulations, &mut sequence);
+            plan(actions, simulations, &mut sequence, &mut Vec::new());
             sequence
         };
         // by hand: 3 rounds of 8 simulations each: 8 actions once, 4 twice, 2 four times
@@ -210,5 +232,37 @@ mod tests {
         assert_eq!(planned(3, 7), [0, 0, 0, 1, 1, 2, 2]);
         assert_eq!(planned(16, 5), [0; 5]);
         assert_eq!(planned(1, 3), [0, 1, 2]);
+    }
+    #[test]
+    fn no_halving_is_passed_by_what_is_on_its_way() {
+        let (mut halving, mut nodes) = (Halving::default(), Nodes::default());
+        let (legal, wdl) = ([0, 1, 2, 3].map(crate::game::Action), Wdl::from_value(0.0, 0.0));
+        nodes.push(None, Player::First, &legal, &Evaluation { priors: &[0.4, 0.3, 0.2, 0.1], wdl });
+        let config = SearchConfig::default();
+        halving.begin(&config, &nodes, 8, None);
+        // four actions once, then two of them twice
+        let mut found = Vec::new();
+        for left in [4, 3, 2, 1] {
+            assert_eq!(halving.together(), left);
+            let edge = halving.follow(&config, &nodes).unwrap();
+            nodes.edges[edge].waiting += 1;
+            found.push(edge);
+        }
+        assert_eq!(found, [0, 1, 2, 3]);
+        for (edge, mean) in nodes.edges.iter_mut().zip([-0.9, -0.8, 0.5, 0.6]) {
+            (edge.waiting, edge.visits, edge.mean) = (0, 1, mean);
+        }
+        assert_eq!(halving.together(), 4);
+        let mut found = Vec::new();
+        for _ in 0..4 {
+            let edge = halving.follow(&config, &nodes).unwrap();
+            nodes.edges[edge].waiting += 1;
+            found.push(edge);
+        }
+        assert_eq!(found, [3, 2, 3, 2]);
+        halving.take_back();
+        assert_eq!(halving.together(), 1);
+        halving.clear();
+        assert_eq!(halving.together(), usize::MAX);
     }
 }

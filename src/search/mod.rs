@@ -5,6 +5,7 @@
 //! evaluation to its last: self-play, agents, protocols and tools all use it.
 
 pub mod cache;
+pub mod crew;
 pub mod evaluator;
 mod forced;
 pub mod function;
@@ -21,13 +22,16 @@ use rand::RngExt;
 
 use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::{Action, Game, Outcome};
+use crate::game::{Action, Game};
 use crate::random::Random;
 use crate::solve::{Limits, Solver};
-use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate};
+use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate, recycle};
 use tree::Tree;
 use walk::{Leaf, Walk};
 
+/// `search.leaves = 0`: one leaf in a round for this many visits of the root, up to the most.
+const VISITS_A_LEAF: u32 = 64;
+const MOST_LEAVES: u32 = 16;
 /// The memory of a search's solver, in nodes for a MiB, and at most. Self-play has one for each game in flight.
 const NODES_A_MEBIBYTE: usize = 10_000;
 const SOLVER_TABLE: usize = 16;
@@ -45,6 +49,12 @@ const SOLVER_TABLE: usize = 16;
 /// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. What it proves is as good as
 /// what simulations prove; its nodes are not simulations. With `search.leaf_nodes` it looks at each leaf, too: one whose
 /// result it finds ends its simulation as a finished game does, without an evaluation.
+///
+/// # Rounds
+///
+/// With `search.leaves`, several simulations are on their way at once, and their leaves are evaluated together: by several
+/// threads, if the evaluator is a [`Crew`](crew::Crew). Which simulations are made depends on the number of leaves and
+/// the seed, never on threads or time.
 ///
 /// # Driving it
 ///
@@ -78,11 +88,13 @@ const SOLVER_TABLE: usize = 16;
 /// ```
 pub struct Search<G: Game> {
     tree: Tree<G>,
-    walk: Walk<G>,
-    /// For evaluators that need randomness at the pending leaf.
-    seed: u64,
+    /// The simulations of a round; the first one is also that of [`Search::next`].
+    flights: Vec<Flight<G>>,
+    /// So many of them are on their way.
+    flying: usize,
     /// Reused memory of [`Search::run_while`].
     evaluations: Evaluations,
+    spare: Vec<Request<'static, G>>,
     /// Simulations of this search; `None` if unknown.
     planned: Option<usize>,
     /// Whether there is noise, and the scale of a Gumbel root's.
@@ -98,18 +110,34 @@ pub struct Search<G: Game> {
 
 debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
 
+/// A simulation on its way.
+struct Flight<G: Game> {
+    walk: Walk<G>,
+    /// For evaluators that need randomness at its leaf.
+    seed: u64,
+    /// Whether its leaf is to be evaluated; otherwise an earlier one of the round waits for the same.
+    asks: bool,
+}
+
+impl<G: Game> Flight<G> {
+    fn new(state: &G::State) -> Flight<G> {
+        Flight { walk: Walk::new(state.clone()), seed: 0, asks: false }
+    }
+}
+
 impl<G: Game> Search<G> {
     /// A search with only a root, not yet begun.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
-        let walk = Walk::new(root.clone());
+        let flights = vec![Flight::new(&root)];
         let table = config.solve_nodes.div_ceil(NODES_A_MEBIBYTE).min(SOLVER_TABLE);
         let limits = Limits { nodes: config.solve_nodes as u64, table: table.max(1) };
         let solver = (config.solve_nodes + config.leaf_nodes > 0).then(|| Solver::new(game.clone(), limits));
         Search {
             tree: Tree::new(game, config, root),
-            walk,
-            seed: 0,
+            flights,
+            flying: 0,
             evaluations: Evaluations::new(),
+            spare: Vec::new(),
             planned: Some(0),
             noise: None,
             done: 0,
@@ -159,7 +187,7 @@ impl<G: Game> Search<G> {
             if self.is_over() {
                 return false;
             }
-            if self.simulate(random) == Leaf::Needs {
+            if self.simulate::<false>(0, random) == Leaf::Needs {
                 return true;
             }
         }
@@ -167,7 +195,7 @@ impl<G: Game> Search<G> {
 
     /// The request for the pending leaf.
     pub fn request(&self) -> Request<'_, G> {
-        self.walk.request(self.seed)
+        self.flights[0].walk.request(self.flights[0].seed)
     }
 
     /// Applies the evaluation of the pending leaf.
@@ -176,11 +204,11 @@ impl<G: Game> Search<G> {
     ///
     /// If no leaf is pending, or the evaluation does not have one prior for each of its legal actions.
     pub fn apply(&mut self, evaluation: Evaluation) {
-        self.tree.apply(&self.walk, evaluation);
+        self.tree.apply(&self.flights[0].walk, evaluation);
     }
 
     /// Begins and finishes a search of this many simulations without noise. If the evaluator fails, the tree stays as
-    /// it was before that leaf.
+    /// it was before those leaves.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -188,32 +216,91 @@ impl<G: Game> Search<G> {
         random: &mut Random,
     ) -> Result<()> {
         self.begin(Some(simulations), false);
-        self.run_while(evaluator, random, |_| true)
+        self.run_while(evaluator, random, |_| usize::MAX)
     }
 
-    /// Finishes a search that was begun, unless `more` ends it. `more` is called before each simulation, except the
-    /// evaluation of a new root.
+    /// Finishes a search that was begun, unless `more` ends it: it is called before each round of simulations, except the
+    /// evaluation of a new root, and says how many may be made until the next call.
     pub fn run_while(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
         random: &mut Random,
-        mut more: impl FnMut(&Search<G>) -> bool,
+        mut more: impl FnMut(&Search<G>) -> usize,
     ) -> Result<()> {
         loop {
             self.solve();
-            if self.is_over() || (self.tree.has_root() && !more(self)) {
+            if self.is_over() {
                 return Ok(());
             }
-            if self.simulate(random) == Leaf::Terminal {
-                continue;
+            let permitted = if self.tree.has_root() { more(self) } else { 1 };
+            match self.round(permitted) {
+                0 => return Ok(()),
+                1 => self.gather::<false>(1, random),
+                size => self.gather::<true>(size, random),
             }
-            let request = self.walk.request(self.seed);
-            if let Err(error) = evaluate(evaluator, &[request], &mut self.evaluations) {
-                self.done -= 1;
-                return Err(error);
-            }
-            self.tree.add(&self.walk, self.evaluations.row(0));
+            self.evaluate(evaluator)?;
         }
+    }
+
+    /// The simulations of the next round.
+    fn round(&self, permitted: usize) -> usize {
+        let leaves = match self.tree.config.leaves {
+            0 => (self.tree.visits() / VISITS_A_LEAF).clamp(1, MOST_LEAVES) as usize,
+            leaves => leaves,
+        };
+        let left = self.planned.map_or(usize::MAX, |planned| planned.saturating_sub(self.done).max(1));
+        // what the root has planned is known after the first simulation below it
+        let together = if self.begun { self.tree.together() } else { 1 };
+        leaves.min(left).min(together).min(permitted)
+    }
+
+    /// Makes up to `size` simulations, beside each other if there are several. Those that need an evaluation are then on
+    /// their way.
+    fn gather<const BESIDE: bool>(&mut self, size: usize, random: &mut Random) {
+        self.flying = 0;
+        for _ in 0..size {
+            if self.flying > 0 && self.is_over() {
+                return;
+            }
+            if self.flying == self.flights.len() {
+                self.flights.push(Flight::new(self.tree.root()));
+            }
+            let leaf = self.simulate::<BESIDE>(self.flying, random);
+            self.flights[self.flying].asks = leaf == Leaf::Needs;
+            self.flying += (leaf != Leaf::Terminal) as usize;
+            if leaf == Leaf::Awaited {
+                self.done -= 1;
+                if self.tree.together() < usize::MAX {
+                    // a planned simulation is not left out
+                    self.tree.take_back();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Evaluates what is on its way, and adds it to the tree.
+    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>) -> Result<()> {
+        let flights = &self.flights[..self.flying];
+        let asking = || flights.iter().filter(|flight| flight.asks);
+        let mut requests = recycle(std::mem::take(&mut self.spare));
+        requests.extend(asking().map(|flight| flight.walk.request(flight.seed)));
+        let evaluated = match requests.len() {
+            0 => Ok(()),
+            _ => evaluate(evaluator, &requests, &mut self.evaluations),
+        };
+        self.spare = recycle(requests);
+        if self.tree.has_walks() {
+            flights.iter().for_each(|flight| self.tree.release(&flight.walk));
+        }
+        if let Err(error) = evaluated {
+            self.done -= asking().count();
+            return Err(error);
+        }
+        for (row, flight) in asking().enumerate() {
+            self.tree.add(&flight.walk, self.evaluations.row(row));
+        }
+        Ok(())
     }
 
     /// Makes the position after `action` the root, and keeps its subtree if the config says so. Its search has not
@@ -250,29 +337,156 @@ impl<G: Game> Search<G> {
         }
     }
 
-    fn simulate(&mut self, random: &mut Random) -> Leaf {
+    /// Makes the simulation `flight`, which is then on its way if its leaf is not known.
+    fn simulate<const BESIDE: bool>(&mut self, flight: usize, random: &mut Random) -> Leaf {
         if !self.begun && self.tree.has_root() {
             let left = self.planned.map(|planned| planned - self.done);
             self.tree.begin(left, self.noise.map(|scale| (scale, &mut *random)));
             self.begun = true;
         }
         self.done += 1;
-        let leaf = self.tree.select(&mut self.walk);
-        if leaf == Leaf::Terminal {
+        let Flight { walk, seed, .. } = &mut self.flights[flight];
+        let leaf = match BESIDE {
+            false => self.tree.select(walk),
+            true => self.tree.select_beside(walk),
+        };
+        if leaf != Leaf::Needs {
             return leaf;
         }
-        if let Some(outcome) = self.solved_leaf() {
-            self.tree.apply_result(&self.walk, outcome);
+        // the root is always evaluated, for its priors
+        let nodes = self.tree.config.leaf_nodes as u64;
+        let solver = self.solver.as_mut().filter(|_| nodes > 0 && self.tree.has_root());
+        if let Some(outcome) = solver.and_then(|solver| solver.probe(walk.leaf().0, nodes)) {
+            if BESIDE {
+                self.tree.release(walk);
+            }
+            self.tree.apply_result(walk, outcome);
             return Leaf::Terminal;
         }
-        self.seed = random.random();
+        *seed = random.random();
         leaf
     }
+}
 
-    /// The result of the walk's leaf, if the solver finds it. The root is always evaluated, for its priors.
-    fn solved_leaf(&mut self) -> Option<Outcome> {
-        let nodes = self.tree.config.leaf_nodes as u64;
-        let solver = self.solver.as_mut().filter(|_| nodes > 0 && self.tree.has_root())?;
-        solver.probe(self.walk.leaf().0, nodes)
+#[cfg(test)]
+mod tests {
+    use super::evaluator::Rollout;
+    use super::nodes::Nodes;
+    use super::*;
+    use crate::config::RootKind;
+    use crate::error::Error;
+    use crate::game::{GameOptions, Outcome};
+    use crate::games::connect_four::ConnectFour;
+    use crate::games::tic_tac_toe::TicTacToe;
+    use crate::random::{Purpose, stream};
+
+    /// Rollouts that fail at one of their batches, and remember how large the batches were.
+    struct Counting<G> {
+        rollout: Rollout<G>,
+        batches: Vec<usize>,
+        fails_at: usize,
+    }
+
+    impl<G: Game> Evaluator<G> for Counting<G> {
+        fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+            if self.batches.len() == self.fails_at {
+                return Err(Error::Interrupted);
+            }
+            self.batches.push(requests.len());
+            self.rollout.evaluate(requests, out)
+        }
+    }
+
+    fn counting<G: Game>(game: &G) -> Counting<G> {
+        Counting { rollout: Rollout::new(game.clone()), batches: Vec::new(), fails_at: usize::MAX }
+    }
+
+    /// Nobody waits, every leaf was added once, and the visits of a node are those of its edges and its own.
+    fn is_sound(nodes: &Nodes) {
+        let mut children = 0;
+        for node in 0..nodes.size().0 {
+            let edges = &nodes.edges[nodes.get(node).range()];
+            assert_eq!(nodes.get(node).visits, 1 + edges.iter().map(|edge| edge.visits).sum::<u32>());
+            children += edges.iter().filter(|edge| edge.link.child().is_some()).count();
+            assert!(edges.iter().all(|edge| edge.waiting == 0));
+            for edge in edges.iter().filter(|edge| edge.link.child().is_some()) {
+                assert_eq!(nodes.get(edge.link.child().unwrap()).visits, edge.visits);
+            }
+        }
+        assert_eq!(children + 1, nodes.size().0, "a leaf was added twice");
+    }
+
+    fn search<G: Game>(game: &G, leaves: usize, root: RootKind) -> Search<G> {
+        let config = SearchConfig::with(|search| (search.leaves, search.root) = (leaves, root));
+        Search::new(game.clone(), config, game.initial())
+    }
+
+    fn rounds_are_sound<G: Game>() {
+        let game = G::new(&GameOptions::default()).unwrap();
+        for root in [RootKind::Puct, RootKind::Gumbel] {
+            for leaves in [0, 1, 3, 16] {
+                let mut search = search(&game, leaves, root);
+                let mut random = stream(1, Purpose::Agent, &[]);
+                let mut evaluator = counting(&game);
+                for ply in 0..4 {
+                    search.run(&mut evaluator, 300, &mut random).unwrap();
+                    assert_eq!(search.simulations(), 300, "{leaves} leaves, ply {ply}");
+                    is_sound(&search.tree.nodes);
+                    search.advance(search.tree.best_action().unwrap());
+                    is_sound(&search.tree.nodes);
+                }
+                assert!(evaluator.batches.iter().sum::<usize>() <= 1200);
+                let largest = evaluator.batches.iter().max().copied().unwrap();
+                let expected = if leaves == 0 { 4 } else { leaves };
+                assert!(largest <= expected.max(1200 / 64) && (largest > 1) == (leaves != 1), "{largest}");
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_leave_a_sound_tree() {
+        rounds_are_sound::<ConnectFour>();
+    }
+
+    #[test]
+    fn a_round_that_fails_leaves_the_tree_as_it_was() {
+        let game = ConnectFour::new(&GameOptions::default()).unwrap();
+        let mut search = search(&game, 8, RootKind::Puct);
+        let mut random = stream(1, Purpose::Agent, &[]);
+        let mut evaluator = Counting { fails_at: 20, ..counting(&game) };
+        assert!(search.run(&mut evaluator, 400, &mut random).is_err());
+        is_sound(&search.tree.nodes);
+        assert_eq!(search.simulations(), search.tree.visits() as usize);
+        let known = search.simulations();
+        evaluator.fails_at = usize::MAX;
+        search.run(&mut evaluator, 100, &mut random).unwrap();
+        assert_eq!(search.tree.visits() as usize, known + 100);
+    }
+
+    /// Sequential halving gives every action its simulations, however many are on their way at once.
+    #[test]
+    fn halving_is_the_same_in_rounds() {
+        let game = ConnectFour::new(&GameOptions::default()).unwrap();
+        let shares = [1, 4, 64].map(|leaves| {
+            let mut search = search(&game, leaves, RootKind::Gumbel);
+            search.run(&mut counting(&game), 120, &mut stream(3, Purpose::Agent, &[])).unwrap();
+            let mut visits: Vec<u32> = search.tree.root_edges().map(|edge| edge.visits).collect();
+            visits.sort_unstable();
+            visits
+        });
+        assert!(shares.iter().all(|visits| *visits == shares[0]), "{shares:?}");
+    }
+
+    #[test]
+    fn solved_games_are_solved_in_rounds() {
+        let game = TicTacToe::new(&GameOptions::default()).unwrap();
+        let start = game.parse_state("X../.O./... X").unwrap();
+        for leaves in [1, 8, 64] {
+            let mut search = search(&game, leaves, RootKind::Puct);
+            search.restart(start);
+            search.run(&mut counting(&game), 200_000, &mut stream(1, Purpose::Agent, &[])).unwrap();
+            assert_eq!(search.tree.proven(), Some(Outcome::Draw), "{leaves} leaves");
+            is_sound(&search.tree.nodes);
+        }
     }
 }

@@ -93,6 +93,8 @@ pub(super) struct Edge {
     pub mean: f32,
     pub link: Link,
     pub action: Action,
+    /// Simulations on their way through it, or waiting below it; 0 between rounds.
+    pub waiting: u16,
 }
 
 const _: () = assert!(size_of::<Edge>() == 20);
@@ -154,6 +156,7 @@ impl Nodes {
             mean: 0.0,
             link: Link::default(),
             action,
+            waiting: 0,
         }));
         if let Some(edge) = edge {
             self.edges[edge].link = self.edges[edge].link.with_child(node);

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Gamma};
 use super::forced::{forced, prune};
 use super::gumbel::{Completed, Halving};
 use super::proof::proven;
-use super::select::select;
+use super::select::{select, select_beside};
 use super::tree::{Edge, ROOT, Tree};
 use crate::config::RootKind;
 use crate::game::{Action, Game, Outcome};
@@ -97,7 +97,7 @@ impl<G: Game> Tree<G> {
     }
 
     /// The edge that a simulation follows from the root.
-    pub(super) fn follow_root(&mut self) -> usize {
+    pub(super) fn follow_root<const BESIDE: bool>(&mut self) -> usize {
         if let Some(edge) = self.plan.halving.follow(&self.config, &self.nodes) {
             return edge;
         }
@@ -112,7 +112,20 @@ impl<G: Game> Tree<G> {
             true => self.config.fpu_reduction_root,
             false => self.config.fpu_reduction,
         };
-        select(&self.config, &self.nodes, root, root.mean(), reduction)
+        match BESIDE && self.on_their_way > 0 {
+            false => select(&self.config, &self.nodes, root, root.mean(), reduction),
+            true => select_beside(&self.config, &self.nodes, root, root.mean(), reduction, self.on_their_way),
+        }
+    }
+
+    /// How many simulations may be on their way at once, by what the root has planned.
+    pub(super) fn together(&self) -> usize {
+        if self.has_root() { self.plan.halving.together() } else { 1 }
+    }
+
+    /// Takes back that a simulation followed the root's plan.
+    pub(super) fn take_back(&mut self) {
+        self.plan.halving.take_back();
     }
 
     /// The action to play: a proven win, otherwise the most visited that is not a proven loss (ties: higher mean,

@@ -3,6 +3,9 @@
 //! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019); proven
 //! results count exactly, and a proven loss for the player to move is never selected. With `search.cpuct_growth`,
 //! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`).
+//!
+//! Beside simulations that wait for their evaluation, each of those counts as a visit that was lost (virtual loss; Chaslot
+//! et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next one looks elsewhere.
 
 use super::nodes::{Node, Nodes};
 use super::tree::for_first;
@@ -45,6 +48,40 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, node: &Node, mean: f3
     range.start + best
 }
 
+/// What a simulation on its way is worth to the player who chose it, as long as its evaluation is awaited.
+const AWAITED: f32 = -1.0;
+
+/// The same beside other simulations, `waiting` of which went through the node.
+pub(super) fn select_beside(
+    config: &SearchConfig,
+    nodes: &Nodes,
+    node: &Node,
+    mean: f32,
+    reduction: f32,
+    waiting: u32,
+) -> usize {
+    let range = node.range();
+    let unvisited = for_first(node.to_move, mean) - reduction * node.visited_mass.sqrt();
+    let scale = exploration(config, node.visits + waiting);
+    let sign = for_first(node.to_move, 1.0);
+    let mut best = 0;
+    let mut best_score = f32::NEG_INFINITY;
+    for (index, edge) in nodes.edges[range.clone()].iter().enumerate() {
+        let (visits, waiting) = (edge.visits as f32, f32::from(edge.waiting));
+        let mean = match (edge.visits, edge.waiting) {
+            (0, 0) => unvisited,
+            (0, _) => AWAITED,
+            (_, 0) => sign * edge.mean,
+            _ => (sign * edge.mean * visits + AWAITED * waiting) / (visits + waiting),
+        };
+        let score = mean + scale * edge.prior / (1.0 + visits + waiting);
+        if score > best_score {
+            (best, best_score) = (index, score);
+        }
+    }
+    range.start + best
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +115,51 @@ mod tests {
             (edge.visits, edge.mean) = ((visits as f32 * share) as u32, mean);
         }
         select(&with(cpuct_growth), &nodes, nodes.get(0), 0.0, 0.2)
+    }
+
+    /// The edge that is followed at a node with two actions, which have visits, means and waiting simulations.
+    fn beside(edges: [(u32, f32, u16); 2]) -> usize {
+        let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.0, 0.0));
+        let mut nodes = Nodes::default();
+        nodes.push(None, Player::First, &legal, &Evaluation { priors: &[0.6, 0.4], wdl });
+        let waiting = edges.iter().map(|(_, _, waiting)| u32::from(*waiting)).sum();
+        nodes.get_mut(0).visits = 1 + edges.iter().map(|(visits, ..)| visits).sum::<u32>();
+        for (edge, (visits, mean, waiting)) in nodes.edges.iter_mut().zip(edges) {
+            (edge.visits, edge.mean, edge.waiting) = (visits, mean, waiting);
+        }
+        select_beside(&with(0.0), &nodes, nodes.get(0), 0.0, 0.0, waiting)
+    }
+
+    #[test]
+    fn who_waits_counts_as_a_loss() {
+        // 9 visits: 0.2 + 1.5 * 3 * 0.6 / 6 = 0.65 against 0.1 + 1.5 * 3 * 0.4 / 4 = 0.55
+        assert_eq!(beside([(5, 0.2, 0), (3, 0.1, 0)]), 0);
+        // one waits: (0.2 * 5 - 1) / 6 + 1.5 * sqrt(10) * 0.6 / 7 = 0.41 against 0.1 + 1.5 * sqrt(10) * 0.4 / 4 = 0.57
+        assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 0)]), 1);
+        // one at each: 0.41 against (0.1 * 3 - 1) / 4 + 1.5 * sqrt(11) * 0.4 / 5 = 0.22
+        assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 1)]), 0);
+        // without visits of its own it is a loss, not the parent's value
+        assert_eq!(beside([(0, 0.0, 1), (0, 0.0, 0)]), 1);
+        // a proven win stays one, and a proven loss
+        assert_eq!(beside([(1, f32::INFINITY, 3), (1, 0.9, 0)]), 0);
+        assert_eq!(beside([(1, f32::NEG_INFINITY, 0), (1, -0.9, 9)]), 1);
+        // where nobody waits it is the plain rule
+        for visits in [1, 7, 40] {
+            let edges = [(visits, 0.2, 0), (3, 0.1, 0)];
+            let mut nodes = Nodes::default();
+            let wdl = Wdl::from_value(0.0, 0.0);
+            nodes.push(
+                None,
+                Player::First,
+                &[Action(0), Action(1)],
+                &Evaluation { priors: &[0.6, 0.4], wdl },
+            );
+            nodes.get_mut(0).visits = visits + 4;
+            for (edge, (visits, mean, _)) in nodes.edges.iter_mut().zip(edges) {
+                (edge.visits, edge.mean) = (visits, mean);
+            }
+            assert_eq!(select(&with(0.0), &nodes, nodes.get(0), 0.0, 0.0), beside(edges));
+        }
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Tree<G: Game> {
     pub(super) nodes: Nodes,
     /// What the search of this root has drawn and planned.
     pub(super) plan: Plan,
+    /// Walks that count for others.
+    pub(super) on_their_way: u32,
     /// How many roots the tree has had; a walk from an earlier one is rejected.
     pub(super) roots: u64,
 }
@@ -65,7 +67,7 @@ debug_fields!(Tree<G: Game>, root, config);
 impl<G: Game> Tree<G> {
     /// A tree with only a root.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Tree<G> {
-        Tree { game, config, root, nodes: Nodes::default(), plan: Plan::default(), roots: 0 }
+        Tree { game, config, root, nodes: Nodes::default(), plan: Plan::default(), on_their_way: 0, roots: 0 }
     }
 
     /// The position at the root.
@@ -89,6 +91,11 @@ impl<G: Game> Tree<G> {
     /// Simulations of the root, including those kept from an earlier tree.
     pub fn visits(&self) -> u32 {
         self.nodes.root().map_or(0, |root| root.visits)
+    }
+
+    /// Whether walks count for others.
+    pub(super) fn has_walks(&self) -> bool {
+        self.on_their_way > 0
     }
 
     /// Number of nodes, and bytes that they and their edges take.

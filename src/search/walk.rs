@@ -6,7 +6,7 @@
 
 use super::evaluator::{Evaluation, Request};
 use super::proof::proven;
-use super::select::select;
+use super::select::{select, select_beside};
 use super::tree::{ROOT, Tree};
 use crate::game::{Action, Game, Outcome, Player};
 
@@ -28,6 +28,8 @@ pub enum Leaf {
     Terminal,
     /// The walk's position needs an evaluation.
     Needs,
+    /// Another walk waits for the evaluation of the same position.
+    Awaited,
 }
 
 impl<G: Game> Walk<G> {
@@ -51,6 +53,28 @@ impl<G: Game> Tree<G> {
     /// Takes a walk from the root to a leaf. If that [needs](Leaf::Needs) an evaluation, [`Tree::apply`] must be
     /// called before the root changes; other walks may begin and end in between.
     pub fn select(&mut self, walk: &mut Walk<G>) -> Leaf {
+        self.descend::<false>(walk)
+    }
+
+    /// The same beside other walks: they count as losses where they went. Unless the result is known, the walk counts, too,
+    /// until [`Tree::release`], which must be called before it is applied.
+    pub fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
+        let leaf = self.descend::<true>(walk);
+        if leaf != Leaf::Terminal {
+            self.on_their_way += 1;
+            walk.path.iter().for_each(|(_, edge)| self.nodes.edges[*edge as usize].waiting += 1);
+        }
+        leaf
+    }
+
+    /// Ends what a walk counts for others.
+    pub fn release(&mut self, walk: &Walk<G>) {
+        self.on_their_way -= 1;
+        walk.path.iter().for_each(|(_, edge)| self.nodes.edges[*edge as usize].waiting -= 1);
+    }
+
+    #[inline(always)]
+    fn descend<const BESIDE: bool>(&mut self, walk: &mut Walk<G>) -> Leaf {
         walk.path.clear();
         walk.legal.clear();
         walk.leaf.clone_from(&self.root);
@@ -59,7 +83,7 @@ impl<G: Game> Tree<G> {
             self.game.legal_actions(&walk.leaf, &mut walk.legal);
             return if walk.legal.is_empty() { Leaf::Terminal } else { Leaf::Needs };
         }
-        let (mut node, mut edge) = (ROOT, self.follow_root());
+        let (mut node, mut edge) = (ROOT, self.follow_root::<BESIDE>());
         loop {
             walk.path.push((node as u32, edge as u32));
             let link = self.nodes.edges[edge].link;
@@ -72,9 +96,16 @@ impl<G: Game> Tree<G> {
                 // the edge holds its child's mean: no need to divide again
                 let mean = self.nodes.edges[edge].mean;
                 node = child;
-                edge =
-                    select(&self.config, &self.nodes, self.nodes.get(node), mean, self.config.fpu_reduction);
+                let (reduction, waiting) = (self.config.fpu_reduction, self.nodes.edges[edge].waiting);
+                let (config, nodes, parent) = (&self.config, &self.nodes, self.nodes.get(node));
+                edge = match BESIDE && waiting > 0 {
+                    false => select(config, nodes, parent, mean, reduction),
+                    true => select_beside(config, nodes, parent, mean, reduction, waiting.into()),
+                };
                 continue;
+            }
+            if BESIDE && self.nodes.edges[edge].waiting > 0 {
+                return Leaf::Awaited;
             }
             self.game.legal_actions(&walk.leaf, &mut walk.legal);
             if !walk.legal.is_empty() {

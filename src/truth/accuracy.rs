@@ -188,7 +188,7 @@ fn answer<G: Game>(
         Budget::Policy => 1,
         Budget::Simulations(simulations) => simulations,
     };
-    let analysis = searching.search(state, Some(simulations), |_| true)?;
+    let analysis = searching.search(state, Some(simulations), |_| usize::MAX)?;
     let most_likely =
         analysis.priors.iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
     let action =

@@ -226,7 +226,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 28] = [
+const EVERYTHING: [&str; 29] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -240,6 +240,7 @@ const EVERYTHING: [&str; 28] = [
     "selfplay.surprise_weight=0.5",
     "selfplay.solve_nodes=200",
     "search.solve_nodes=100",
+    "search.leaves=4",
     "search.leaf_nodes=16",
     "selfplay.fast_simulations=4",
     "search.forced_playouts=2",

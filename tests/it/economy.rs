@@ -77,7 +77,7 @@ fn forced(forced_playouts: f32) -> Search<TreeGame> {
     });
     let mut search = Search::new(game.clone(), config, 0);
     search.begin(Some(101), true);
-    search.run_while(&mut Table(game), &mut stream(1, Purpose::Selfplay, &[]), |_| true).unwrap();
+    search.run_while(&mut Table(game), &mut stream(1, Purpose::Selfplay, &[]), |_| usize::MAX).unwrap();
     search
 }
 

@@ -57,7 +57,7 @@ fn searched(game: TreeGame, simulations: usize, noise: Option<&mut Random>) -> S
     let mut evaluator = Table(game.clone());
     let mut search = Search::new(game, gumbel(), 0);
     search.begin(Some(simulations + 1), noise.is_some());
-    search.run_while(&mut evaluator, noise.unwrap_or(&mut random()), |_| true).unwrap();
+    search.run_while(&mut evaluator, noise.unwrap_or(&mut random()), |_| usize::MAX).unwrap();
     search
 }
 

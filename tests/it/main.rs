@@ -57,6 +57,7 @@ mod settings;
 mod signals;
 mod solve;
 mod surroundings;
+mod threads;
 mod times;
 mod traces;
 mod trees;

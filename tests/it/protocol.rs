@@ -222,6 +222,7 @@ fn the_tree_is_kept_within_a_game() {
             memory: 1 << 30,
             ponder: false,
             fresh,
+            threads: None,
         };
         thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
@@ -261,6 +262,7 @@ fn a_stopped_search_and_one_without_time_have_an_action() {
             memory: 1,
             ponder: false,
             fresh: true,
+            threads: None,
         };
         let report = thinker.search(&task, Instant::now(), &AtomicBool::new(stopped), &mut |_| {}).unwrap();
         assert!(game.legal(&game.initial()).contains(&report.action));
@@ -274,8 +276,15 @@ fn depth_and_memory_end_a_search() {
     let game: Caissa = game("");
     let mut thinker = thinker(&game);
     let mut search = |limits: Limits, memory: usize| {
-        let task =
-            Task { start: game.initial(), actions: Vec::new(), limits, memory, ponder: false, fresh: true };
+        let task = Task {
+            start: game.initial(),
+            actions: Vec::new(),
+            limits,
+            memory,
+            ponder: false,
+            fresh: true,
+            threads: None,
+        };
         thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     let deep = search(Limits { depth: Some(3), ..Limits::default() }, 1 << 30);

@@ -28,7 +28,7 @@ fn configs() -> [SearchConfig; 3] {
 }
 
 fn searched(text: &str, simulations: usize) -> Search<TreeGame> {
-    searched_by(SearchConfig::default(), text, simulations)
+    searched_by(SearchConfig::default().one_by_one(), text, simulations)
 }
 
 fn searched_by(config: SearchConfig, text: &str, simulations: usize) -> Search<TreeGame> {
@@ -46,7 +46,7 @@ fn search_all<G: Game>(
     noise: bool,
 ) {
     search.begin(Some(simulations), noise);
-    search.run_while(evaluator, &mut random(), |_| true).unwrap();
+    search.run_while(evaluator, &mut random(), |_| usize::MAX).unwrap();
 }
 
 fn tic_tac_toe(config: SearchConfig) -> (TicTacToe, Search<TicTacToe>) {
@@ -164,7 +164,7 @@ fn a_finished_root_is_solved_and_has_no_action() {
 
 #[test]
 fn visits_add_up_and_follow_the_value() {
-    let (game, mut search) = tic_tac_toe(SearchConfig::default());
+    let (game, mut search) = tic_tac_toe(SearchConfig::default().one_by_one());
     search.run(&mut Rollout::new(game), 400, &mut random()).unwrap();
     let tree = search.tree();
     let visits: u32 = tree.root_edges().map(|edge| edge.visits).sum();
@@ -230,7 +230,7 @@ fn a_search_ends_when_its_caller_has_enough() {
     let mut asked = Vec::new();
     let more = |search: &Search<ConnectFour>| {
         asked.push(search.simulations());
-        search.simulations() < 5
+        5usize.saturating_sub(search.simulations())
     };
     search.run_while(&mut Uniform, &mut random(), more).unwrap();
     // the evaluation of the new root is made without asking

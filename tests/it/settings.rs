@@ -70,6 +70,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.selfplay.solve_nodes = 100;
     all_on.search.solve_nodes = 100;
     all_on.search.leaf_nodes = 16;
+    all_on.search.leaves = 8;
     all_on.selfplay.policy_temperature = 1.3;
     all_on.selfplay.restart_share = 0.3;
     all_on.selfplay.fork_share = 0.2;

@@ -69,9 +69,9 @@ fn searches<G: Game>(game: &G, state: &G::State) -> String {
     let mut out = String::new();
     for (name, mut evaluator, config, noise) in kinds {
         let mut random = stream(1, Purpose::Agent, &[]);
-        let mut search = Search::new(game.clone(), config, state.clone());
+        let mut search = Search::new(game.clone(), config.one_by_one(), state.clone());
         search.begin(Some(SIMULATIONS), noise);
-        search.run_while(&mut evaluator, &mut random, |_| true).unwrap();
+        search.run_while(&mut evaluator, &mut random, |_| usize::MAX).unwrap();
         out += &found(game, name, &search);
         if name != "rollout" {
             continue;

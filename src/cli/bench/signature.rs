@@ -59,7 +59,8 @@ impl Job for Sign {
             let evaluators: [Box<dyn Evaluator<G>>; 2] =
                 [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
             for mut evaluator in evaluators {
-                let mut search = Search::new(game.clone(), SearchConfig::default(), state.clone());
+                let mut search =
+                    Search::new(game.clone(), SearchConfig::default().one_by_one(), state.clone());
                 search.run(evaluator.as_mut(), SIMULATIONS, &mut random)?;
                 for edge in search.tree().root_edges() {
                     signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
