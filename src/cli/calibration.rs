@@ -197,7 +197,11 @@ impl<'a, G: Game> Bench<'a, G> {
         let net = SharedNet::new(&network.snapshot(), &config.net, &model::device());
         let selfplay = match config.net.evaluator.in_bulk() {
             false => self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
-                Box::new(net.evaluator(game))
+                let evaluator = net.evaluator(game);
+                match config.selfplay.cache {
+                    0 => Box::new(evaluator),
+                    mebibytes => Box::new(Cached::new(game.clone(), evaluator, mebibytes)),
+                }
             }),
             true => self.play_halves(net.evaluator(game)),
         };

@@ -88,6 +88,9 @@ impl Outline<'_> {
     fn selfplay(&self) -> Vec<String> {
         let Config { selfplay, search, train, .. } = self.config;
         let searches = match selfplay.fast_simulations {
+            0 if search.first_simulations > 0 => {
+                format!("{} to {} simulations per action", search.first_simulations, search.simulations)
+            }
             0 => format!("{} simulations per action", search.simulations),
             fast => format!("{} or {fast} simulations per action", search.simulations),
         };

@@ -12,8 +12,8 @@ mod tests;
 
 use crate::run::Event;
 use crate::selfplay::Progress;
-use plan::Load;
 pub use plan::Plan;
+use plan::{Games, Load};
 
 /// The weight of a pace that was measured before the run, as seconds of observed work.
 const TRUST: f64 = 2.0;
@@ -71,9 +71,10 @@ pub struct Forecast {
     costs: Costs,
     /// The work of each kind in this session so far: its span ([`Load::span`]) and its seconds.
     seen: [(f64, f64); 6],
-    /// Searched actions per game in the bootstrap and by the network, and simulations per action.
+    /// Searched actions per game in the bootstrap and by the network, and the share of the planned simulations that
+    /// they take: some searches end early.
     plies: [f64; 2],
-    simulations: [f64; 2],
+    spent: [f64; 2],
     /// Whether games by the network were observed, not only those of the bootstrap.
     knows_network: bool,
     /// The games that gates played, and the maximum that they could have played.
@@ -99,13 +100,12 @@ struct Phase {
 impl Forecast {
     /// A forecast for a new run; call [`Forecast::resume`] for a resumed one.
     pub fn new(plan: Plan, costs: Costs) -> Forecast {
-        let simulations = [1, 2].map(|generation| plan.games(generation).simulations);
         Forecast {
             plan,
             costs,
             seen: [(0.0, 0.0); 6],
             plies: [costs.plies; 2],
-            simulations,
+            spent: [1.0; 2],
             knows_network: false,
             gate: (0.0, 0.0),
             generation: 0,
@@ -170,10 +170,9 @@ impl Forecast {
         });
         let generation = self.seconds(self.generation, self.next);
         let (next, last) = (self.generation + 1, self.plan.generations);
-        let first = if next == 1 && last > 1 { self.seconds(1, Work::Bootstrap) } else { 0.0 };
-        let alike = last.saturating_sub(next.max(2)) as f64 * self.seconds(2, Work::Bootstrap);
-        let end = if next <= last { self.seconds(last, Work::Bootstrap) } else { 0.0 };
-        under_way + generation + first + alike + end
+        let first = if next == 1 { self.seconds(1, Work::Bootstrap) } else { 0.0 };
+        let later: f64 = (next.max(2)..=last).map(|later| self.seconds(later, Work::Bootstrap)).sum();
+        under_way + generation + first + later
     }
 
     /// The completed part of the current work, 0..1.
@@ -209,7 +208,7 @@ impl Forecast {
         let load = self.load(&phase);
         if phase.work <= Work::Selfplay {
             let (length, kind) = (self.length(&phase), phase.work as usize);
-            self.simulations[kind] = self.searches(&phase);
+            self.spent[kind] = self.searches(&phase) / self.plan.games(self.generation).simulations;
             self.plies[kind..].fill(length);
             self.knows_network |= phase.work == Work::Selfplay;
         }
@@ -274,8 +273,8 @@ impl Forecast {
 
     fn games_load(&self, generation: usize) -> Load {
         let work = self.player(generation);
-        let games = self.plan.games(generation).games;
-        let units = games as f64 * self.plies(work) * self.simulations[work as usize];
+        let Games { games, simulations, .. } = self.plan.games(generation);
+        let units = games as f64 * self.plies(work) * self.spent[work as usize] * simulations;
         Load { units, jobs: games.div_ceil(self.plan.shard), threads: self.plan.players }
     }
 
@@ -390,7 +389,7 @@ impl Forecast {
 
     /// Simulations per action in the current games.
     fn searches(&self, phase: &Phase) -> f64 {
-        let expected = self.simulations[phase.work as usize];
+        let expected = self.spent[phase.work as usize] * self.plan.games(self.generation).simulations;
         let flying = phase.play.in_flight as f64;
         let trust = TRUSTED.0 + 2.0 * flying;
         // each game in flight is on average halfway through a search whose action is not counted yet

@@ -2,6 +2,7 @@
 //! share them.
 
 use crate::config::{Config, GateKind};
+use crate::replay::place::games_of;
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -10,8 +11,10 @@ pub struct Plan {
     pub generations: usize,
     /// The games of the first generation, if no network plays them.
     pub bootstrap: Option<Games>,
-    /// The games by the network.
+    /// The games by the network in the last generation.
     pub selfplay: Games,
+    /// Simulations per action of those in each generation, averaged over full and fast searches.
+    searches: Vec<f64>,
     /// Games that one thread plays at the same time.
     pub shard: usize,
     /// Threads of self-play.
@@ -48,7 +51,7 @@ impl Plan {
     pub fn new(config: &Config, threads: usize) -> Plan {
         let (play, arena) = (&config.selfplay, &config.arena);
         let trained = if play.fast_simulations > 0 { play.full_share as f64 } else { 1.0 };
-        let (full, fast) = (config.search.simulations as f64, play.fast_simulations as f64);
+        let averaged = |full: usize| trained * full as f64 + (1.0 - trained) * play.fast_simulations as f64;
         let bootstrap = Games {
             games: play.bootstrap_games,
             simulations: play.bootstrap_simulations as f64,
@@ -57,11 +60,10 @@ impl Plan {
         Plan {
             generations: config.train.generations,
             bootstrap: (bootstrap.games > 0).then_some(bootstrap),
-            selfplay: Games {
-                games: play.games,
-                simulations: trained * full + (1.0 - trained) * fast,
-                trained,
-            },
+            selfplay: Games { games: play.games, simulations: averaged(config.search.simulations), trained },
+            searches: (1..=config.train.generations)
+                .map(|generation| averaged(games_of(config, generation).1))
+                .collect(),
             shard: play.batch,
             // in bulk one shard is played after another, each on all cores
             players: if config.net.evaluator.in_bulk() { 1 } else { threads },
@@ -77,7 +79,11 @@ impl Plan {
 
     /// The self-play games of a generation.
     pub fn games(&self, generation: usize) -> Games {
-        self.bootstrap.filter(|_| generation == 1).unwrap_or(self.selfplay)
+        let by_network = || {
+            let planned = self.searches.get(generation.wrapping_sub(1)).copied();
+            Games { simulations: planned.unwrap_or(self.selfplay.simulations), ..self.selfplay }
+        };
+        self.bootstrap.filter(|_| generation == 1).unwrap_or_else(by_network)
     }
 
     /// The games that rate a generation; the last one also plays those of its evaluation against the first.

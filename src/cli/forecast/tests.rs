@@ -14,6 +14,8 @@ struct World {
     costs: Costs,
     /// Searched actions per game in a generation.
     plies: fn(usize) -> f64,
+    /// The share of the planned simulations that searches by the network take.
+    spent: f64,
     /// The run was interrupted after this generation.
     done: usize,
 }
@@ -24,7 +26,7 @@ const COSTS: Costs =
 fn world(threads: usize, sets: &[&str]) -> World {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
-    World { config, threads, costs: COSTS, plies: |_| 30.0, done: 0 }
+    World { config, threads, costs: COSTS, plies: |_| 30.0, spent: 1.0, done: 0 }
 }
 
 /// A shard on its thread: the lengths of its unfinished games, and the plies that they have played.
@@ -106,8 +108,9 @@ impl World {
 
     /// Simulates shards on threads; each ply is an event. Returns the number of positions that are trained on.
     fn play(&self, events: &mut Vec<(f64, Event)>, now: &mut f64, plan: &Plan, generation: usize) -> f64 {
-        let games = plan.games(generation);
+        let mut games = plan.games(generation);
         let bootstrap = plan.bootstrap.is_some() && generation == 1;
+        games.simulations = (games.simulations * if bootstrap { 1.0 } else { self.spent }).round();
         events.push((*now, began(generation, plan.generations, games.games)));
         let mean = (self.plies)(generation);
         let cost = if bootstrap { self.costs.bootstrap } else { self.costs.selfplay } * games.simulations;
@@ -293,6 +296,22 @@ fn games_that_are_much_shorter_than_random_ones() {
         predicted[0] < 1.6 && predicted[1] < 1.25 && (0.75..1.25).contains(&predicted[2]),
         "{predicted:?}"
     );
+}
+
+#[test]
+fn simulations_that_grow() {
+    let sets = [
+        "search.simulations=160",
+        "search.first_simulations=16",
+        "train.generations=12",
+        "selfplay.bootstrap_games=128",
+        "train.samples_per_position=1",
+    ];
+    let mut world = world(2, &sets);
+    world.assert_predicted("growing searches");
+    // and that end early, because games are solved
+    world.spent = 0.7;
+    world.assert_predicted_with("growing searches that end early", &[0.8, 1.0]);
 }
 
 #[test]
