@@ -487,7 +487,7 @@ impl Analysis {
     pub fn of<G: Game>(search: &Search<G>) -> Analysis {
         let tree = search.tree();
         Analysis {
-            action: tree.best_action().expect("the root was evaluated"),
+            action: tree.agents_action().expect("the root was evaluated"),
             value: tree.search_value().value(),
             visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
             priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),

@@ -360,7 +360,7 @@ impl<G: Game> Search<G> {
             if BESIDE {
                 self.tree.release(walk);
             }
-            self.tree.apply_result(walk, outcome);
+            self.tree.apply_result(walk, outcome, proof::FAR);
             return Leaf::Terminal;
         }
         *seed = random.random();
@@ -409,8 +409,9 @@ mod tests {
             assert_eq!(nodes.get(node).visits, 1 + edges.iter().map(|edge| edge.visits).sum::<u32>());
             children += edges.iter().filter(|edge| edge.link.child().is_some()).count();
             assert!(edges.iter().all(|edge| edge.waiting == 0));
-            for edge in edges.iter().filter(|edge| edge.link.child().is_some()) {
-                assert_eq!(nodes.get(edge.link.child().unwrap()).visits, edge.visits);
+            // a simulation ends at a proven edge
+            for edge in edges.iter().filter(|edge| edge.link.proven().is_none()) {
+                assert_eq!(edge.link.child().map_or(0, |child| nodes.get(child).visits), edge.visits);
             }
         }
         assert_eq!(children + 1, nodes.size().0, "a leaf was added twice");

@@ -88,8 +88,8 @@ pub(super) struct Edge {
     pub prior: f32,
     /// Simulations through it.
     pub visits: u32,
-    /// The child's mean for the first player, 0 without visits. A proven win or loss is plus or minus infinity, so
-    /// that the losing player never selects it; a proven draw is 0.
+    /// The child's mean for the first player, 0 without visits. A proven win or loss is [`PROVEN`] less the plies to its
+    /// end, or minus that, so that the losing player never selects it; a proven draw is 0.
     pub mean: f32,
     pub link: Link,
     pub action: Action,
@@ -98,6 +98,17 @@ pub(super) struct Edge {
 }
 
 const _: () = assert!(size_of::<Edge>() == 20);
+
+/// See [`Edge::mean`]: more than any value and exploration, and whole plies below it are exact in an f32.
+const PROVEN: f32 = 1e6;
+
+impl Edge {
+    /// The plies to the end of the game by the proof of a win or a loss, this action included.
+    pub fn plies(&self) -> Option<u32> {
+        let decided = matches!(self.link.proven(), Some(Outcome::Win(_)));
+        decided.then(|| (PROVEN - self.mean.abs()) as u32)
+    }
+}
 
 /// All nodes of a tree; node 0 is the root.
 #[derive(Clone, Debug, Default)]
@@ -169,13 +180,13 @@ impl Nodes {
         self.raw[0]
     }
 
-    /// Stores the exact result of an edge.
-    pub fn prove(&mut self, edge: usize, outcome: Outcome) {
+    /// Stores the exact result of an edge, and the plies to it.
+    pub fn prove(&mut self, edge: usize, outcome: Outcome, plies: u32) {
         let edge = &mut self.edges[edge];
         edge.link = edge.link.with_proven(outcome);
         edge.mean = match outcome {
             Outcome::Draw => 0.0,
-            Outcome::Win(_) => outcome.value_for(Player::First) * f32::INFINITY,
+            Outcome::Win(_) => outcome.value_for(Player::First) * (PROVEN - plies as f32),
         };
     }
 

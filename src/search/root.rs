@@ -7,7 +7,7 @@ use rand_distr::{Distribution, Gamma};
 
 use super::forced::{forced, prune};
 use super::gumbel::{Completed, Halving};
-use super::proof::proven;
+use super::proof::{FAR, proven};
 use super::select::{select, select_beside};
 use super::tree::{Edge, ROOT, Tree};
 use crate::config::RootKind;
@@ -90,7 +90,10 @@ impl<G: Game> Tree<G> {
         for edge in range.clone() {
             let at = known.binary_search_by_key(&self.nodes.edges[edge].action, |(action, _)| *action);
             if let Some(outcome) = at.ok().and_then(|at| known[at].1.outcome()) {
-                self.nodes.prove(edge, outcome);
+                let mut next = self.root.clone();
+                self.game.play(&mut next, self.nodes.edges[edge].action);
+                let plies = if self.game.outcome(&next).is_some() { 1 } else { FAR };
+                self.nodes.prove(edge, outcome, plies);
             }
         }
         self.nodes.get_mut(ROOT).proven = proven(&self.nodes.edges[range], player);
@@ -169,9 +172,23 @@ impl<G: Game> Tree<G> {
         kept
     }
 
-    /// The most visited line from the root; the caller works out who plays each action.
+    /// The action that an agent plays: [`Tree::best_action`], but in a decided position that which wins soonest or loses
+    /// last by the proofs that were found (ties: visits, then the lower action).
+    pub fn agents_action(&self) -> Option<Action> {
+        let player = self.game.to_move(&self.root);
+        match self.proven() {
+            Some(Outcome::Win(winner)) => {
+                let edges = self.targets().into_iter().map(|(edge, _)| edge);
+                edges.min_by_key(|edge| by_plies(edge, winner == player)).map(|edge| edge.action)
+            }
+            _ => self.best_action(),
+        }
+    }
+
+    /// The line from the root that agents expect: the most visited, and where a result is proven, that of its proof. The
+    /// caller works out who plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
-        let Some(first) = self.best_action() else { return Vec::new() };
+        let Some(first) = self.agents_action() else { return Vec::new() };
         let mut line = vec![first];
         let mut next = self.root_edges().find(|edge| edge.action == first).and_then(|edge| edge.child);
         while let Some(node) = next.map(|node| self.nodes.get(node)) {
@@ -180,12 +197,11 @@ impl<G: Game> Tree<G> {
                 Some(_) => edge.proven == node.proven,
                 None => edge.proven != Some(lost),
             };
-            let best = node
-                .range()
-                .map(|edge| self.edge(edge))
-                .filter(|edge| edge.visits > 0)
-                .filter(sound)
-                .max_by_key(|edge| (edge.visits, std::cmp::Reverse(edge.action)));
+            let edges = node.range().map(|edge| self.edge(edge)).filter(|edge| edge.visits > 0).filter(sound);
+            let best = match node.proven {
+                Some(Outcome::Win(winner)) => edges.min_by_key(|edge| by_plies(edge, winner == node.to_move)),
+                _ => edges.max_by_key(|edge| (edge.visits, std::cmp::Reverse(edge.action))),
+            };
             let Some(edge) = best else { break };
             line.push(edge.action);
             next = edge.child;
@@ -250,6 +266,12 @@ impl<G: Game> Tree<G> {
         });
         divergence.sum::<f64>().max(0.0)
     }
+}
+
+/// The order of actions in a decided position: the least is played.
+fn by_plies(edge: &Edge, is_won: bool) -> (i64, std::cmp::Reverse<u32>, Action) {
+    let plies = i64::from(edge.plies.unwrap_or(FAR));
+    (if is_won { plies } else { -plies }, std::cmp::Reverse(edge.visits), edge.action)
 }
 
 /// Raises the priors to the power of 1 / temperature, so that they still sum to 1.

@@ -24,6 +24,8 @@ pub struct Edge {
     pub prior: f32,
     /// The exact result, once known.
     pub proven: Option<Outcome>,
+    /// The plies to the end of the game by the proof of a win or a loss, this action included.
+    pub plies: Option<u32>,
     /// The mean value for the first player; meaningless if proven.
     mean: f32,
     pub(super) child: Option<usize>,
@@ -152,6 +154,7 @@ impl<G: Game> Tree<G> {
             visits: edge.visits,
             prior: edge.prior,
             proven: edge.link.proven(),
+            plies: edge.plies(),
             mean: edge.mean,
             child: edge.link.child(),
         }

@@ -5,7 +5,7 @@
 //! evaluation back along the path. A simulation allocates only when the arrays of `nodes` or the path have to grow.
 
 use super::evaluator::{Evaluation, Request};
-use super::proof::proven;
+use super::proof::{plies, proven};
 use super::select::{select, select_beside};
 use super::tree::{ROOT, Tree};
 use crate::game::{Action, Game, Outcome, Player};
@@ -112,15 +112,16 @@ impl<G: Game> Tree<G> {
                 return Leaf::Needs;
             }
             let outcome = self.game.outcome(&walk.leaf).expect("a position without legal actions is over");
-            self.apply_result(walk, outcome);
+            self.apply_result(walk, outcome, 1);
             return Leaf::Terminal;
         }
     }
 
-    /// Backs up the exact result of a walk's leaf, which is not the root and needs no evaluation then.
-    pub(super) fn apply_result(&mut self, walk: &Walk<G>, outcome: Outcome) {
+    /// Backs up the exact result of a walk's leaf, which is not the root and needs no evaluation then; `plies` are those
+    /// to the end of the game, that to the leaf included.
+    pub(super) fn apply_result(&mut self, walk: &Walk<G>, outcome: Outcome, plies: u32) {
         let (_, edge) = *walk.path.last().expect("the leaf is below the root");
-        self.nodes.prove(edge as usize, outcome);
+        self.nodes.prove(edge as usize, outcome, plies);
         self.spread_proof(&walk.path);
         self.back_up_result(&walk.path, outcome);
     }
@@ -182,10 +183,12 @@ impl<G: Game> Tree<G> {
     fn spread_proof(&mut self, path: &[(u32, u32)]) {
         for step in (0..path.len()).rev() {
             let node = self.nodes.get(path[step].0 as usize);
-            let Some(outcome) = proven(&self.nodes.edges[node.range()], node.to_move) else { return };
+            let (edges, player) = (&self.nodes.edges[node.range()], node.to_move);
+            let Some(outcome) = proven(edges, player) else { return };
+            let plies = plies(edges, player, outcome);
             self.nodes.get_mut(path[step].0 as usize).proven = Some(outcome);
             if step > 0 {
-                self.nodes.prove(path[step - 1].1 as usize, outcome);
+                self.nodes.prove(path[step - 1].1 as usize, outcome, plies + 1);
             }
         }
     }

@@ -141,6 +141,32 @@ fn a_draw_is_better_than_a_loss_and_worse_than_a_win() {
 }
 
 #[test]
+fn a_lost_agent_resists_for_as_long_as_it_can() {
+    // all three actions lose: at once, in three plies, in four; the second player may also lose time
+    let lost = searched("1(- 2(1(-)) 1(1(1(-))))", 1000);
+    let tree = lost.tree();
+    assert_eq!(tree.proven(), Some(Outcome::Win(Player::Second)));
+    assert_eq!(tree.root_edges().map(|edge| edge.plies).collect::<Vec<_>>(), [Some(1), Some(3), Some(4)]);
+    assert_eq!(tree.agents_action(), Some(Action(2)));
+    assert_eq!(tree.principal_variation(), [2, 0, 0, 0].map(Action));
+    // and the same for the second player
+    assert_eq!(searched("2(+ 1(2(+)) 2(2(2(+))))", 1000).tree().agents_action(), Some(Action(2)));
+}
+
+#[test]
+fn a_winning_agent_takes_the_shortest_way_that_it_knows() {
+    // the solver proves both actions; only the second ends the game
+    let config = SearchConfig::with(|search| search.solve_nodes = 1000);
+    let search = searched_by(config, "1(2(1(+)) +)", 100);
+    assert_eq!(search.tree().agents_action(), Some(Action(1)));
+    // among its replies, the loser takes the one that is proven to last
+    let search = searched("2(1(1(+)) 1(+) 1(1(1(+))))", 1000);
+    assert_eq!(search.tree().agents_action(), Some(Action(2)));
+    let line = search.tree().principal_variation();
+    assert_eq!(line.len(), 4, "{line:?}");
+}
+
+#[test]
 fn a_player_may_act_twice_in_a_row() {
     // the first player acts twice: 1 then 1 wins; alternating signs would see a loss there
     let search = searched("1(2(- =) 1(- +))", 1000);
