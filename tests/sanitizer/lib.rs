@@ -7,7 +7,7 @@ pub mod config {
     //! `petteia::config`.
 
     /// Sizes of a network.
-    #[derive(Default)]
+    #[derive(Clone, Default)]
     pub struct NetConfig {
         /// Channels of the tower.
         pub filters: usize,
@@ -21,6 +21,12 @@ pub mod config {
         pub value_pooling: bool,
         /// Global pooling after every so many blocks.
         pub block_pooling: usize,
+        /// Weight of an auxiliary head.
+        pub soft_policy: f32,
+        /// Weight of an auxiliary head.
+        pub reply_policy: f32,
+        /// Weight of an auxiliary head.
+        pub short_value: f32,
         /// As in `petteia::config`, there is more.
         pub more: (),
     }

@@ -1,5 +1,7 @@
 //! `petteia::net`, as far as the forward pass goes.
 
+#[path = "../../src/net/auxiliary.rs"]
+pub mod auxiliary;
 #[path = "../../src/net/cpu/mod.rs"]
 pub mod cpu;
 #[path = "../../src/net/layers.rs"]
