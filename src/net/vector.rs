@@ -30,6 +30,8 @@ pub(super) trait Vector: Copy {
     fn add(self, y: Self) -> Self;
     /// `self - y`.
     fn sub(self, y: Self) -> Self;
+    /// `x * self`.
+    fn times(self, x: f32) -> Self;
     /// Propagates NaN, so that a broken network is noticed: the maximum with NaN is the second operand.
     fn relu(self) -> Self;
     /// `self` in the lanes where `y` is positive, 0 in the others.
@@ -54,7 +56,7 @@ pub(super) trait Vector: Copy {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
-    ($register:ty, $sums:expr, $splat:path, $mul_add:expr, $add:path, $sub:path, $max:path, $where:expr) => {
+    ($register:ty, $sums:expr, $splat:path, $mul_add:expr, $add:path, $sub:path, $mul:path, $max:path, $where:expr) => {
         // SAFETY: vectors are used only by code that is compiled for their instructions and runs where the CPU has
         // them, or by code for an architecture all of whose CPUs have them.
         impl Vector for $register {
@@ -86,6 +88,11 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            fn times(self, x: f32) -> Self {
+                unsafe { $mul($splat(x), self) }
+            }
+
+            #[inline(always)]
             fn relu(self) -> Self {
                 unsafe { $max($splat(0.0), self) }
             }
@@ -106,6 +113,7 @@ vector!(
     x86::_mm512_fmadd_ps,
     x86::_mm512_add_ps,
     x86::_mm512_sub_ps,
+    x86::_mm512_mul_ps,
     x86::_mm512_max_ps,
     |x, y, zero| x86::_mm512_maskz_mov_ps(x86::_mm512_cmp_ps_mask::<{ x86::_CMP_GT_OQ }>(y, zero), x)
 );
@@ -117,6 +125,7 @@ vector!(
     x86::_mm256_fmadd_ps,
     x86::_mm256_add_ps,
     x86::_mm256_sub_ps,
+    x86::_mm256_mul_ps,
     x86::_mm256_max_ps,
     |x, y, zero| x86::_mm256_and_ps(x86::_mm256_cmp_ps::<{ x86::_CMP_GT_OQ }>(y, zero), x)
 );
@@ -128,6 +137,7 @@ vector!(
     |a, b, c| arm::vfmaq_f32(c, a, b),
     arm::vaddq_f32,
     arm::vsubq_f32,
+    arm::vmulq_f32,
     arm::vmaxq_f32,
     |x, y, zero| arm::vbslq_f32(arm::vcgtq_f32(y, zero), x, zero)
 );
@@ -165,6 +175,11 @@ impl Vector for [f32; 4] {
     #[inline(always)]
     fn sub(self, y: Self) -> Self {
         from_fn(|lane| self[lane] - y[lane])
+    }
+
+    #[inline(always)]
+    fn times(self, x: f32) -> Self {
+        self.map(|y| x * y)
     }
 
     #[inline(always)]

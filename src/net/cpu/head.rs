@@ -4,9 +4,9 @@
 //! `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines. Each step
 //! has a buffer of its own.
 
-use super::conv::Board;
 use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
+use super::tiling::Board;
 use crate::net::layers::{Conv, Layer, Linear};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};

@@ -18,7 +18,7 @@ pub(super) struct Matrix {
     words: usize,
     /// Columns, padded to whole vectors.
     pub(super) outputs: usize,
-    /// For each of the matrices of one shape (Winograd has 16):
+    /// For each of the matrices of one shape (a convolution has one for each frequency):
     /// `[group of vectors, tap, word, column of the group, channel of the word]`.
     weight: Aligned,
     /// Floats of one matrix.
@@ -31,6 +31,11 @@ pub(super) struct Matrix {
 #[inline(always)]
 fn group(sums: usize, left: usize) -> usize {
     if left >= 4 && sums >= 24 { 4 } else { left.min(2) }
+}
+
+/// Rows of a tile, if registers suffice for so many.
+const fn most_rows(rows: usize) -> usize {
+    if rows < MAX_ROWS { rows } else { MAX_ROWS }
 }
 
 impl Matrix {
@@ -159,14 +164,19 @@ impl Work for Multiply<'_> {
         while vector < vectors {
             let group = group(P::Register::SUMS, vectors - vector);
             // Tiles of nearly the same height: a short one would stall on its own sums.
-            let tiles = rows.count.div_ceil((P::Register::SUMS / group).min(MAX_ROWS));
+            let tiles = match group {
+                4 => rows.count.div_ceil(const { P::Register::SUMS / 4 }),
+                2 => rows.count.div_ceil(const { most_rows(P::Register::SUMS / 2) }),
+                _ => rows.count.div_ceil(const { most_rows(P::Register::SUMS) }),
+            };
+            let (height, taller) = (rows.count / tiles, rows.count % tiles);
             let mut first = 0;
             for tile in 0..tiles {
-                let next = rows.count * (tile + 1) / tiles;
+                let height = height + usize::from(tile < taller);
                 // Only tiles that fit into the registers are compiled.
                 macro_rules! with_constants {
                     ($([$rows:literal $vectors:literal])*) => {
-                        match (next - first, group) {
+                        match (height, group) {
                             $(($rows, $vectors) if const { $rows * $vectors <= P::Register::SUMS } =>
                                 // SAFETY: guaranteed by the caller.
                                 unsafe { self::tile::<P, $rows, $vectors>(matrix, weights, rows, first, vector, finish) },)*
@@ -179,7 +189,7 @@ impl Work for Multiply<'_> {
                     [1 2] [2 2] [3 2] [4 2] [5 2] [6 2] [7 2] [8 2] [9 2] [10 2] [11 2] [12 2]
                     [1 4] [2 4] [3 4] [4 4] [5 4] [6 4]
                 }
-                first = next;
+                first += height;
             }
             vector += group;
         }

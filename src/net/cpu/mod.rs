@@ -1,12 +1,12 @@
 //! A forward pass for CPUs: the whole network for one group of positions at a time, in f32 or bf16.
 //!
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
-//! threads; each thread owns a [`Scratch`]. `conv` holds the 3x3 convolutions of the tower (direct or Winograd), `head`
-//! the layers after it, `matrix` the loop behind every layer, `vector` the registers. Activations are stored channels last; bias, skip
-//! connection and ReLU need no pass of their own, and only the requested policy logits are computed. The code is
-//! compiled for several instruction sets and uses the widest available. A result does not depend on batch, thread or
-//! run; between instruction sets it may differ in its last bits. In bf16 the operands of the tower's products have 16
-//! bits; sums and everything else have 32.
+//! threads; each thread owns a [`Scratch`]. `conv` holds the 3x3 convolutions of the tower (`tiling` and `winograd` are
+//! its parts), `head` the layers after it, `matrix` the loop behind every layer, `vector` the registers. Activations are
+//! stored channels last; bias, skip connection and ReLU need no pass of their own, and only the requested policy logits
+//! are computed. The code is compiled for several instruction sets and uses the widest available. A result does not
+//! depend on batch, thread or run; between instruction sets it may differ in its last bits. In bf16 the operands of the
+//! tower's products have 16 bits; sums and everything else have 32.
 
 #![allow(unsafe_code)]
 
@@ -16,18 +16,22 @@ mod matrix;
 mod products;
 #[cfg(test)]
 mod tests;
+mod tiling;
+mod winograd;
 
-use self::conv::{Board, Conv3, Transformed};
+use self::conv::{Conv3, Transformed};
 use self::head::{Dense, Global, Head, Source};
 use self::matrix::Finish;
 use self::products::Packing;
+use self::tiling::Board;
 use super::layers::{Conv, Layer};
 use super::vector::{Aligned, Isa};
 use super::weights::Weights;
 use crate::config::Precision;
 use crate::encode::Shape;
 
-/// Bytes that a group of positions may use between the stages of a convolution: part of an L2 cache.
+/// Bytes that a group of positions may use between the stages of a convolution: part of an L2 cache, which also holds
+/// its matrices and boards.
 const GROUP_BYTES: usize = 192 << 10;
 /// Maximum number of positions in a group.
 const MAX_GROUP: usize = 32;
@@ -110,7 +114,7 @@ impl CpuNet {
         let tower = tower(weights, board, [plain, products]);
         let stride = tower[0].conv.stride();
         assert!(tower.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
-        let bytes = tower.iter().map(|stage| stage.conv.transformed_bytes(board)).max();
+        let bytes = tower.iter().map(|stage| stage.conv.transformed_bytes()).max();
         let features = Source::Boards { stride };
         let policy = Head::new(&weights.layers.policy, weights, plain, features);
         let logits = |layers: &Vec<Layer>| Logits::new(layers, weights, plain, policy.end);
@@ -145,7 +149,7 @@ impl CpuNet {
         Scratch {
             input,
             tower: [(); 2].map(|()| Aligned::new(boards * first.stride())),
-            between: Conv3::transformed(convs, self.board, self.group),
+            between: Conv3::transformed(convs, self.group),
             globals: globals.map(|global| global.buffers(self.group)).collect(),
             policy: self.policy.buffers(self.group),
             logits: self.logits.iter().map(|part| part.buffers(self.group)).collect(),
@@ -191,10 +195,10 @@ impl CpuNet {
     }
 }
 
-/// Packs the convolutions of the tower, directly and for Winograd.
-fn tower(weights: &Weights, board: Board, packings: [Packing; 2]) -> Vec<Stage> {
+/// Packs the tower: what is not a convolution is always in f32.
+fn tower(weights: &Weights, board: Board, [plain, products]: [Packing; 2]) -> Vec<Stage> {
     let stage = |conv: &Conv, finish: Finish| {
-        let conv = Conv3::new(conv, weights.of(&conv.name), board, packings);
+        let conv = Conv3::new(conv, weights.of(&conv.name), board, products);
         Stage { conv, finish, global: None }
     };
     let mut stages: Vec<Stage> = Vec::new();
@@ -207,7 +211,7 @@ fn tower(weights: &Weights, board: Board, packings: [Packing; 2]) -> Vec<Stage> 
             }
             Layer::Global(linear) => {
                 let before = stages.last_mut().expect("a block comes before");
-                before.global = Some(Global::new(linear, weights.of(&linear.name), packings[0]));
+                before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
             }
             other => panic!("a tower with {other:?}"),
         }
@@ -254,7 +258,7 @@ fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
     let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
     for (index, Stage { conv, finish, global }) in net.tower.iter().enumerate() {
         let from = if index == 0 { &*input } else { &*x };
-        conv.apply(board, positions, from, y, between, *finish);
+        conv.apply(positions, from, y, between, *finish);
         std::mem::swap(&mut x, &mut y);
         if let Some(global) = global {
             let buffers = globals.next().expect("a scratch of another network");

@@ -13,6 +13,8 @@ pub(super) trait Products {
     type Register: Vector;
     /// Channels per word of operands.
     const PACK: usize;
+    /// Squares of a convolution's largest tile along an axis: larger tiles lose more digits.
+    const LARGEST_TILE: usize;
 
     /// `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights and `x` the same number of operands; all
     /// their products are added.
@@ -31,6 +33,7 @@ pub(super) struct F32<S>(PhantomData<S>);
 impl<S: Vector> Products for F32<S> {
     type Register = S;
     const PACK: usize = 1;
+    const LARGEST_TILE: usize = 4;
 
     #[inline(always)]
     fn product(sum: S, x: u32, y: S) -> S {
@@ -53,6 +56,7 @@ pub(super) struct Bf16;
 impl Products for Bf16 {
     type Register = x86::__m512;
     const PACK: usize = 2;
+    const LARGEST_TILE: usize = 2;
 
     #[inline(always)]
     fn product(sum: x86::__m512, x: u32, y: x86::__m512) -> x86::__m512 {
@@ -91,13 +95,19 @@ pub(super) struct Packing {
     pub(super) sums: usize,
     /// [`Products::PACK`].
     pub(super) pack: usize,
+    /// [`Products::LARGEST_TILE`].
+    pub(super) largest_tile: usize,
 }
 
 impl Packing {
     /// Uses bf16 only if [`Isa::has_bf16`], with the widest vectors.
     pub(super) fn new(isa: Isa, precision: Precision) -> Packing {
         let [lanes, sums] = isa.sizes();
-        Packing { isa, lanes, sums, pack: if precision == Precision::Bf16 { 2 } else { 1 } }
+        let [pack, largest_tile] = match precision {
+            Precision::F32 => [1, 4],
+            Precision::Bf16 => [2, 2],
+        };
+        Packing { isa, lanes, sums, pack, largest_tile }
     }
 
     /// Runs `work`, compiled for this packing.

@@ -1,0 +1,242 @@
+//! How a board is cut into the tiles of Winograd's convolutions.
+//!
+//! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4 3 3, seven into 4 3. So there
+//! are at most two sizes, large ones and ones smaller by one. A tile of `m` squares of output reads `m + 2` squares and
+//! has as many frequencies along this axis; on the board it has those of its rows times those of its columns. The
+//! frequencies of a size are the first ones of every larger size, so that all tiles share one list of matrices.
+
+use std::ops::Range;
+
+/// A board with its border of one square.
+#[derive(Clone, Copy)]
+pub(super) struct Board {
+    pub(super) height: usize,
+    pub(super) width: usize,
+}
+
+impl Board {
+    /// Squares of a padded row.
+    #[inline(always)]
+    pub(super) fn pitch(self) -> usize {
+        self.width + 2
+    }
+
+    /// Squares of a padded board.
+    pub(super) fn padded(self) -> usize {
+        (self.height + 2) * self.pitch()
+    }
+
+    /// The index on the padded board of a square of the board.
+    #[inline(always)]
+    pub(super) fn padded_square(self, row: usize, column: usize) -> usize {
+        (row + 1) * self.pitch() + column + 1
+    }
+}
+
+/// The tiles of one size along an axis.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Squares of output.
+    outputs: usize,
+    /// Number of tiles.
+    count: usize,
+    /// The first square of the first of them.
+    first: usize,
+}
+
+/// The tiles along an axis: first the larger ones, then those that are smaller by one, if there are any.
+#[derive(Clone, Copy)]
+struct Axis {
+    sizes: [Size; 2],
+}
+
+impl Axis {
+    fn new(squares: usize, largest: usize) -> Axis {
+        let tiles = squares.div_ceil(largest);
+        let (least, more) = (squares / tiles, squares % tiles);
+        let large = match more {
+            0 => Size { outputs: least, count: tiles, first: 0 },
+            _ => Size { outputs: least + 1, count: more, first: 0 },
+        };
+        let small = Size { outputs: least, count: tiles - large.count, first: large.outputs * large.count };
+        Axis { sizes: [large, small] }
+    }
+
+    /// The frequencies of its largest tile.
+    fn frequencies(self) -> usize {
+        self.sizes[0].outputs + 2
+    }
+
+    /// The frequencies of all its tiles together.
+    fn numbers(self) -> usize {
+        self.sizes.iter().map(|size| size.count * (size.outputs + 2)).sum()
+    }
+
+    /// Whether only the larger tiles have this frequency.
+    fn is_of_large(self, frequency: usize) -> bool {
+        frequency >= self.sizes[1].outputs + 2
+    }
+}
+
+/// The tiles of a board.
+///
+/// Those of a group of positions are stored by their sizes, large or small in rows and columns, in an order in which
+/// those that have a given frequency are contiguous: [`ORDER`].
+#[derive(Clone, Copy)]
+pub(super) struct Tiling {
+    rows: Axis,
+    columns: Axis,
+}
+
+/// Indices of the sizes of rows and columns.
+const ORDER: [[usize; 2]; 4] = [[0, 1], [0, 0], [1, 0], [1, 1]];
+
+/// Tiles of one size that are side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    /// Rows and columns of output of each.
+    pub(super) outputs: [usize; 2],
+    pub(super) count: usize,
+    /// The first row and column of their output.
+    pub(super) corner: [usize; 2],
+    /// Tiles of a position that are stored before those of this size, those of this size, and those before the run.
+    order: [usize; 3],
+}
+
+impl Run {
+    /// The index of its first tile for a position, among the tiles of all `positions`.
+    #[inline(always)]
+    pub(super) fn place(&self, positions: usize, position: usize) -> usize {
+        let [before, size, earlier] = self.order;
+        positions * before + position * size + earlier
+    }
+}
+
+impl Tiling {
+    /// Of tiles that have at most `largest` squares along each axis.
+    ///
+    /// The fewest tiles take the fewest products and transforms, and have been the fastest with all widths and
+    /// instruction sets. Their matrices are more: a single position on a board of four by four or less would be faster
+    /// with smaller tiles, but not three together.
+    pub(super) fn new(board: Board, largest: usize) -> Tiling {
+        Tiling { rows: Axis::new(board.height, largest), columns: Axis::new(board.width, largest) }
+    }
+
+    /// Frequencies: of rows, and of columns.
+    #[inline(always)]
+    pub(super) fn frequencies(self) -> [usize; 2] {
+        [self.rows.frequencies(), self.columns.frequencies()]
+    }
+
+    /// Matrices: one for each pair of frequencies.
+    pub(super) fn matrices(self) -> usize {
+        self.rows.frequencies() * self.columns.frequencies()
+    }
+
+    /// Tiles of a position.
+    pub(super) fn tiles(self) -> usize {
+        ORDER.iter().map(|&sizes| self.tiles_of(sizes)).sum()
+    }
+
+    /// Frequencies of all tiles of a position.
+    pub(super) fn numbers(self) -> usize {
+        self.rows.numbers() * self.columns.numbers()
+    }
+
+    fn tiles_of(self, [row, column]: [usize; 2]) -> usize {
+        self.rows.sizes[row].count * self.columns.sizes[column].count
+    }
+
+    /// For each frequency, row by row, the tiles of a position that have it. For more positions both ends of the range
+    /// are as many times as large.
+    pub(super) fn having(self) -> Vec<Range<usize>> {
+        let [right, large, lower, both] = ORDER.map(|sizes| self.tiles_of(sizes));
+        let range = |frequency: usize| {
+            let columns = self.columns.frequencies();
+            match (self.rows.is_of_large(frequency / columns), self.columns.is_of_large(frequency % columns))
+            {
+                (false, false) => 0..right + large + lower + both,
+                (false, true) => right..right + large + lower,
+                (true, false) => 0..right + large,
+                (true, true) => right..right + large,
+            }
+        };
+        (0..self.matrices()).map(range).collect()
+    }
+
+    /// All tiles of a position.
+    pub(super) fn runs(self) -> Vec<Run> {
+        let (mut runs, mut before) = (Vec::new(), 0);
+        for [row, column] in ORDER {
+            let ([rows, columns], size) =
+                ([self.rows.sizes[row], self.columns.sizes[column]], self.tiles_of([row, column]));
+            runs.extend((0..rows.count).filter(|_| columns.count > 0).map(|row| Run {
+                outputs: [rows.outputs, columns.outputs],
+                count: columns.count,
+                corner: [rows.first + row * rows.outputs, columns.first],
+                order: [before, size, row * columns.count],
+            }));
+            before += size;
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POSITIONS: usize = 3;
+
+    /// For all boards of at most 12 x 12 squares, with tiles of at most 2 x 2 and of at most 4 x 4.
+    fn all(check: impl Fn(Board, Tiling)) {
+        for (height, width) in (1..=12).flat_map(|height| (1..=12).map(move |width| (height, width))) {
+            for largest in [2, 4] {
+                let board = Board { height, width };
+                let tiling = Tiling::new(board, largest);
+                assert!(tiling.runs().iter().all(|run| run.outputs.iter().all(|size| *size <= largest)));
+                check(board, tiling);
+            }
+        }
+    }
+
+    #[test]
+    fn every_square_belongs_to_one_tile() {
+        all(|board, tiling| {
+            let mut squares = vec![0; board.height * board.width];
+            for run in tiling.runs() {
+                let ([rows, columns], [first, left]) = (run.outputs, run.corner);
+                for row in first..first + rows {
+                    squares[row * board.width + left..][..run.count * columns]
+                        .iter_mut()
+                        .for_each(|n| *n += 1);
+                }
+            }
+            assert!(squares.iter().all(|count| *count == 1), "{squares:?}");
+        });
+    }
+
+    #[test]
+    fn every_tile_has_a_place_and_its_frequencies() {
+        all(|_, tiling| {
+            let mut outputs = vec![[0; 2]; POSITIONS * tiling.tiles()];
+            for (position, run) in
+                (0..POSITIONS).flat_map(|position| tiling.runs().into_iter().map(move |run| (position, run)))
+            {
+                for slot in &mut outputs[run.place(POSITIONS, position)..][..run.count] {
+                    assert_eq!(std::mem::replace(slot, run.outputs), [0; 2], "two tiles in one place");
+                }
+            }
+            let [_, columns] = tiling.frequencies();
+            for (frequency, range) in tiling.having().into_iter().enumerate() {
+                let range = POSITIONS * range.start..POSITIONS * range.end;
+                for (place, [height, width]) in outputs.iter().enumerate() {
+                    let has = frequency / columns < height + 2 && frequency % columns < width + 2;
+                    assert_eq!(range.contains(&place), has, "{frequency} of {height} x {width}");
+                }
+            }
+            let numbers = tiling.having().iter().map(Range::len).sum::<usize>();
+            assert_eq!(numbers, tiling.numbers());
+        });
+    }
+}
