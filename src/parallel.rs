@@ -43,6 +43,12 @@ pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send))
     rayon::join(first, second);
 }
 
+/// Does `work` on one of the threads. What is split into small parts belongs there: from outside, each split would wait
+/// until a thread has woken up.
+pub fn inside(work: &mut (dyn FnMut() + Send)) {
+    rayon::scope(|_| work());
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,5 +80,8 @@ mod tests {
         let (mut first, mut second) = (0, 0);
         both(&mut || first += 1, &mut || second += 2);
         assert_eq!((first, second), (1, 2));
+        let mut thread = None;
+        inside(&mut || thread = rayon::current_thread_index());
+        assert!(thread.is_some());
     }
 }

@@ -43,7 +43,7 @@ section! {
         short_value: f32 = 0.0, 0.0..=100.0;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
-        /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.6 to 1.8 times as fast, if the CPU
+        /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.1 to 1.4 times as fast, if the CPU
         /// has the instructions; elsewhere, agents of a run trained in bf16 play in f32).
         precision: Precision = Precision::F32;
     }

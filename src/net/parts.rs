@@ -162,7 +162,11 @@ impl Part {
                 assert!(activate, "in training a norm ends in a ReLU");
                 return Flow::Boards(layer.train(x.boards(), skip.map(Flow::boards)), layer.outputs());
             }
-            (Part::Normed(layer), x) => layer.norm.forward(layer.conv.forward(x.planes())),
+            (Part::Normed(layer), x) => {
+                let y = layer.norm.forward(layer.conv.forward(x.planes()));
+                layer.settle();
+                y
+            }
             (Part::Conv(conv), Flow::Boards(boards, _)) => {
                 training::pointwise(boards, conv.weight.val(), conv.bias.as_ref().map(Param::val))
             }
@@ -217,7 +221,15 @@ impl NormedConv {
             let kept = running.value_sync().to_device(&of_batch.device()).mul_scalar(1.0 - momentum);
             running.update(kept.add(of_batch.mul_scalar(momentum)).detach());
         }
+        self.settle();
         normed.y
+    }
+
+    /// Makes an update of the running statistics count now: burn keeps it for the thread that made it, until that thread
+    /// asks for the value, and the next step may run on another one.
+    fn settle(&self) {
+        self.norm.running_mean.value_sync();
+        self.norm.running_var.value_sync();
     }
 
     fn folded(&self) -> Numbers {

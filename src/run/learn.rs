@@ -1,7 +1,7 @@
 //! The gradient steps of a generation.
 //!
 //! Input: the window. Output: a trainer some steps further, lines of metrics. A step with a number that is not finite is
-//! refused and ends the run.
+//! refused and ends the run. While one step runs, the batch of the next is drawn.
 
 use std::time::Instant;
 
@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{Event, Refused, Run, rounded};
 use crate::error::{Error, Result};
 use crate::game::Game;
+use crate::parallel;
 use crate::random::{Purpose, stream};
 use crate::replay::window::{Batch, Window};
 use crate::train::loss::Losses;
@@ -36,6 +37,11 @@ impl<G: Game> Run<'_, G> {
         let every = steps.div_ceil(LOSS_LINES);
         let started = Instant::now();
         let mut mean = Mean::default();
+        let draw = |step: usize| {
+            let mut random = stream(self.config.seed, Purpose::Sampling, &[step as u64]);
+            window.draw(settings.batch, settings.search_value_share, &mut random)
+        };
+        let mut batch = draw(trainer.step);
         for step in 0..steps {
             if self.observer.interrupted() {
                 return Err(Error::Interrupted);
@@ -43,10 +49,13 @@ impl<G: Game> Run<'_, G> {
             self.observer.event(Event::Step { done: step, steps });
             let progress = (number as f64 - 1.0 + step as f64 / steps as f64) / settings.generations as f64;
             let rate = learning_rate(settings, trainer.step, progress);
-            let mut random = stream(self.config.seed, Purpose::Sampling, &[trainer.step as u64]);
-            let batch = window.draw(settings.batch, settings.search_value_share, &mut random);
-            let losses = trainer.train(&batch, rate);
+            let (following, mut losses, mut next) = (trainer.step + 1, None, None);
+            parallel::both(&mut || losses = Some(trainer.train(&batch, rate)), &mut || {
+                next = (step + 1 < steps).then(|| draw(following));
+            });
+            let losses = losses.expect("the step has been made");
             mean.add(losses.map_err(|refusal| self.refuse(refusal, &batch, number, trainer.step))?);
+            batch = next.unwrap_or(batch);
             if (step + 1) % every == 0 || step + 1 == steps {
                 let losses = mean.take();
                 self.observer.event(Event::Training { done: step + 1, steps, losses });

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::net::auxiliary::HeadKind;
 use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network, Outputs};
+use crate::parallel;
 use crate::replay::window::Batch;
 use average::Average;
 use loss::Losses;
@@ -93,6 +94,12 @@ impl Trainer {
     /// A number is not finite. After all but [`Refusal::Batch`], make the trainer anew from its last checkpoint: the
     /// statistics of its batch norms, or its weights, have taken the number in.
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
+        let mut losses = None;
+        parallel::inside(&mut || losses = Some(self.step(batch, rate)));
+        losses.expect("the step has been made")
+    }
+
+    fn step(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         if !batch.is_finite() {
             return Err(Refusal::Batch);
         }
@@ -317,6 +324,20 @@ mod tests {
         let same: Vec<_> =
             before.iter().zip(&after).filter(|(a, b)| a == b).map(|(a, _)| a.1.len()).collect();
         assert!(same.is_empty() || same == [1], "parameters that did not change, by length: {same:?}");
+    }
+
+    #[test]
+    fn steps_may_run_on_any_thread() {
+        let pool = |_| rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        let pools = [0, 1].map(pool);
+        let after = |pool: fn(usize) -> usize| {
+            let mut trainer = Trainer::new(&TrainConfig::default(), network());
+            for step in 0..4 {
+                pools[pool(step)].install(|| trainer.train(&batch(), 0.01)).expect("finite numbers");
+            }
+            parameters(&trainer.snapshot())
+        };
+        assert!(after(|_| 0) == after(|step| step % 2), "weights or running statistics");
     }
 
     #[test]

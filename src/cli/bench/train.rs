@@ -10,6 +10,7 @@ use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::Game;
 use crate::net::model;
+use crate::parallel;
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Registry;
 use crate::replay::sample::Sample;
@@ -61,8 +62,16 @@ impl Benchmark for Step {
             pool.install(|| {
                 let mut trainer = Trainer::new(&config, network);
                 let mut random = stream(1, Purpose::Sampling, &[1]);
+                let mut draw = || window.draw(batch, 0.0, &mut random);
+                let mut drawn = draw();
                 while !counters.stopped() {
-                    trainer.train(&window.draw(batch, 0.0, &mut random), 0.001)?;
+                    // as in a run, the next batch is drawn meanwhile
+                    let (mut losses, mut next) = (None, None);
+                    parallel::both(&mut || losses = Some(trainer.train(&drawn, 0.001)), &mut || {
+                        next = Some(draw());
+                    });
+                    losses.transpose()?;
+                    drawn = next.expect("it has been drawn");
                     counters.add(0, batch);
                     counters.add(1, 1);
                 }

@@ -12,9 +12,7 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::geometry::{Conv, Gradient, padded, plane_stride};
-use super::winograd::{
-    gradient_transform, input_gradient, input_transform, kernel_gradient, kernel_transform, output_transform,
-};
+use super::winograd::{gradient_transform, input_gradient, input_transform, output_transform};
 use crate::net::vector::{Aligned, Kernel, Vector, vectors, vectors_mut};
 
 /// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
@@ -23,6 +21,15 @@ const GROUPS: usize = 16;
 const TILES: usize = 64;
 /// The number of rows of a product is padded to a multiple of this.
 const ROWS: usize = 8;
+
+/// Where the gradient of the images goes.
+pub(super) enum Target<'a> {
+    /// It is not wanted.
+    Nowhere,
+    /// Over `z`, which is not needed any more and has the same size.
+    OverZ,
+    Here(&'a mut [f32]),
+}
 
 impl Conv {
     /// Images per group.
@@ -43,84 +50,45 @@ impl Conv {
         );
     }
 
-    /// Returns the gradient of the weights, and writes the gradient of the images into `dx` if that is wanted. `dz`
-    /// gives the gradient of the output:
-    /// `gradient.scale * g + gradient.slope * (z - gradient.mean) + gradient.shift`.
+    /// Returns the gradient of the weights, and writes that of the images to `dx`. `gradient` is that of the output
+    /// `z`.
     pub(super) fn backward(
         &self,
         weight: &[f32],
         x: &[f32],
         gradient: &Gradient,
-        dx: Option<&mut [f32]>,
+        z: &mut [f32],
+        dx: Target,
     ) -> Vec<f32> {
         let weight = self.transformed(weight, true);
-        let group = self.group(x.len() / self.input_len());
-        let mut nowhere: Vec<&mut [f32]> = Vec::new();
-        let dx: Vec<&mut [f32]> = match dx {
-            Some(dx) => dx.chunks_mut(group * self.input_len()).collect(),
-            None => {
-                nowhere.resize_with(x.len().div_ceil(group * self.input_len()), Default::default);
-                nowhere
-            }
+        let images = x.len() / self.input_len();
+        let group = self.group(images);
+        let dx: Vec<Target> = match dx {
+            Target::Here(dx) => dx.chunks_mut(group * self.input_len()).map(Target::Here).collect(),
+            Target::OverZ => (0..images).step_by(group).map(|_| Target::OverZ).collect(),
+            Target::Nowhere => (0..images).step_by(group).map(|_| Target::Nowhere).collect(),
         };
         let sums: Vec<Aligned> = x
             .par_chunks(group * self.input_len())
             .zip(gradient.g.par_chunks(group * self.output_len()))
-            .zip(gradient.z.par_chunks(group * self.output_len()))
+            .zip(z.par_chunks_mut(group * self.output_len()))
             .zip(dx)
             .map(|(((x, g), z), dx)| {
                 let mut sum = Aligned::new(self.frequencies() * padded(self.inputs) * padded(self.outputs));
                 self.with_scratch(|scratch| {
-                    let gradient = Gradient { g, z, ..gradient.clone() };
+                    let gradient = Gradient { g, ..*gradient };
                     let (weight, sum) = (weight.as_ref(), sum.as_mut());
-                    self.isa.run(Backward { conv: self, weight, x, gradient, dx, sum, scratch });
+                    self.isa.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
                 });
                 sum
             })
             .collect();
-        self.weight_gradient(&sums)
+        self.weight_gradient(sums)
     }
 
     /// Images that are processed together.
     fn batch(&self) -> usize {
         (TILES / self.tiles()).max(1)
-    }
-
-    /// The transformed kernel: `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.
-    fn transformed(&self, weight: &[f32], transposed: bool) -> Aligned {
-        let (wide, high) = (padded(self.outputs), padded(self.inputs));
-        let mut to = Aligned::new(self.frequencies() * wide * high);
-        let slots = to.as_mut();
-        let kernels = weight.chunks_exact(self.kernel * self.kernel).enumerate();
-        for (output, input, kernel) in kernels.map(|(i, k)| (i / self.inputs, i % self.inputs, k)) {
-            let at = if transposed { output * high + input } else { input * wide + output };
-            if let Some(kernel) = kernel.first_chunk::<9>() {
-                for (frequency, value) in kernel_transform(kernel).into_iter().enumerate() {
-                    slots[frequency * wide * high + at] = value;
-                }
-            } else {
-                slots[at] = kernel[0];
-            }
-        }
-        to
-    }
-
-    /// Sums the groups' gradients, in order, and transforms the result back.
-    fn weight_gradient(&self, sums: &[Aligned]) -> Vec<f32> {
-        let (wide, high) = (padded(self.outputs), padded(self.inputs));
-        let mut total = sums[0].as_ref().to_vec();
-        for sum in &sums[1..] {
-            total.iter_mut().zip(sum.as_ref()).for_each(|(total, sum)| *total += sum);
-        }
-        let mut gradient = Vec::with_capacity(self.outputs * self.inputs * self.kernel * self.kernel);
-        for (output, input) in (0..self.outputs).flat_map(|o| (0..self.inputs).map(move |i| (o, i))) {
-            let at = input * wide + output;
-            match self.kernel {
-                3 => gradient.extend(kernel_gradient(from_fn(|f| total[f * wide * high + at]))),
-                _ => gradient.push(total[at]),
-            }
-        }
-        gradient
     }
 
     /// Lends this thread's buffers: two for transformed images, one for a board with its border.
@@ -166,7 +134,7 @@ impl Kernel for Forward<'_> {
             for ((from, to), weight) in products {
                 product::<S>([conv.inputs, high, wide], from, weight, to);
             }
-            output_transform::<S>(conv, to, rows, z, conv.cut(board, wide));
+            output_transform::<S>(conv, to, rows, z);
         }
     }
 }
@@ -177,8 +145,8 @@ struct Backward<'a> {
     weight: &'a [f32],
     x: &'a [f32],
     gradient: Gradient<'a>,
-    /// Empty if it is not wanted.
-    dx: &'a mut [f32],
+    z: &'a mut [f32],
+    dx: Target<'a>,
     /// `[frequency, inputs, outputs]`
     sum: &'a mut [f32],
     scratch: [&'a mut [f32]; 3],
@@ -187,14 +155,14 @@ struct Backward<'a> {
 impl Kernel for Backward<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
-        let Backward { conv, weight, x, gradient, dx, sum, scratch: [dz, other, board] } = self;
+        let Backward { conv, weight, x, gradient, z, mut dx, sum, scratch: [dz, other, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
         let (input_len, output_len) = (conv.batch() * conv.input_len(), conv.batch() * conv.output_len());
         for (chunk, x) in x.chunks(input_len).enumerate() {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
             let images = [chunk * output_len, x.len() / conv.input_len()];
-            gradient_transform::<S>(conv, &gradient, images, dz, rows, conv.cut(board, wide));
+            gradient_transform::<S>(conv, (&gradient, z), images, dz, rows, conv.cut(board, wide));
             input_transform::<S>(conv, x, other, rows, conv.cut(board, high));
             let sums = sum.chunks_exact_mut(high * wide);
             for ((x, dz), sum) in other
@@ -204,9 +172,11 @@ impl Kernel for Backward<'_> {
             {
                 add_outer::<S>([high, wide], &x[..tiles * high], &dz[..tiles * wide], sum);
             }
-            if dx.is_empty() {
-                continue;
-            }
+            let dx = match &mut dx {
+                Target::Nowhere => continue,
+                Target::OverZ => &mut z[chunk * output_len..][..x.len()],
+                Target::Here(dx) => &mut dx[chunk * input_len..][..x.len()],
+            };
             let weights = weight.chunks_exact(high * wide);
             for ((dz, other), weight) in dz
                 .chunks_exact(plane_stride(rows, wide))
@@ -215,8 +185,6 @@ impl Kernel for Backward<'_> {
             {
                 product::<S>([conv.outputs, wide, high], dz, weight, other);
             }
-            let end = (chunk * input_len + x.len()).min(dx.len());
-            let dx = &mut dx[chunk * input_len..end];
             input_gradient::<S>(conv, other, rows, dx, conv.cut(board, high));
         }
     }

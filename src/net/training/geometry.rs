@@ -68,19 +68,24 @@ impl Conv {
         (row + 1) * self.board()[1] + 1
     }
 
+    /// Row and column of a tile's upper left square.
+    pub(super) fn square(&self, tile: usize) -> [usize; 2] {
+        let wide = self.width.div_ceil(2);
+        [tile / wide * 2, tile % wide * 2]
+    }
+
     /// Index of the upper left square of the 4x4 piece around a tile, on the board with its border.
     pub(super) fn corner(&self, tile: usize) -> usize {
-        let wide = self.width.div_ceil(2);
-        2 * (tile / wide * self.board()[1] + tile % wide)
+        let [row, column] = self.square(tile);
+        row * self.board()[1] + column
     }
 }
 
 /// The gradient of a convolution's output `z`, from the gradient `g` of the layer's output: for every channel
 /// `scale * g + slope * (z - mean) + shift`.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Gradient<'a> {
     pub(super) g: &'a [f32],
-    pub(super) z: &'a [f32],
     pub(super) mean: &'a [f32],
     pub(super) scale: &'a [f32],
     pub(super) slope: &'a [f32],
@@ -90,9 +95,9 @@ pub(super) struct Gradient<'a> {
 impl Gradient<'_> {
     /// Writes whole pixels, starting at `index`.
     #[inline(always)]
-    pub(super) fn line<S: Vector>(&self, index: usize, to: &mut [f32]) {
+    pub(super) fn line<S: Vector>(&self, z: &[f32], index: usize, to: &mut [f32]) {
         let channels = self.mean.len();
-        let (g, z) = (&self.g[index..][..to.len()], &self.z[index..][..to.len()]);
+        let (g, z) = (&self.g[index..][..to.len()], &z[index..][..to.len()]);
         let pixels = g.chunks_exact(channels).zip(z.chunks_exact(channels));
         for ((g, z), to) in pixels.zip(to.chunks_exact_mut(channels)) {
             for channel in (0..channels).step_by(S::LANES) {

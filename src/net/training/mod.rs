@@ -8,6 +8,7 @@
 mod conv;
 mod geometry;
 mod norm;
+mod weights;
 mod winograd;
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
@@ -18,10 +19,12 @@ use burn::backend::flex::{FlexTensor, Layout};
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Flex, GradientCheckpointingStrategy, TensorMetadata};
 use burn::tensor::{Bytes, DType, Device, Shape, Tensor};
+use rayon::iter::{ParallelIterator, repeat_n};
 
+use self::conv::Target;
 use self::geometry::{Conv, Gradient, padded};
 use self::norm::Moments;
-use crate::net::vector::Isa;
+use crate::net::vector::{BLOCK, Isa};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
 
@@ -128,6 +131,11 @@ fn tensor<const D: usize>(shape: [usize; D], values: Vec<f32>) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(Shape::from(shape)), DType::F32)
 }
 
+/// By value: a tensor with two handles is copied before it is overwritten.
+fn contiguous(tensor: FlexTensor) -> FlexTensor {
+    tensor.to_contiguous()
+}
+
 fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice().expect("contiguous floats")
 }
@@ -159,6 +167,12 @@ fn inverse(moments: &Moments, epsilon: f64) -> Vec<f32> {
     moments.variance.iter().map(|variance| (1.0 / (f64::from(*variance) + epsilon).sqrt()) as f32).collect()
 }
 
+/// Zeros in whole blocks, written on all threads: boards do not fit into a core's cache, and the first to write them
+/// waits for the memory.
+fn zeros(len: usize) -> Vec<f32> {
+    repeat_n([0.0; BLOCK], len / BLOCK).collect::<Vec<[f32; BLOCK]>>().into_flattened()
+}
+
 /// `values`, one per channel, followed by zeros up to whole blocks.
 fn pad(values: &[f32]) -> Vec<f32> {
     let mut all = values.to_vec();
@@ -174,7 +188,7 @@ fn forward(
     skip: Option<FlexTensor>,
     shape: [usize; 4],
 ) -> (Saved, FlexTensor) {
-    let mut z = vec![0.0; shape.iter().product()];
+    let mut z = zeros(shape.iter().product());
     conv.forward(values(&weight), values(&x), &mut z);
     let moments = norm::moments(conv.isa, &z, shape[3]);
     let scale: Vec<f32> = inverse(&moments, epsilon)
@@ -182,7 +196,7 @@ fn forward(
         .zip(pad(values(&gamma)))
         .map(|(inverse, gamma)| inverse * gamma)
         .collect();
-    let mut y = vec![0.0; z.len()];
+    let mut y = zeros(z.len());
     let factors = [&moments.mean[..], &scale, &pad(values(&beta))];
     norm::normalize(conv.isa, &z, factors, skip.as_ref().map(values), &mut y);
     let y = tensor(shape, y);
@@ -205,14 +219,14 @@ where
 
 /// The gradients of x (if wanted), weight, gamma, beta and skip.
 fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTensor>, [FlexTensor; 4]) {
-    let mut gradient = gradient.to_contiguous();
-    let conv = &saved.conv;
+    let inverse = saved.inverse();
+    let Saved { conv, x, weight, gamma, mut z, y, moments, .. } = saved;
+    let mut gradient = contiguous(gradient);
     let pixels = gradient.shape().num_elements() / padded(conv.outputs);
-    let (y, z, mean) = (values(&saved.y), values(&saved.z), &saved.moments.mean);
-    let sums = norm::relu_gradient(conv.isa, gradient.storage_mut(), y, z, mean);
-    let (gamma, inverse) = (values(&saved.gamma), saved.inverse());
+    let sums = norm::relu_gradient(conv.isa, gradient.storage_mut(), values(&y), values(&z), &moments.mean);
     let per_pixel = |sum: f64| sum / pixels as f64;
-    let scale: Vec<f32> = pad(gamma).iter().zip(&inverse).map(|(gamma, inverse)| gamma * inverse).collect();
+    let gamma = pad(values(&gamma));
+    let scale: Vec<f32> = gamma.iter().zip(&inverse).map(|(gamma, inverse)| gamma * inverse).collect();
     let channels = || scale.iter().zip(&inverse).enumerate();
     let slope: Vec<f32> = channels()
         .map(|(i, (scale, inverse))| (per_pixel(sums[1][i]) as f32) * -scale * inverse * inverse)
@@ -222,13 +236,21 @@ fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTe
     let d_gamma =
         sums[1][..outputs].iter().zip(&inverse).map(|(sum, inverse)| *sum as f32 * inverse).collect();
     let d_beta = sums[0][..outputs].iter().map(|sum| *sum as f32).collect();
-    let mut dx = wants_x.then(|| vec![0.0; values(&saved.x).len()]);
-    let of_output = Gradient { g: values(&gradient), z, mean, scale: &scale, slope: &slope, shift: &shift };
-    let d_weight = conv.backward(values(&saved.weight), values(&saved.x), &of_output, dx.as_deref_mut());
-    let dims: [usize; 4] = saved.x.shape().dims();
+    let over_z = wants_x && conv.input_len() == conv.output_len();
+    let mut own = if wants_x && !over_z { zeros(values(&x).len()) } else { Vec::new() };
+    let target = match (wants_x, over_z) {
+        (false, _) => Target::Nowhere,
+        (true, true) => Target::OverZ,
+        (true, false) => Target::Here(&mut own),
+    };
+    let (scale, slope, shift) = (&scale[..], &slope[..], &shift[..]);
+    let of_output = Gradient { g: values(&gradient), mean: &moments.mean, scale, slope, shift };
+    let d_weight = conv.backward(values(&weight), values(&x), &of_output, z.storage_mut(), target);
     let d_weight = tensor([outputs, conv.inputs, conv.kernel, conv.kernel], d_weight);
     let gradients = [d_weight, tensor([outputs], d_gamma), tensor([outputs], d_beta), gradient];
-    (dx.map(|dx| tensor(dims, dx)), gradients)
+    let dims: [usize; 4] = x.shape().dims();
+    let dx = if over_z { z } else { tensor(dims, own) };
+    (wants_x.then_some(dx), gradients)
 }
 
 macro_rules! backward_with_parents {

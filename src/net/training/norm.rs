@@ -1,15 +1,19 @@
 //! Batch norm with the batch's own statistics, skip connection and ReLU in one pass; their gradient in another.
 //!
-//! Arrays are `[pixel, channel]` with channels padded to whole blocks. Groups of pixels are processed in parallel;
-//! their sums are added in double precision and in order, whatever the number of threads.
+//! Arrays are `[pixel, channel]` with channels padded to whole blocks. Runs of pixels are summed in single precision, on
+//! all threads; their sums are added in double precision and in order, run by run and group by group, whatever the
+//! number of threads.
 
 use rayon::prelude::*;
 
-use crate::net::vector::{BLOCK, Isa, Kernel, Vector};
+use crate::net::vector::{Isa, Kernel, Vector};
 
-/// Pixels per group, and pixels that are summed in single precision before they join the double-precision sum.
-const GROUP: usize = 1024;
+/// Pixels that are summed in single precision.
 const RUN: usize = 64;
+/// Runs per group, whose sums are added up before they join those of other groups.
+const GROUP: usize = 16;
+/// Runs that a thread takes at a time: a part of a group, so that small batches occupy all threads.
+const TASK: usize = 4;
 
 /// Mean and biased variance of every channel.
 #[derive(Clone, Debug)]
@@ -20,33 +24,19 @@ pub(super) struct Moments {
 
 /// Computes the moments of `z`.
 pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
-    let groups: Vec<[Vec<f64>; 2]> = z
-        .par_chunks(GROUP * channels)
-        .map(|z| {
-            let mut mean = vec![0.0; channels];
-            let mut squares = vec![0.0; channels];
-            let zero = vec![0.0; channels];
-            isa.run(Sums { z, mean: &zero, sums: &mut mean, squares: false });
-            let pixels = (z.len() / channels) as f64;
-            mean.iter_mut().for_each(|mean| *mean /= pixels);
-            let center: Vec<f32> = mean.iter().map(|mean| *mean as f32).collect();
-            isa.run(Sums { z, mean: &center, sums: &mut squares, squares: true });
-            // correct the squares, which were taken about the rounded mean
-            for ((square, mean), center) in squares.iter_mut().zip(&mean).zip(&center) {
-                *square -= pixels * (mean - f64::from(*center)).powi(2);
-            }
-            [mean, squares]
-        })
-        .collect();
+    // group by group, so that the second pass finds the pixels in the cache
+    let group = GROUP * RUN * channels;
+    let groups: Vec<[Vec<f64>; 2]> =
+        z.par_chunks(group).map(|z| moments_of_group(isa, z, channels)).collect();
     let (mut pixels, mut mean, mut squares) = (0.0, vec![0.0; channels], vec![0.0; channels]);
-    for (group, z) in groups.iter().zip(z.chunks(GROUP * channels)) {
+    for (of_group, z) in groups.iter().zip(z.chunks(group)) {
         // pairwise update of Chan, Golub and LeVeque (1979)
         let more = (z.len() / channels) as f64;
         let share = more / (pixels + more);
         for channel in 0..channels {
-            let delta = group[0][channel] - mean[channel];
+            let delta = of_group[0][channel] - mean[channel];
             mean[channel] += delta * share;
-            squares[channel] += group[1][channel] + delta * delta * pixels * share;
+            squares[channel] += of_group[1][channel] + delta * delta * pixels * share;
         }
         pixels += more;
     }
@@ -54,6 +44,35 @@ pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
         mean: mean.iter().map(|mean| *mean as f32).collect(),
         variance: squares.iter().map(|square| (square / pixels) as f32).collect(),
     }
+}
+
+/// The mean of every channel, and the sum of its squares about the mean.
+fn moments_of_group(isa: Isa, z: &[f32], channels: usize) -> [Vec<f64>; 2] {
+    let sums = |mean: &[f32], squares: bool| {
+        let mut sums = vec![0.0; z.len().div_ceil(RUN * channels) * channels];
+        let tasks = z.par_chunks(TASK * RUN * channels).zip(sums.par_chunks_mut(TASK * channels));
+        tasks.for_each(|(z, sums)| isa.run(Sums { z, mean, sums, squares }));
+        added(&sums, channels)
+    };
+    let pixels = (z.len() / channels) as f64;
+    let mut mean = sums(&vec![0.0; channels], false);
+    mean.iter_mut().for_each(|mean| *mean /= pixels);
+    let center: Vec<f32> = mean.iter().map(|mean| *mean as f32).collect();
+    let mut squares = sums(&center, true);
+    // correct the squares, which were taken about the rounded mean
+    for ((square, mean), center) in squares.iter_mut().zip(&mean).zip(&center) {
+        *square -= pixels * (mean - f64::from(*center)).powi(2);
+    }
+    [mean, squares]
+}
+
+/// The sums of a group, in order, from those of its runs, `width` each.
+fn added(runs: &[f32], width: usize) -> Vec<f64> {
+    let mut total = vec![0.0; width];
+    for run in runs.chunks_exact(width) {
+        total.iter_mut().zip(run).for_each(|(total, sum)| *total += f64::from(*sum));
+    }
+    total
 }
 
 /// Writes `relu((z - mean) * scale + shift + skip)` into `y`.
@@ -64,7 +83,7 @@ pub(super) fn normalize(
     skip: Option<&[f32]>,
     y: &mut [f32],
 ) {
-    let group = GROUP * mean.len();
+    let group = TASK * RUN * mean.len();
     y.par_chunks_mut(group).zip(z.par_chunks(group)).enumerate().for_each(|(i, (y, z))| {
         let skip = skip.map(|skip| &skip[i * group..][..z.len()]);
         isa.run(Normalize { z, mean, scale, shift, skip, y });
@@ -74,27 +93,26 @@ pub(super) fn normalize(
 /// Clears the gradient `g` of `y` where ReLU was inactive, and sums `g` and `g * (z - mean)` for every channel.
 pub(super) fn relu_gradient(isa: Isa, g: &mut [f32], y: &[f32], z: &[f32], mean: &[f32]) -> [Vec<f64>; 2] {
     let channels = mean.len();
-    let group = GROUP * channels;
-    let groups: Vec<[Vec<f64>; 2]> = g
-        .par_chunks_mut(group)
-        .zip(y.par_chunks(group).zip(z.par_chunks(group)))
-        .map(|(g, (y, z))| {
-            let mut sums = [vec![0.0; channels], vec![0.0; channels]];
-            isa.run(ReluGradient { g, y, z, mean, sums: &mut sums });
-            sums
-        })
-        .collect();
-    let mut total = [vec![0.0; channels], vec![0.0; channels]];
-    for sums in &groups {
-        total.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(total, sum)| *total += sum);
+    let task = TASK * RUN * channels;
+    // of each run, the sums of g and then those of the products
+    let mut sums = vec![0.0; z.len().div_ceil(RUN * channels) * 2 * channels];
+    g.par_chunks_mut(task)
+        .zip(y.par_chunks(task).zip(z.par_chunks(task)))
+        .zip(sums.par_chunks_mut(TASK * 2 * channels))
+        .for_each(|((g, (y, z)), sums)| isa.run(ReluGradient { g, y, z, mean, sums }));
+    let mut total = vec![0.0; 2 * channels];
+    for runs in sums.chunks(GROUP * 2 * channels) {
+        total.iter_mut().zip(added(runs, 2 * channels)).for_each(|(total, sum)| *total += sum);
     }
-    total
+    let products = total.split_off(channels);
+    [total, products]
 }
 
 struct Sums<'a> {
     z: &'a [f32],
     mean: &'a [f32],
-    sums: &'a mut [f64],
+    /// `[run, channel]`
+    sums: &'a mut [f32],
     /// Sum squares, `(z - mean)^2`, instead of values, `z - mean`.
     squares: bool,
 }
@@ -103,7 +121,7 @@ impl Kernel for Sums<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
         let channels = self.mean.len();
-        for z in self.z.chunks(RUN * channels) {
+        for (z, sums) in self.z.chunks(RUN * channels).zip(self.sums.chunks_exact_mut(channels)) {
             for channel in (0..channels).step_by(S::LANES) {
                 let mean = S::load(&self.mean[channel..]);
                 let mut sum = S::splat(0.0);
@@ -111,7 +129,7 @@ impl Kernel for Sums<'_> {
                     let z = S::load(&z[channel..]).sub(mean);
                     sum = if self.squares { sum.add_products(z, z) } else { sum.add(z) };
                 }
-                add_to(sum, &mut self.sums[channel..]);
+                sum.store(&mut sums[channel..]);
             }
         }
     }
@@ -151,7 +169,8 @@ struct ReluGradient<'a> {
     y: &'a [f32],
     z: &'a [f32],
     mean: &'a [f32],
-    sums: &'a mut [Vec<f64>; 2],
+    /// `[run, 2, channel]`
+    sums: &'a mut [f32],
 }
 
 impl Kernel for ReluGradient<'_> {
@@ -159,7 +178,8 @@ impl Kernel for ReluGradient<'_> {
     fn run<S: Vector>(self) {
         let channels = self.mean.len();
         let run = RUN * channels;
-        for (g, (y, z)) in self.g.chunks_mut(run).zip(self.y.chunks(run).zip(self.z.chunks(run))) {
+        let runs = self.g.chunks_mut(run).zip(self.y.chunks(run).zip(self.z.chunks(run)));
+        for ((g, (y, z)), sums) in runs.zip(self.sums.chunks_exact_mut(2 * channels)) {
             for channel in (0..channels).step_by(S::LANES) {
                 let mean = S::load(&self.mean[channel..]);
                 let (mut sum, mut product) = (S::splat(0.0), S::splat(0.0));
@@ -170,16 +190,9 @@ impl Kernel for ReluGradient<'_> {
                     sum = sum.add(kept);
                     product = product.add_products(kept, S::load(&z[channel..]).sub(mean));
                 }
-                add_to(sum, &mut self.sums[0][channel..]);
-                add_to(product, &mut self.sums[1][channel..]);
+                sum.store(&mut sums[channel..]);
+                product.store(&mut sums[channels + channel..]);
             }
         }
     }
-}
-
-#[inline(always)]
-fn add_to<S: Vector>(sum: S, total: &mut [f64]) {
-    let mut lanes = [0.0; BLOCK];
-    sum.store(&mut lanes);
-    lanes[..S::LANES].iter().zip(total).for_each(|(lane, total)| *total += f64::from(*lane));
 }

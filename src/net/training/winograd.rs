@@ -9,7 +9,7 @@
 use std::array::from_fn;
 
 use super::geometry::{Conv, Gradient, padded, plane_stride};
-use crate::net::vector::{Vector, vectors, vectors_mut};
+use crate::net::vector::{BLOCK, Vector, vectors, vectors_mut};
 
 /// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
 #[inline(always)]
@@ -26,8 +26,9 @@ pub(super) fn input_transform<S: Vector>(
         return;
     }
     let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
+    // only the squares within are written below
+    board.fill(0.0);
     for (i, image) in x.chunks_exact(conv.input_len()).enumerate() {
-        board.fill(0.0);
         for (row, line) in image.chunks_exact(conv.width * channels).enumerate() {
             board[conv.on_board(row) * channels..][..line.len()].copy_from_slice(line);
         }
@@ -45,13 +46,7 @@ pub(super) fn input_transform<S: Vector>(
 
 /// `[frequency, rows, channel]` to images: `A^T m A`.
 #[inline(always)]
-pub(super) fn output_transform<S: Vector>(
-    conv: &Conv,
-    from: &[f32],
-    rows: usize,
-    z: &mut [f32],
-    board: &mut [f32],
-) {
+pub(super) fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32]) {
     let channels = padded(conv.outputs);
     if conv.kernel == 1 {
         z.copy_from_slice(&from[..z.len()]);
@@ -59,23 +54,30 @@ pub(super) fn output_transform<S: Vector>(
     }
     let (from, vectors_of_pixel) = (vectors::<S>(from), channels / S::LANES);
     for (i, image) in z.chunks_exact_mut(conv.output_len()).enumerate() {
-        let (slots, down) = (vectors_mut::<S>(board), conv.board()[1] * vectors_of_pixel);
         for tile in 0..conv.tiles() {
-            let first = conv.corner(tile) * vectors_of_pixel + down + vectors_of_pixel;
-            let row = i * conv.tiles() + tile;
+            let [row, column] = conv.square(tile);
+            let first = (row * conv.width + column) * channels;
+            // where a side is odd, the last tiles have a row or a column beyond it
+            let (right, below) = (column + 1 < conv.width, row + 1 < conv.height);
+            let down = first + conv.width * channels;
             for vector in 0..vectors_of_pixel {
                 let step = plane_stride(rows, channels) / S::LANES;
-                let [a, b, c, d] = take(from, row * vectors_of_pixel + vector, [4 * step, step]);
+                let at = (i * conv.tiles() + tile) * vectors_of_pixel + vector;
+                let [a, b, c, d] = take(from, at, [4 * step, step]);
                 let [a, b, c, d] = transpose([add(add(a, b), c), sub(sub(b, c), d), a, a]);
-                let (left, right) = (add(add(a, b), c), sub(sub(b, c), d));
-                slots[first + vector] = left[0];
-                slots[first + vector + vectors_of_pixel] = right[0];
-                slots[first + vector + down] = left[1];
-                slots[first + vector + down + vectors_of_pixel] = right[1];
+                let (even, odd) = (add(add(a, b), c), sub(sub(b, c), d));
+                let lane = vector * S::LANES;
+                even[0].store(&mut image[first + lane..]);
+                if right {
+                    odd[0].store(&mut image[first + channels + lane..]);
+                }
+                if below {
+                    even[1].store(&mut image[down + lane..]);
+                }
+                if right && below {
+                    odd[1].store(&mut image[down + channels + lane..]);
+                }
             }
-        }
-        for (row, line) in image.chunks_exact_mut(conv.width * channels).enumerate() {
-            line.copy_from_slice(&board[conv.on_board(row) * channels..][..line.len()]);
         }
     }
 }
@@ -84,7 +86,7 @@ pub(super) fn output_transform<S: Vector>(
 #[inline(always)]
 pub(super) fn gradient_transform<S: Vector>(
     conv: &Conv,
-    gradient: &Gradient,
+    (gradient, z): (&Gradient, &[f32]),
     [start, images]: [usize; 2],
     to: &mut [f32],
     rows: usize,
@@ -92,15 +94,16 @@ pub(super) fn gradient_transform<S: Vector>(
 ) {
     let channels = padded(conv.outputs);
     if conv.kernel == 1 {
-        gradient.line::<S>(start, &mut to[..images * conv.output_len()]);
+        gradient.line::<S>(z, start, &mut to[..images * conv.output_len()]);
         return;
     }
     let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
+    board.fill(0.0);
     for image in 0..images {
-        board.fill(0.0);
         for row in 0..conv.height {
             let index = start + image * conv.output_len() + row * conv.width * channels;
-            gradient.line::<S>(index, &mut board[conv.on_board(row) * channels..][..conv.width * channels]);
+            let line = &mut board[conv.on_board(row) * channels..][..conv.width * channels];
+            gradient.line::<S>(z, index, line);
         }
         let (board, down) = (vectors::<S>(board), conv.board()[1] * vectors_of_pixel);
         for tile in 0..conv.tiles() {
@@ -201,18 +204,36 @@ fn sub<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
     [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2]), a[3].sub(b[3])]
 }
 
-/// `G g G^T`
-pub(super) fn kernel_transform(g: &[f32; 9]) -> [f32; 16] {
-    let grow = |[a, b, c]: [f32; 3]| [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c];
-    let columns: [[f32; 4]; 3] = from_fn(|i| grow(from_fn(|j| g[j * 3 + i])));
-    let rows: [[f32; 4]; 4] = from_fn(|i| grow(from_fn(|j| columns[j][i])));
-    from_fn(|i| rows[i / 4][i % 4])
+/// `G g G^T` of a block of kernels, each lane one of them.
+#[inline(always)]
+pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[f32; BLOCK]; 16] {
+    let mut to = [[0.0; BLOCK]; 16];
+    for lane in 0..BLOCK {
+        let grow = |[a, b, c]: [f32; 3]| [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c];
+        let columns: [[f32; 4]; 3] = from_fn(|i| grow(from_fn(|j| g[j * 3 + i][lane])));
+        for i in 0..4 {
+            let row = grow(from_fn(|j| columns[j][i]));
+            for j in 0..4 {
+                to[i * 4 + j][lane] = row[j];
+            }
+        }
+    }
+    to
 }
 
-/// `G^T m G`
-pub(super) fn kernel_gradient(m: [f32; 16]) -> [f32; 9] {
-    let shrink = |[a, b, c, d]: [f32; 4]| [a + (b + c) * 0.5, (b - c) * 0.5, (b + c) * 0.5 + d];
-    let columns: [[f32; 3]; 4] = from_fn(|i| shrink(from_fn(|j| m[j * 4 + i])));
-    let rows: [[f32; 3]; 3] = from_fn(|i| shrink(from_fn(|j| columns[j][i])));
-    from_fn(|i| rows[i / 3][i % 3])
+/// `G^T m G` of a block of kernels, each lane one of them.
+#[inline(always)]
+pub(super) fn kernel_gradient(m: &[[f32; BLOCK]; 16]) -> [[f32; BLOCK]; 9] {
+    let mut to = [[0.0; BLOCK]; 9];
+    for lane in 0..BLOCK {
+        let shrink = |[a, b, c, d]: [f32; 4]| [a + (b + c) * 0.5, (b - c) * 0.5, (b + c) * 0.5 + d];
+        let columns: [[f32; 3]; 4] = from_fn(|i| shrink(from_fn(|j| m[j * 4 + i][lane])));
+        for i in 0..3 {
+            let row = shrink(from_fn(|j| columns[j][i]));
+            for j in 0..3 {
+                to[i * 3 + j][lane] = row[j];
+            }
+        }
+    }
+    to
 }
