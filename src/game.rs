@@ -146,6 +146,55 @@ impl BoardView {
     }
 }
 
+/// What the squares of a board look like in a [drawing](crate::draw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoardStyle {
+    /// Squares of one color with lines between them.
+    Plain,
+    /// Light and dark squares, the one at the bottom left dark.
+    Checkered,
+    /// Loose tiles.
+    Tiles,
+    /// Round holes.
+    Round,
+}
+
+/// What a text of a [`BoardView`] looks like in a [drawing](crate::draw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A square without a piece.
+    Empty,
+    /// A square that is not there.
+    Hole,
+    /// A square that nothing may enter any more.
+    Closed,
+    /// A piece in the color of its [owner](BoardView::owner).
+    Piece(PieceShape),
+    /// Other text, written as it is.
+    Text,
+}
+
+/// The shape of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum PieceShape {
+    /// A disc with the text of its square.
+    Letter,
+    Disc,
+    Checker,
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Cross,
+    Nought,
+    Queen,
+    Rook,
+    Bishop,
+    Knight,
+}
+
 /// The rules of one variant of a game.
 pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap allocations.
@@ -159,6 +208,10 @@ pub trait Game: Clone + Send + Sync + 'static {
     const AUTHOR: &'static str;
     /// The rules in a few sentences and how to write actions, for people who play the game.
     const SUMMARY: &'static str = "";
+    /// The rules of this variant for the people who play it, with examples; [`crate::manual`] says how it is written.
+    fn manual(&self) -> String {
+        Self::SUMMARY.into()
+    }
     /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
     /// The switches that [`Game::new`] knows: name, and effect with its default.
@@ -170,6 +223,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     const VARIANTS: &'static [&'static str];
     /// Raised whenever the planes or the action layout change.
     const ENCODING: u32;
+    /// What the squares of the board look like in a drawing.
+    const BOARD: BoardStyle = BoardStyle::Plain;
 
     /// The rules for these options; unknown names are rejected with a list of the known ones.
     fn new(options: &GameOptions) -> Result<Self>;
@@ -222,6 +277,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn action_text(&self, state: &Self::State, action: Action) -> String;
     /// The inverse of [`Game::action_text`]; `None` for text that is not a legal action here.
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
+    /// Why `text` is not a legal action here, for people: a few words without a final period, if the rules can say more
+    /// than that it is none.
+    fn why_illegal(&self, _state: &Self::State, _text: &str) -> Option<String> {
+        None
+    }
     /// The position as text, on one line: at least one word, with single spaces between words.
     fn state_text(&self, state: &Self::State) -> String;
     /// The inverse of [`Game::state_text`], up to [`Game::without_history`]; the error says what is wrong and where.
@@ -232,6 +292,21 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// The position for display.
     fn view(&self, state: &Self::State) -> BoardView;
+    /// What a text of [`Game::view`] looks like in a drawing. By default `.` is an empty square, and the letters of a
+    /// player are discs: with the letter if there are several.
+    fn look(&self, view: &BoardView, text: &str) -> Look {
+        match view.pieces.iter().find(|letters| !text.is_empty() && letters.contains(text)) {
+            Some(letters) if letters.chars().count() > 1 => Look::Piece(PieceShape::Letter),
+            Some(_) => Look::Piece(PieceShape::Disc),
+            None if ["", "."].contains(&text) => Look::Empty,
+            None => Look::Text,
+        }
+    }
+    /// The squares `(row, column)` of [`Game::view`] with pieces that the rules forbid to act while something stays as it
+    /// is, such as trapped ones: a drawing marks them.
+    fn stuck(&self, _state: &Self::State) -> Vec<(usize, usize)> {
+        Vec::new()
+    }
     /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches: where a piece came
     /// from, where it went. Most of them look different afterward.
     fn touched(&self, before: &Self::State, action: Action) -> Vec<(usize, usize)>;

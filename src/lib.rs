@@ -87,10 +87,10 @@
 //!
 //! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
 //!   default), [`random`], [`parallel`], [`storage`]
-//! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`memory`], [`conformance`] (the test of a
+//! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`], [`conformance`] (the test of a
 //!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
 //! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
-//! - Using it: [`arena`], [`truth`], [`run`], [`export`], [`protocol`], [`cli`]
+//! - Using it: [`arena`], [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`cli`]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -122,6 +122,8 @@ pub mod storage;
 pub mod board;
 pub mod encode;
 pub mod game;
+pub mod draw;
+pub mod manual;
 pub mod session;
 pub mod memory;
 pub mod conformance;
@@ -140,6 +142,8 @@ pub mod checkpoint;
 pub mod arena;
 pub mod truth;
 pub mod run;
+pub mod report;
+pub mod balance;
 pub mod export;
 pub mod protocol;
 #[cfg(feature = "cli")]

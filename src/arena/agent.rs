@@ -1,5 +1,5 @@
 //! Agents, which choose actions: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
-//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]`, or another program, `ugi:COMMAND`.
+//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, or another program, `ugi:COMMAND`.
 //!
 //! An [`AgentSpec`] is the user's text, parsed. A [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 //! Your own agents enter a match through [`Contestant::searching`], which takes an evaluator, or [`Contestant::own`].
@@ -21,6 +21,7 @@ use crate::game::{Action, Game, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
+use crate::net::precision::fastest;
 use crate::random::{Random, choose};
 use crate::search::Search;
 use crate::search::cache::Cached;
@@ -33,6 +34,8 @@ pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The size of a trained agent's evaluation cache in MiB: positions recur within a search and from one search to the
 /// next, and are not evaluated again.
 const CACHE: usize = 4;
+/// How many positions a search evaluates together while the fastest precision is looked for.
+const TOGETHER: usize = 8;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
@@ -74,17 +77,26 @@ impl AgentSpec {
         while !Path::new(path).exists()
             && let Some((rest, part)) = split_suffix(path)
         {
-            match (part, precision, simulations) {
-                ("f32", None, None) => precision = Some(Precision::F32),
-                ("bf16", None, None) => precision = Some(Precision::Bf16),
-                (number, _, None) => {
-                    simulations = Some(parse_simulations(&text.to_string_lossy(), number)?);
-                }
+            match (parse_precision(part), precision, simulations) {
+                (Some(named), None, None) => precision = Some(named),
+                (_, _, None) => simulations = Some(parse_simulations(&text.to_string_lossy(), part)?),
                 _ => break,
             }
             path = rest;
         }
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
+    }
+
+    /// The same agent; its network computes in the [fastest precision](fastest) of this CPU if the user named none. Such
+    /// an agent may play differently from one start to the next.
+    #[must_use]
+    pub fn at_full_speed(self) -> AgentSpec {
+        match self {
+            AgentSpec::Trained(path, simulations, None) => {
+                AgentSpec::Trained(path, simulations, Some(Precision::Auto))
+            }
+            other => other,
+        }
     }
 
     /// A trained agent that the user wrote as `whole`.
@@ -99,7 +111,7 @@ impl AgentSpec {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             let hint = did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform"]);
             return Err(Error::Config(format!(
-                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16], in an arena also ugi:COMMAND",
+                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }
@@ -118,8 +130,9 @@ impl AgentSpec {
         }
         let whole = text;
         let (text, precision) = match text.rsplit_once(':') {
-            Some((agent, "f32")) if !Path::new(text).exists() => (agent, Some(Precision::F32)),
-            Some((agent, "bf16")) if !Path::new(text).exists() => (agent, Some(Precision::Bf16)),
+            Some((agent, part)) if parse_precision(part).is_some() && !Path::new(text).exists() => {
+                (agent, parse_precision(part))
+            }
             _ => (text, None),
         };
         let (name, simulations) = match text.rsplit_once(':') {
@@ -175,14 +188,14 @@ impl fmt::Display for AgentSpec {
             AgentSpec::Uniform(simulations) => write!(out, "uniform:{simulations}"),
             AgentSpec::Trained(path, simulations, precision) => {
                 write!(out, "{}:{simulations}", path.display())?;
-                match precision {
-                    None => Ok(()),
-                    Some(Precision::F32) => out.write_str(":f32"),
-                    Some(Precision::Bf16) => out.write_str(":bf16"),
-                }
+                precision.map_or(Ok(()), |precision| write!(out, ":{precision}"))
             }
         }
     }
+}
+
+fn parse_precision(text: &str) -> Option<Precision> {
+    [Precision::F32, Precision::Bf16, Precision::Auto].into_iter().find(|precision| precision.name() == text)
 }
 
 fn parse_simulations(text: &str, number: &str) -> Result<usize> {
@@ -191,7 +204,7 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
         _ => {
             let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
                 true => "",
-                false => " or a precision (f32, bf16)",
+                false => " or a precision (f32, bf16, auto)",
             };
             Err(Error::Config(format!(
                 "agent {}: {} is not a number of simulations (1 to {MAX_SIMULATIONS}){precision}",
@@ -264,6 +277,11 @@ impl<G: Game> Contestant<G> {
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);
+                let mut name = name;
+                if config.precision == Precision::Auto {
+                    config.precision = fastest(game, &network, &config, TOGETHER);
+                    name = format!("{name} ({})", config.precision);
+                }
                 let net = SharedNet::new(&network, &config, &device);
                 let mut contestant = Contestant::trained(game, &search, net, *simulations);
                 // after further training, a run is a different agent
@@ -282,11 +300,8 @@ impl<G: Game> Contestant<G> {
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
         let rules = game.clone();
         let evaluator = move |threads| -> Box<dyn Evaluator<G>> {
-            let one = || net.evaluator(&rules);
-            match threads {
-                1 => Box::new(Cached::new(rules.clone(), one(), CACHE)),
-                _ => Box::new(Cached::new(rules.clone(), Crew::new(threads, one), CACHE)),
-            }
+            let crew = Crew::new(threads, || net.evaluator(&rules));
+            Box::new(Cached::new(rules.clone(), crew, CACHE))
         };
         Contestant::of("a network in memory".into(), game, search, simulations, Arc::new(evaluator))
     }
@@ -300,12 +315,7 @@ impl<G: Game> Contestant<G> {
         simulations: usize,
         evaluator: impl Fn() -> E + Send + Sync + 'static,
     ) -> Contestant<G> {
-        let evaluator = move |threads| -> Box<dyn Evaluator<G>> {
-            match threads {
-                1 => Box::new(evaluator()),
-                _ => Box::new(Crew::new(threads, &evaluator)),
-            }
-        };
+        let evaluator = move |threads| -> Box<dyn Evaluator<G>> { Box::new(Crew::new(threads, &evaluator)) };
         Contestant::of(name.into(), game, search, simulations, Arc::new(evaluator))
     }
 

@@ -1,7 +1,8 @@
 //! Positions for the terminal, for `play`, `replay --board` and `records show`.
 //!
 //! Input: a [`BoardView`] and the squares to mark. Output: colored text; the streams of `anstream` remove the colors if
-//! the output does not support them. Brackets and parentheses mark squares even without colors. A board that is wider
+//! the output does not support them. Brackets and parentheses mark squares even without colors, and an apostrophe pieces
+//! that may not act. A board that is wider
 //! than the terminal is drawn without spaces and then marks squares by color only.
 
 use anstyle::{AnsiColor, Style};
@@ -41,10 +42,13 @@ pub fn drawn<G: Game>(game: &G, state: &G::State, marks: &Marks, width: Option<u
         false => view.rows.iter().map(String::len).max().unwrap_or(0) + 1,
     };
     let gap = if spaced { " " } else { "" };
+    let stuck = game.stuck(state);
     let mut lines = Vec::new();
     for (row, label) in view.rows.iter().enumerate() {
-        let squares = (0..view.columns.len())
-            .map(|column| square(&view, (row, column), game.players(), marks, spaced, cell));
+        let squares = (0..view.columns.len()).map(|column| {
+            let is_stuck = stuck.contains(&(row, column));
+            square(&view, (row, column), game.players(), marks, spaced.then_some(is_stuck), cell)
+        });
         let line = format!("{label:>0$} {1}", margin - 1, squares.collect::<String>());
         lines.push(line.trim_end().to_string());
     }
@@ -56,13 +60,13 @@ pub fn drawn<G: Game>(game: &G, state: &G::State, marks: &Marks, width: Option<u
     lines.join("\n")
 }
 
-/// One square, `cell` characters wide, with its marks.
+/// One square, `cell` characters wide, with its marks. With room around it, `spaced` says whether its piece is stuck.
 fn square(
     view: &BoardView,
     at: (usize, usize),
     players: [&str; 2],
     marks: &Marks,
-    spaced: bool,
+    spaced: Option<bool>,
     cell: usize,
 ) -> String {
     let text = format!("{:^cell$}", view.cells[at.0][at.1]);
@@ -70,15 +74,20 @@ fn square(
         Some(player) => style_of(players, player),
         None => Style::new().dimmed(),
     };
-    let enclosed =
-        |open: &str, close: &str| if spaced { format!("{open}{text}{close}") } else { text.clone() };
+    let enclosed = |open: &str, close: &str| {
+        if spaced.is_some() { format!("{open}{text}{close}") } else { text.clone() }
+    };
     if marks.hint.contains(&at) {
         painted(enclosed("(", ")"), ACCENT.underline())
     } else if marks.last.contains(&at) {
         painted(enclosed("[", "]"), style.invert())
     } else {
-        let gap = if spaced { " " } else { "" };
-        format!("{gap}{}{gap}", painted(text, style))
+        let (before, after) = match spaced {
+            None => ("", ""),
+            Some(false) => (" ", " "),
+            Some(true) => (" ", "'"),
+        };
+        format!("{before}{}{after}", painted(text, style))
     }
 }
 

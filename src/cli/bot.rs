@@ -12,6 +12,7 @@ use super::engine::{Language, speak, threads};
 use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
 use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
+use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
@@ -199,7 +200,7 @@ impl Job for Conversation<'_> {
             let hint = "expects a protocol for programs on standard input; to use it yourself: --help, --about, play";
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
-        let spec = AgentSpec::Trained(self.me.to_path_buf(), self.args.simulations, None);
+        let spec = AgentSpec::Trained(self.me.to_path_buf(), self.args.simulations, Some(Precision::Auto));
         speak(rules, &spec, title(self.manifest), language, self.args.time, self.args.threads)
     }
 }

@@ -22,7 +22,7 @@ use crate::random::{Purpose, stream};
 use crate::replay::record::Record;
 use crate::replay::sample::replayed;
 use crate::replay::window::Window;
-use crate::search::cache::Cached;
+use crate::search::cache::cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, MakeEvaluator, Monitor, Progress, play_halves, play_shard};
@@ -197,16 +197,12 @@ impl<'a, G: Game> Bench<'a, G> {
         let net = SharedNet::new(&network.snapshot(), &config.net, &model::device());
         let selfplay = match config.net.evaluator.in_bulk() {
             false => self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
-                let evaluator = net.evaluator(game);
-                match config.selfplay.cache {
-                    0 => Box::new(evaluator),
-                    mebibytes => Box::new(Cached::new(game.clone(), evaluator, mebibytes)),
-                }
+                cached(game, net.evaluator(game), config.selfplay.cache)
             }),
             true => self.play_halves(net.evaluator(game)),
         };
-        let cached: MakeEvaluator<G> = &|| Box::new(Cached::new(game.clone(), net.evaluator(game), CACHE));
-        (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), cached).cost())
+        let single: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
+        (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), single).cost())
     }
 
     /// Plays one shard with burn's evaluator, on all threads.

@@ -78,7 +78,7 @@ impl Job for EngineCommand {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let spec = AgentSpec::parse(&self.agent)?;
+        let spec = AgentSpec::parse(&self.agent)?.at_full_speed();
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
             return Err(Error::Config(format!(
                 "agent `{}` does not search, so it cannot be an engine",

@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::storage;
 
 /// The file in the run's folder.
-const LOG: &str = "train.log";
+pub const LOG: &str = "train.log";
 /// The length at which the older half is dropped, in bytes.
 const LARGEST: u64 = 1 << 20;
 

@@ -5,6 +5,7 @@ mod accuracy;
 mod allocator;
 mod analyze;
 mod arena;
+mod balance;
 mod bench;
 mod board;
 mod bot;
@@ -30,12 +31,18 @@ mod play;
 mod progress;
 mod records;
 mod replay;
+mod report;
+mod review;
+mod rules;
+mod runs;
+mod saved;
 mod screen;
 mod signals;
 mod solve;
 mod table;
 mod text;
 mod train;
+mod watch;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -129,11 +136,13 @@ Agents:
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
   perfect        never errs; very small games only
-  RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16]
+  RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]
                  a trained network: a run folder (its newest checkpoint, or the
                  champion if the run has a gate), a checkpoint, an exported file
-                 or a bot; 100 simulations per action unless SIMS is given, in
-                 the run's own precision unless f32 or bf16 is given
+                 or a bot; 100 simulations per action unless SIMS is given.
+                 It computes in the run's own precision unless another is given;
+                 auto measures which is the fastest on this CPU, and is what
+                 play, engine and bots do
 SIMS is the number of simulations per action: each evaluates one position (the
 first one evaluates the root) or reaches a known result.";
 
@@ -194,10 +203,15 @@ enum Command {
     Arena(arena::Arena),
     Ladder(ladder::LadderCommand),
     Analyze(analyze::Analyze),
+    Balance(balance::BalanceCommand),
     Accuracy(accuracy::AccuracyCommand),
     Solve(solve::Solve),
     Engine(engine::EngineCommand),
     Export(export::Export),
+    Rules(rules::RulesCommand),
+    Runs(runs::Runs),
+    Watch(watch::Watch),
+    Report(report::Report),
     Records(records::Records),
     Inspect(inspect::Inspect),
     Games(games::Games),
@@ -221,9 +235,14 @@ impl Cli {
             Command::Play(command) => on_game::<R>(&command.game.clone(), command),
             Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
             Command::Accuracy(command) => command.run::<R>(),
+            Command::Balance(command) => command.run::<R>(),
             Command::Solve(command) => on_game::<R>(&command.game.clone(), command),
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
             Command::Export(command) => command.run::<R>(),
+            Command::Report(command) => command.run::<R>(),
+            Command::Rules(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Runs(command) => command.run(),
+            Command::Watch(command) => command.run(),
             Command::Records(command) => command.run::<R>(),
             Command::Inspect(command) => command.run::<R>(),
             Command::Games(command) => command.run::<R>(),

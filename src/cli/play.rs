@@ -3,12 +3,15 @@
 use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use clap::Args;
 
 use super::board::{Marks, drawn, player_text};
+use super::review::review;
+use super::saved;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
-use super::{AGENTS, GameArgs, print, use_threads};
+use super::{AGENTS, GameArgs, print, refuse_existing, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
@@ -17,19 +20,27 @@ use crate::registry::Job;
 use crate::session::Session;
 use crate::solve::Solver;
 
-const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help, quit";
-const HELP: &str = "  legal   list all your actions
-  hint    show what the opponent would play in your place
-  undo    take back your last action and everything after it
-  board   draw the board again
-  help    show a summary of the rules and these commands
-  quit    leave the game";
+const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help (more), quit";
+const HELP: &str = "  legal      list all your actions
+  hint       show what the opponent would play in your place
+  undo       take back your last action and everything after it
+  board      draw the board again
+  moves      list the actions so far
+  position   show the text of the position
+  review     say which actions lost most, by the opponent's searches
+  save FILE  write the game to a file
+  load FILE  go on with a game from a file
+  resign     give up, and leave
+  help       show a summary of the rules and these commands
+  quit       leave the game";
 /// The column in which the descriptions in [`HELP`] begin.
-const HELP_COLUMN: usize = 10;
+const HELP_COLUMN: usize = 13;
 /// The number of legal actions shown in each turn.
 const SHOWN_ACTIONS: usize = 12;
 /// The number of actions shown with their visits in a hint.
 const SHOWN_VISITS: usize = 5;
+/// The number of actions that a review lists.
+const REVIEWED: usize = 5;
 /// The number of example actions in `help`.
 const EXAMPLES: usize = 6;
 
@@ -39,7 +50,8 @@ const EXAMPLES: usize = 6;
     "{AGENTS}\n\n\
     Examples:\n  \
       petteia play tic-tac-toe --opponent perfect\n  \
-      petteia play phage --opponent runs/phage:200 --side second"
+      petteia play phage --opponent runs/phage:200 --side second\n  \
+      petteia play phage --opponent runs/phage --watch rollout:400"
 ))]
 pub struct Play {
     #[command(flatten)]
@@ -47,6 +59,9 @@ pub struct Play {
     /// Agent to play against, see below
     #[arg(long, value_name = "AGENT")]
     opponent: OsString,
+    /// Let this agent play your side, and watch
+    #[arg(long, value_name = "AGENT")]
+    watch: Option<OsString>,
     /// Your side: first, second, or the player's name in this game
     #[arg(long, value_name = "SIDE", default_value = Player::First.id())]
     side: String,
@@ -63,8 +78,11 @@ pub struct Play {
 
 /// A game between a person and an agent.
 struct HumanGame<'a, G: Game> {
+    rules: &'a Rules<G>,
     session: Session<G>,
     contestant: &'a Contestant<G>,
+    /// Who plays in the person's place, if somebody does.
+    other: Option<Contestant<G>>,
     person: Player,
     seed: u64,
 }
@@ -75,7 +93,7 @@ impl Job for Play {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
         let person = side(game, &self.side)?;
-        let spec = AgentSpec::parse(&self.opponent)?;
+        let spec = AgentSpec::parse(&self.opponent)?.at_full_speed();
         use_threads(self.threads)?;
         let contestant = Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads());
         let start = match &self.position {
@@ -83,7 +101,17 @@ impl Job for Play {
             None => game.initial(),
         };
         let session = Session::from(game.clone(), start);
-        let mut human_game = HumanGame { session, contestant: &contestant, person, seed: self.seed };
+        let load = |text: &OsString| {
+            let spec = AgentSpec::parse(text)?.at_full_speed();
+            Ok::<_, Error>(Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads()))
+        };
+        let other = self.watch.as_ref().map(load).transpose()?;
+        let is_watched = other.is_some();
+        let mut human_game =
+            HumanGame { rules: &rules, session, contestant: &contestant, other, person, seed: self.seed };
+        if is_watched {
+            return human_game.watch();
+        }
         print_text(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
         print_rules::<G>()?;
         print_text(COMMANDS)?;
@@ -105,6 +133,24 @@ fn side<G: Game>(game: &G, text: &str) -> Result<Player> {
 }
 
 impl<G: Game> HumanGame<'_, G> {
+    /// Both sides are agents: plays to the end.
+    fn watch(&mut self) -> Result<()> {
+        self.show_board(Vec::new())?;
+        loop {
+            let state = self.session.state().clone();
+            if let Some(outcome) = self.game().outcome(&state) {
+                return print_text(&result_text(self.game(), outcome));
+            }
+            let mover = self.game().to_move(&state);
+            let agent = self.other.as_ref().filter(|_| mover == self.person).unwrap_or(self.contestant);
+            let action = agent.agent(self.stream()).choose(&state)?;
+            let text = self.game().action_text(&state, action);
+            print_text(&format!("{} plays {text}", player_text(self.game(), mover)))?;
+            self.session.play(action);
+            self.show_board(Vec::new())?;
+        }
+    }
+
     fn play(&mut self) -> Result<()> {
         self.show_board(Vec::new())?;
         loop {
@@ -135,6 +181,13 @@ impl<G: Game> HumanGame<'_, G> {
     fn ask(&mut self, state: &G::State) -> Result<bool> {
         while let Some(line) = read_line()? {
             let line = line.trim();
+            if let Some((command @ ("save" | "load"), file)) = line.split_once(' ') {
+                match command {
+                    "save" => self.save(Path::new(file.trim()))?,
+                    _ => self.load(Path::new(file.trim()))?,
+                }
+                return Ok(true);
+            }
             match line.to_ascii_lowercase().as_str() {
                 // returning would list some of them again
                 "legal" if self.game().outcome(state).is_none() => {
@@ -147,6 +200,15 @@ impl<G: Game> HumanGame<'_, G> {
                 "board" => self.show_board(Vec::new())?,
                 "undo" => self.undo()?,
                 "hint" => self.hint(state)?,
+                "moves" => print_text(&self.session.texts().join(" "))?,
+                "position" => print(self.game().state_text(state))?,
+                "review" => self.review()?,
+                "resign" if self.game().outcome(state).is_none() => {
+                    let [loser, winner] =
+                        [self.person, self.person.other()].map(|player| player_text(self.game(), player));
+                    print_text(&format!("{loser} resigns: {winner} wins"))?;
+                    return Ok(false);
+                }
                 _ => self.act(state, line)?,
             }
             return Ok(true);
@@ -162,7 +224,45 @@ impl<G: Game> HumanGame<'_, G> {
                 self.show_board(Vec::new())
             }
             None if self.game().outcome(state).is_some() => print_text("the game is over: type undo or quit"),
-            None => print_text(&format!("{} is not legal here. {COMMANDS}", quoted(text))),
+            None => {
+                let why =
+                    self.game().why_illegal(state, text).map_or(String::new(), |why| format!(": {why}"));
+                print_text(&format!("{} is not legal here{why}. {COMMANDS}", quoted(text)))
+            }
+        }
+    }
+
+    /// Says which actions of either side lost most.
+    fn review(&self) -> Result<()> {
+        if self.contestant.search_agent(self.stream()).is_none() {
+            return print_text("this opponent does not search, so it cannot review the game");
+        }
+        let states: Vec<G::State> = self.session.plies().map(|(state, _)| state).collect();
+        review(self.game(), &states, self.session.actions(), self.contestant, REVIEWED)
+    }
+
+    fn save(&self, path: &Path) -> Result<()> {
+        // what goes wrong with a file must not end the game
+        let saved = refuse_existing(path)
+            .map_err(|error| {
+                error.to_string().replace("choose another file with --out", "choose another name")
+            })
+            .and_then(|()| {
+                saved::write(&self.rules.identity, &self.session, path).map_err(|error| error.to_string())
+            });
+        match saved {
+            Ok(()) => print_text(&format!("saved in {}", path.display())),
+            Err(error) => print_text(&error),
+        }
+    }
+
+    fn load(&mut self, path: &Path) -> Result<()> {
+        match saved::read(self.rules, path) {
+            Ok(session) => {
+                self.session = session;
+                self.show_board(Vec::new())
+            }
+            Err(error) => print_text(&error.to_string()),
         }
     }
 

@@ -1,17 +1,20 @@
 //! `petteia replay`: plays actions from standard input and prints every position.
 
 use std::io::BufRead;
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 
 use super::board::{Marks, drawn, player_text};
 use super::play::result_text;
-use super::text::terminal_width;
+use super::text::{counted, terminal_width};
 use super::{GameArgs, print};
+use crate::draw;
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Rules};
+use crate::game::{Game, Outcome, Rules};
 use crate::registry::Job;
+use crate::storage;
 
 /// The number of legal actions listed in an error.
 const SHOWN_ACTIONS: usize = 8;
@@ -25,7 +28,8 @@ the command with an error that names it.
 
 Examples:
   echo 'b2 a1 c3' | petteia replay tic-tac-toe --board
-  echo '4 4 3' | petteia replay connect-four")]
+  echo '4 4 3' | petteia replay connect-four
+  echo 'e2-e4' | petteia replay phage --svg position.svg")]
 pub struct Replay {
     #[command(flatten)]
     pub game: GameArgs,
@@ -35,6 +39,9 @@ pub struct Replay {
     /// Draw each position instead of printing JSON
     #[arg(long)]
     board: bool,
+    /// Draw the last position as an SVG file instead
+    #[arg(long, value_name = "FILE", conflicts_with = "board")]
+    svg: Option<PathBuf>,
 }
 
 impl Job for Replay {
@@ -46,7 +53,7 @@ impl Job for Replay {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
         };
-        let mut ply = 0;
+        let (mut ply, mut last) = (0, Vec::new());
         self.show(game, &state, ply, Marks::default())?;
         // line by line, so that a program at the other end of a pipe gets its answers immediately
         for line in std::io::stdin().lock().split(b'\n') {
@@ -57,9 +64,14 @@ impl Job for Replay {
                 let before = state.clone();
                 game.try_play(&mut state, action).map_err(|_| illegal(game, &before, ply, text))?;
                 ply += 1;
-                let last = game.touched(&before, action);
-                self.show(game, &state, ply, Marks { last, hint: Vec::new() })?;
+                last = game.touched(&before, action);
+                self.show(game, &state, ply, Marks { last: last.clone(), hint: Vec::new() })?;
             }
+        }
+        if let Some(path) = &self.svg {
+            let title = format!("{}, {}", G::TITLE, position_title(game, &state, ply));
+            let marks = draw::Marks { last, ..draw::Marks::default() };
+            storage::write_whole(path, draw::file(game, &state, &marks, &title).as_bytes())?;
         }
         Ok(())
     }
@@ -67,6 +79,9 @@ impl Job for Replay {
 
 impl Replay {
     fn show<G: Game>(&self, game: &G, state: &G::State, ply: usize, marks: Marks) -> Result<()> {
+        if self.svg.is_some() {
+            return Ok(());
+        }
         if !self.board {
             return print_position(game, state, ply);
         }
@@ -75,6 +90,19 @@ impl Replay {
             None => format!("{} to move", player_text(game, game.to_move(state))),
         };
         print(format_args!("ply {ply}: {who}\n\n{}\n", drawn(game, state, &marks, terminal_width())))
+    }
+}
+
+/// `after 3 actions, White to move`, without colors.
+fn position_title<G: Game>(game: &G, state: &G::State, ply: usize) -> String {
+    let who = match game.outcome(state) {
+        Some(Outcome::Win(player)) => format!("{} has won", game.players()[player.index()]),
+        Some(Outcome::Draw) => "a draw".into(),
+        None => format!("{} to move", game.players()[game.to_move(state).index()]),
+    };
+    match ply {
+        0 => who,
+        _ => format!("after {}: {who}", counted(ply, "action", "actions")),
     }
 }
 

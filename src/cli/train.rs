@@ -14,6 +14,7 @@ use super::allocator;
 use super::calibration::calibrate;
 use super::outline::Outline;
 use super::progress::{duration, rating_parts, verdict};
+use super::report::PAGE;
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
@@ -22,7 +23,9 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::memory;
 use crate::registry::{Job, Registry};
-use crate::run::{self, METRICS, Played, Rating, Summary, Times};
+use crate::report;
+use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times};
+use crate::storage;
 
 /// Train an agent by self-play, or resume a run.
 #[derive(Args)]
@@ -85,6 +88,9 @@ pub struct Train {
     /// weights than an undisturbed run
     #[arg(long)]
     accept_missing: bool,
+    /// Write the page of `petteia report` to report.html in the run folder, after each generation
+    #[arg(long)]
+    report: bool,
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -143,8 +149,10 @@ impl Job for TrainGame<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let (Plan { config, folder, .. }, game) = (self.plan, &rules.game);
         let started = Instant::now();
+        let config = run::with_named_precision(&rules, &self.plan.config, &self.plan.folder)?;
+        let plan = self.plan.clone().with(config);
+        let (Plan { config, folder, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
         allocator::keep_freed();
         let screen = Screen::new(Outline {
@@ -154,8 +162,10 @@ impl Job for TrainGame<'_> {
             threads: rayon::current_num_threads(),
             measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
         });
-        let prepared = self.plan.prepare(&rules, &screen);
-        let result = prepared.and_then(|()| run::train(&rules, config, folder, &screen));
+        let prepared = plan.prepare(&rules, &screen);
+        let reporting = Reporting { screen: &screen, rules: &rules, folder, wanted: self.flags.report };
+        let result = prepared.and_then(|()| run::train(&rules, config, folder, &reporting));
+        reporting.write();
         screen.finish();
         match result {
             Ok(summary) => {
@@ -189,6 +199,48 @@ impl Job for TrainGame<'_> {
 }
 
 /// What a finished run made, in paragraphs.
+/// Shows the run, and writes a page about it after each generation if that is wanted.
+struct Reporting<'a, 's, G: Game> {
+    screen: &'a Screen<'s>,
+    rules: &'a Rules<G>,
+    folder: &'a Path,
+    wanted: bool,
+}
+
+impl<G: Game> Reporting<'_, '_, G> {
+    /// The run goes on if this fails.
+    fn write(&self) {
+        if !self.wanted || !run::is_run(self.folder) {
+            return;
+        }
+        let path = self.folder.join(PAGE);
+        let page = report::read(&[self.folder]).and_then(|runs| report::report(self.rules, &runs));
+        // before the first generation there is nothing to show
+        if let Err(error) = page.and_then(|page| storage::write_whole(&path, page.as_bytes()))
+            && !matches!(error, Error::Missing(_))
+        {
+            self.screen.say(&format!("warning: {} was not written: {error}", path.display()));
+        }
+    }
+}
+
+impl<G: Game> Observer for Reporting<'_, '_, G> {
+    fn event(&self, event: Event) {
+        if matches!(event, Event::Generation { number, .. } if number > 1) {
+            self.write();
+        }
+        self.screen.event(event);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.screen.interrupted()
+    }
+
+    fn accepts_missing(&self) -> bool {
+        self.screen.accepts_missing()
+    }
+}
+
 fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Vec<String> {
     let (id, run) = (&config.game.id, summary.run.display());
     let took = duration(started.elapsed().as_secs_f64());

@@ -43,8 +43,9 @@ section! {
         short_value: f32 = 0.0, 0.0..=100.0;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
-        /// Precision of products in the fused forward pass: `f32`, or `bf16` (1.1 to 1.4 times as fast, if the CPU
-        /// has the instructions; elsewhere, agents of a run trained in bf16 play in f32).
+        /// Precision of products in the fused forward pass: `f32`, `bf16` (1.1 to 1.4 times as fast, if the CPU
+        /// has the instructions; elsewhere, agents of a run trained in bf16 play in f32), or `auto`: a new run measures
+        /// which is the fastest here, and keeps that one.
         precision: Precision = Precision::F32;
     }
 }
@@ -56,6 +57,8 @@ choice! {
         F32 = "f32",
         /// Factors of 16 bits (8 of them exponent) in the tower, 32 bits for everything else.
         Bf16 = "bf16",
+        /// The fastest on this CPU whose answers are close to those of f32.
+        Auto = "auto",
     }
 }
 

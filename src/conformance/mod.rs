@@ -30,7 +30,7 @@ use exchange::MoverPlanes;
 use fuzz::Fuzz;
 use touched::Touched;
 
-pub use playthrough::{playthrough, random_game};
+pub use playthrough::{playthrough, random_game, random_positions};
 
 /// The most actions that a message lists.
 const LISTED: usize = 6;

@@ -30,6 +30,20 @@ pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>)
     }
 }
 
+/// The positions of random games, none of them final, in the order of play: they depend only on the rules and `seed`.
+pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::State> {
+    let mut positions = Vec::new();
+    for seed in seed.. {
+        if positions.len() >= count {
+            break;
+        }
+        let (states, _) = random_game(game, seed);
+        positions.extend(states.into_iter().filter(|state| game.outcome(state).is_none()));
+    }
+    positions.truncate(count);
+    positions
+}
+
 /// One random game as text, for people to look at: boards, legal actions in words, drawn planes, and the outcome.
 ///
 /// It shows what no program can check, such as an outcome with the wrong sign. In a long game the middle has one line

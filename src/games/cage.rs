@@ -16,8 +16,7 @@
 //!   included). Starting with a jump is never compulsory. Restriction 2 does not apply to jumps.
 //! - G5 Pass only if there is no step and no jump at the start of a turn; it is then the only action.
 //! - G6 A player without checkers has lost, even if it removed its last checker itself. If the last checkers of both
-//!   sides are removed together, the mover wins. There are no draws: the program ends a game as a draw after 1,000
-//!   actions, but that is a safety net, and whoever sees such a draw in play should report it.
+//!   sides are removed together, the mover wins. There are no draws: the end after 1,000 actions is a safety net.
 //!
 //! The rules are the same for both colors and in every direction, so the board is never flipped.
 //!
@@ -55,7 +54,8 @@ use std::hint::select_unpredictable;
 use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{Action, BoardStyle, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{Look, PieceShape};
 use crate::random::mix;
 
 /// Directions (file, rank), the orthogonal ones first: jumps use only those.
@@ -414,6 +414,7 @@ impl Game for Cage {
     const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
     const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
     const ENCODING: u32 = 1;
+    const BOARD: BoardStyle = BoardStyle::Checkered;
     const DRAWLESS: bool = true;
 
     fn new(options: &GameOptions) -> Result<Self> {
@@ -426,6 +427,10 @@ impl Game for Cage {
             other => return Err(Error::Config(format!("unknown variant `{other}` of cage (8, 6, 4)"))),
         };
         Ok(Cage { side })
+    }
+
+    fn manual(&self) -> String {
+        super::manuals::cage(self.side)
     }
 
     fn shape(&self) -> Shape {
@@ -537,6 +542,10 @@ impl Game for Cage {
             square => format!("{} must go on jumping", self.square(square as usize)),
         };
         BoardView::of_squares(self.side, self.side, ["R", "B"], cell, note)
+    }
+
+    fn look(&self, _view: &BoardView, text: &str) -> Look {
+        if text == "." { Look::Empty } else { Look::Piece(PieceShape::Checker) }
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {

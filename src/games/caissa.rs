@@ -48,7 +48,9 @@
 use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{
+    Action, BoardStyle, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape,
+};
 use crate::random::mix;
 
 mod squares;
@@ -335,6 +337,7 @@ impl Game for Caissa {
     ];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
+    const BOARD: BoardStyle = BoardStyle::Tiles;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &["exchange_ban", "queen_exchange"])?;
@@ -342,6 +345,10 @@ impl Game for Caissa {
             exchange_ban: options.flag("exchange_ban", true)?,
             queen_exchange: options.flag("queen_exchange", false)?,
         })
+    }
+
+    fn manual(&self) -> String {
+        include_str!("manuals/caissa.txt").into()
     }
 
     fn shape(&self) -> Shape {
@@ -515,6 +522,17 @@ impl Game for Caissa {
             notes.push(format!("{from}-{to} would undo the last exchange"));
         }
         BoardView::of_squares(SIDE, SIDE, LETTERS, cell, notes.join(", "))
+    }
+
+    fn look(&self, _view: &BoardView, text: &str) -> Look {
+        match text {
+            "." => Look::Empty,
+            "Q" | "q" => Look::Piece(PieceShape::Queen),
+            "R" | "r" => Look::Piece(PieceShape::Rook),
+            "B" | "b" => Look::Piece(PieceShape::Bishop),
+            "N" | "n" => Look::Piece(PieceShape::Knight),
+            _ => Look::Hole,
+        }
     }
 
     fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {

@@ -24,7 +24,7 @@
 use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{Action, BoardStyle, BoardView, Game, GameOptions, Outcome, Player, Shape};
 
 const WIDTH: usize = 7;
 const HEIGHT: usize = 6;
@@ -95,10 +95,15 @@ impl Game for ConnectFour {
     const PLAYERS: [&'static str; 2] = ["Red", "Yellow"];
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
+    const BOARD: BoardStyle = BoardStyle::Round;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(ConnectFour)
+    }
+
+    fn manual(&self) -> String {
+        include_str!("manuals/connect-four.txt").into()
     }
 
     fn shape(&self) -> Shape {
@@ -180,6 +185,11 @@ impl Game for ConnectFour {
         let [digit @ b'1'..=b'7'] = text.as_bytes() else { return None };
         let action = Action((digit - b'1') as u16);
         self.legal(state).contains(&action).then_some(action)
+    }
+
+    fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
+        let [digit @ b'1'..=b'7'] = text.as_bytes() else { return None };
+        (state.height((digit - b'1') as usize) == HEIGHT).then(|| format!("column {text} is full"))
     }
 
     fn state_text(&self, state: &State) -> String {

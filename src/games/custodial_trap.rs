@@ -402,6 +402,20 @@ impl Game for CustodialTrap {
         if self.variant == Variant::Advanced { ["A", "B"] } else { Self::PLAYERS }
     }
 
+    fn manual(&self) -> String {
+        let play = include_str!("manuals/custodial-trap.txt");
+        let reserve = include_str!("manuals/custodial-trap-reserve.txt");
+        let [begin, end] = match self.variant {
+            Variant::Intro => [
+                include_str!("manuals/custodial-trap-intro.txt"),
+                include_str!("manuals/custodial-trap-intro-end.txt"),
+            ],
+            Variant::Intermediate => [include_str!("manuals/custodial-trap-intermediate.txt"), reserve],
+            Variant::Advanced => [include_str!("manuals/custodial-trap-advanced.txt"), reserve],
+        };
+        [begin, play, end].concat()
+    }
+
     fn shape(&self) -> Shape {
         let actions = [DROP * 64, PLACE * 64, EXTRA + EXTRAS.len()][self.variant as usize];
         Shape { planes: planes::count(self.variant), height: 8, width: 8, actions }
@@ -511,6 +525,10 @@ impl Game for CustodialTrap {
         self.legal(state).binary_search(&action).ok().map(|_| action)
     }
 
+    fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
+        text::why_illegal(state, text)
+    }
+
     fn state_text(&self, state: &State) -> String {
         text::state(self, state)
     }
@@ -534,6 +552,10 @@ impl Game for CustodialTrap {
 
     fn view(&self, state: &State) -> BoardView {
         text::view(self, state)
+    }
+
+    fn stuck(&self, state: &State) -> Vec<(usize, usize)> {
+        text::trapped_places(state)
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {

@@ -4,6 +4,7 @@ pub mod cage;
 pub mod caissa;
 pub mod connect_four;
 pub mod custodial_trap;
+mod manuals;
 pub mod phage;
 pub mod tic_tac_toe;
 

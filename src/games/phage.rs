@@ -38,7 +38,7 @@
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{Action, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape};
 
 const SIDE: usize = 8;
 const KINDS: usize = 4;
@@ -201,6 +201,10 @@ impl Game for Phage {
         Ok(Phage)
     }
 
+    fn manual(&self) -> String {
+        include_str!("manuals/phage.txt").into()
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 27, height: SIDE, width: SIDE, actions: KINDS * 64 }
     }
@@ -315,6 +319,22 @@ impl Game for Phage {
         legal.then(|| Action((kind * 64 + seen_square(to, player)) as u16))
     }
 
+    fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
+        let squares =
+            text.split_once('-').map(|(from, to)| [from, to].map(|text| parse_square(text, SIDE, SIDE)));
+        let [Some(from), Some(to)] = squares? else { return None };
+        let player = state.to_move.index();
+        let Some(kind) = state.pieces[player].iter().position(|square| *square as usize == from) else {
+            return Some(format!("{} has no piece on {}", Self::PLAYERS[player], square_text(from, SIDE)));
+        };
+        let name = ["circle", "square", "triangle", "diamond"][kind];
+        match (state.left[player][kind], state.open >> to & 1) {
+            (0, _) => Some(format!("the {name} has made its 7 slides")),
+            (_, 0) => Some(format!("{} is not open", square_text(to, SIDE))),
+            _ => Some(format!("the {name} cannot slide there over open squares")),
+        }
+    }
+
     fn state_text(&self, state: &State) -> String {
         let mut ranks = Vec::new();
         for row in self.view(state).cells {
@@ -359,6 +379,17 @@ impl Game for Phage {
         };
         let note = format!("slides left: White {}, Black {}", left(0), left(1));
         BoardView::of_squares(SIDE, SIDE, LETTERS, cell, note)
+    }
+
+    fn look(&self, _view: &BoardView, text: &str) -> Look {
+        match text {
+            "." => Look::Empty,
+            "C" | "c" => Look::Piece(PieceShape::Circle),
+            "S" | "s" => Look::Piece(PieceShape::Square),
+            "T" | "t" => Look::Piece(PieceShape::Triangle),
+            "D" | "d" => Look::Piece(PieceShape::Diamond),
+            _ => Look::Closed,
+        }
     }
 
     fn touched(&self, before: &State, action: Action) -> Vec<(usize, usize)> {

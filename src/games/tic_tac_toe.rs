@@ -22,7 +22,7 @@
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{Action, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape};
 
 const SIDE: usize = 3;
 const FULL: u16 = 0b111_111_111;
@@ -94,6 +94,10 @@ impl Game for TicTacToe {
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(TicTacToe)
+    }
+
+    fn manual(&self) -> String {
+        include_str!("manuals/tic-tac-toe.txt").into()
     }
 
     fn shape(&self) -> Shape {
@@ -168,6 +172,12 @@ impl Game for TicTacToe {
         self.legal(state).contains(&action).then_some(action)
     }
 
+    fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
+        let square = parse_square(text, SIDE, SIDE)?;
+        let taken = (state.marks[0] | state.marks[1]) >> square & 1 == 1;
+        taken.then(|| format!("{text} is taken"))
+    }
+
     fn state_text(&self, state: &State) -> String {
         let rows: Vec<String> = self.view(state).cells.iter().map(|row| row.concat()).collect();
         format!("{} {}", rows.join("/"), Self::PLAYERS[state.mover().index()])
@@ -209,6 +219,14 @@ impl Game for TicTacToe {
             _ => ".".to_string(),
         };
         BoardView::of_squares(SIDE, SIDE, Self::PLAYERS, mark, String::new())
+    }
+
+    fn look(&self, _view: &BoardView, text: &str) -> Look {
+        match text {
+            "X" => Look::Piece(PieceShape::Cross),
+            "O" => Look::Piece(PieceShape::Nought),
+            _ => Look::Empty,
+        }
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {

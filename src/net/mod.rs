@@ -8,7 +8,8 @@
 //! - `training`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use.
 //!
-//! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search; the kernels of both passes are written with `vector`.
+//! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search, [`precision`] finds
+//! the fastest on this CPU; the kernels of both passes are written with `vector`.
 
 pub mod auxiliary;
 pub mod cpu;
@@ -17,6 +18,7 @@ pub mod forward;
 pub mod layers;
 pub mod model;
 mod parts;
+pub mod precision;
 pub mod tensors;
 mod training;
 mod vector;

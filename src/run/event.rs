@@ -116,6 +116,18 @@ pub struct Played {
     pub draw: usize,
 }
 
+impl Played {
+    /// The first player's mean score: a win 1, a draw ½.
+    pub fn first_score(&self) -> f64 {
+        (self.first as f64 + self.draw as f64 / 2.0) / self.games.max(1) as f64
+    }
+
+    /// The share of games that were drawn.
+    pub fn draws(&self) -> f64 {
+        self.draw as f64 / self.games.max(1) as f64
+    }
+}
+
 /// How long each part of a run took, over all sessions, in seconds. What was interrupted and repeated counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]

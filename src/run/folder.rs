@@ -1,5 +1,6 @@
 //! The folder of a run: created, or found with the same settings; locked during training; and checked to still exist.
 
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
-use crate::config::Config;
+use crate::config::{Config, Reading};
 use crate::error::{Error, Input, Result};
 use crate::storage;
 
@@ -74,6 +75,35 @@ impl Folder {
     }
 }
 
+/// What is happening to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// A process trains it now.
+    Running,
+    /// All of its generations are trained.
+    Finished,
+    /// It was ended before, and can be resumed.
+    Interrupted,
+}
+
+/// What is happening to the run in `folder`.
+///
+/// # Errors
+/// There is no run in `folder`, or its newest checkpoint cannot be read.
+pub fn state_of(folder: &Path) -> Result<State> {
+    let planned = reading_of(folder)?.config.train.generations;
+    // a shared lock is refused while a training holds its own, and is given back at once
+    let held = File::open(folder.join(LOCK)).is_ok_and(|lock| match lock.try_lock_shared() {
+        Ok(()) => lock.unlock().is_err(),
+        Err(error) => matches!(error, TryLockError::WouldBlock),
+    });
+    if held {
+        return Ok(State::Running);
+    }
+    let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
+    Ok(if done >= planned { State::Finished } else { State::Interrupted })
+}
+
 /// Whether there is a run in `folder`: settings, and what only a run has beside them.
 pub fn is_run(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
@@ -85,6 +115,20 @@ pub fn is_run(folder: &Path) -> bool {
 /// # Errors
 /// There is no run in `folder`, or this program does not know all of its settings.
 pub fn settings_of(folder: &Path) -> Result<Config> {
+    let (path, text) = settings_text(folder)?;
+    Config::parse(&path.display().to_string(), &text, &[])
+}
+
+/// The settings of the run in `folder`, which another version may have written, as far as this program knows them.
+///
+/// # Errors
+/// There is no run in `folder`.
+pub fn reading_of(folder: &Path) -> Result<Reading> {
+    let (path, text) = settings_text(folder)?;
+    Config::read(&path.display().to_string(), &text)
+}
+
+fn settings_text(folder: &Path) -> Result<(PathBuf, String)> {
     let (path, place) = (folder.join(SETTINGS), folder.display());
     if !storage::exists(folder)? {
         return Err(Error::Missing(format!("{place} does not exist{}", checkpoint::runs_beside(folder))));
@@ -95,7 +139,8 @@ pub fn settings_of(folder: &Path) -> Result<Config> {
             checkpoint::runs_beside(folder)
         )));
     }
-    Config::parse(&path.display().to_string(), &storage::read_text(&path, "a config")?, &[])
+    let text = storage::read_text(&path, "a config")?;
+    Ok((path, text))
 }
 
 /// The error for a run that exists with other settings than those asked for.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::gate::contestant;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, lines_of};
 use super::{Event, Run, rounded};
 use crate::arena::agent::Contestant;
 use crate::arena::ladder::{Ladder, play_ladder};
@@ -74,17 +74,17 @@ impl Pool {
         (last + 1).saturating_sub(POOL).max(1)
     }
 
-    fn read(metrics: &Metrics, opponent: &str, last: usize) -> Pool {
+    fn read(lines: &[Value], opponent: &str, last: usize) -> Pool {
         let first = Pool::first(last);
         let mut pool = Pool { first, last, meetings: Vec::new(), games: 0, seconds: 0.0 };
-        for line in metrics.lines_of("evaluation").filter(|line| line["opponent"] == opponent) {
+        for line in lines_of(lines, "evaluation").filter(|line| line["opponent"] == opponent) {
             pool.meet(generation(&line["player"]), Some(OPPONENT), &line["result"]);
         }
-        for line in metrics.lines_of("gate") {
+        for line in lines_of(lines, "gate") {
             let champion = generation(&line["champion"]).and_then(|champion| pool.place(champion));
             pool.meet(generation(&line["generation"]), champion, &line["result"]);
         }
-        for line in metrics.lines_of(KIND) {
+        for line in lines_of(lines, KIND) {
             pool.seconds += line["seconds"].as_f64().unwrap_or(0.0);
             for game in line["matches"].as_array().into_iter().flatten() {
                 let earlier = generation(&game["generation"]).and_then(|earlier| pool.place(earlier));
@@ -128,7 +128,7 @@ fn generation(value: &Value) -> Option<usize> {
 /// The rating of generation `number` by the games so far; `None` if it was not rated.
 pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option<Rating> {
     metrics.line_of(KIND, number)?;
-    let pool = Pool::read(metrics, opponent, number);
+    let pool = Pool::read(metrics.lines(), opponent, number);
     let (ratings, own) = (pool.ratings(), pool.place(number)?);
     let mut earlier = vec![number / 2, pool.first];
     earlier.dedup();
@@ -142,6 +142,34 @@ pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option
         games: pool.games,
         seconds: pool.seconds,
     })
+}
+
+/// How much stronger a generation is than the first one that is rated with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatedGeneration {
+    /// The generation.
+    pub generation: usize,
+    /// The most likely difference.
+    pub elo: f64,
+    /// The lower 95% bound; `elo` if the games set no limit.
+    pub low: f64,
+    /// The upper 95% bound, likewise.
+    pub high: f64,
+}
+
+/// The ratings of the generations that the lines of the metrics have games of, by all of these games together.
+pub fn ratings_of(lines: &[Value], opponent: &str) -> Vec<RatedGeneration> {
+    let generations =
+        lines.iter().filter(|line| line["kind"] == KIND).map(|line| generation(&line["generation"]));
+    let Some(last) = generations.flatten().max() else { return Vec::new() };
+    let pool = Pool::read(lines, opponent, last);
+    let ratings = pool.ratings();
+    let above = |number: usize| {
+        let Difference { elo, low, high, .. } =
+            ratings.difference(pool.place(number)?, pool.place(pool.first)?)?;
+        Some(RatedGeneration { generation: number, elo, low: low.unwrap_or(elo), high: high.unwrap_or(elo) })
+    };
+    (pool.first..=last).filter_map(above).collect()
 }
 
 impl<G: Game> Run<'_, G> {
@@ -177,7 +205,7 @@ impl<G: Game> Run<'_, G> {
 
     /// The earlier generations whose games with this one tell most.
     fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
-        let pool = Pool::read(&self.metrics, &self.config.arena.opponent, number);
+        let pool = Pool::read(self.metrics.lines(), &self.config.arena.opponent, number);
         let own = number - pool.first + 1;
         let mut candidates = Vec::new();
         for earlier in pool.first..number {

@@ -43,6 +43,49 @@ pub(super) fn lines_until(path: &Path, done: usize) -> Result<(Vec<Value>, usize
     Ok((kept, damaged))
 }
 
+/// The lines of a kind, the oldest first.
+pub(super) fn lines_of<'a>(lines: &'a [Value], kind: &str) -> impl Iterator<Item = &'a Value> {
+    lines.iter().filter(move |line| line["kind"] == kind)
+}
+
+/// Adds a line to those that are needed later: all but those of single training steps, of which a generation has the last.
+fn keep(lines: &mut Vec<Value>, line: Value) {
+    match lines.last_mut() {
+        Some(last) if line["kind"] == TRAIN && last["kind"] == TRAIN => *last = line,
+        _ => lines.push(line),
+    }
+}
+
+/// The metrics of the run in `folder`, also of the generation that is in progress: JSON objects, the oldest first. Of the
+/// training steps of a generation there is the last line; damaged lines are left out.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn metrics_of(folder: &Path) -> Result<Vec<Value>> {
+    let mut lines = Vec::new();
+    lines_until(&folder.join(METRICS), usize::MAX)?.0.into_iter().for_each(|line| keep(&mut lines, line));
+    Ok(lines)
+}
+
+/// How long each part of a run took, as far as [`metrics_of`] it say.
+pub fn times_of(lines: &[Value]) -> Times {
+    let mut times = Times::default();
+    for line in lines {
+        let seconds = |key: &str| line[key].as_f64().unwrap_or(0.0);
+        match line["kind"].as_str() {
+            Some(SELFPLAY) if line["bootstrap"] == true => times.bootstrap += seconds("seconds"),
+            Some(SELFPLAY) => times.selfplay += seconds("seconds"),
+            Some(TRAIN) => times.training += seconds("seconds"),
+            Some("gate") => times.gate += seconds("seconds"),
+            Some("evaluation") => times.evaluation += seconds("seconds"),
+            Some("ladder") => times.rating += seconds("seconds"),
+            _ => {}
+        }
+        times.window += seconds("window_seconds");
+    }
+    times
+}
+
 /// The text of a file with these lines.
 pub(super) fn text_of(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
@@ -51,7 +94,7 @@ pub(super) fn text_of(lines: &[Value]) -> String {
 /// The metrics of a run.
 pub(super) struct Metrics {
     path: PathBuf,
-    /// The lines that are needed later: all but those of single training steps, of which a generation has the last.
+    /// The lines that are needed later.
     lines: Vec<Value>,
     /// The event file, if the run wants one.
     events: Option<Events>,
@@ -66,7 +109,7 @@ impl Metrics {
         storage::write_whole(&path, text_of(&kept).as_bytes())?;
         let events = tensorboard.then(|| Events::open(folder)).transpose()?;
         let mut metrics = Metrics { path, lines: Vec::new(), events };
-        kept.into_iter().for_each(|line| metrics.keep(line));
+        kept.into_iter().for_each(|line| keep(&mut metrics.lines, line));
         let lost = metrics.lost(done, damaged);
         Ok((metrics, lost))
     }
@@ -95,15 +138,8 @@ impl Metrics {
         line["time"] = humantime::format_rfc3339_millis(SystemTime::now()).to_string().into();
         let mut file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
         file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io(&self.path))?;
-        self.keep(line);
+        keep(&mut self.lines, line);
         Ok(())
-    }
-
-    fn keep(&mut self, line: Value) {
-        match self.lines.last_mut() {
-            Some(last) if line["kind"] == TRAIN && last["kind"] == TRAIN => *last = line,
-            _ => self.lines.push(line),
-        }
     }
 
     /// Shows TensorBoard what was written since the last time.
@@ -121,9 +157,14 @@ impl Metrics {
         self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
     }
 
+    /// The lines that are needed later, the oldest first.
+    pub(super) fn lines(&self) -> &[Value] {
+        &self.lines
+    }
+
     /// The lines of a kind, the oldest first.
     pub(super) fn lines_of(&self, kind: &str) -> impl Iterator<Item = &Value> {
-        self.lines.iter().filter(move |line| line["kind"] == kind)
+        lines_of(&self.lines, kind)
     }
 
     /// The self-play games of every generation, the oldest first.
@@ -133,21 +174,7 @@ impl Metrics {
 
     /// How long each part of the run took, as far as its lines say.
     pub(super) fn times(&self) -> Times {
-        let mut times = Times::default();
-        for line in &self.lines {
-            let seconds = |key: &str| line[key].as_f64().unwrap_or(0.0);
-            match line["kind"].as_str() {
-                Some(SELFPLAY) if line["bootstrap"] == true => times.bootstrap += seconds("seconds"),
-                Some(SELFPLAY) => times.selfplay += seconds("seconds"),
-                Some(TRAIN) => times.training += seconds("seconds"),
-                Some("gate") => times.gate += seconds("seconds"),
-                Some("evaluation") => times.evaluation += seconds("seconds"),
-                Some("ladder") => times.rating += seconds("seconds"),
-                _ => {}
-            }
-            times.window += seconds("window_seconds");
-        }
-        times
+        times_of(&self.lines)
     }
 
     pub(super) fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {

@@ -32,22 +32,23 @@ use std::time::Duration;
 
 pub use self::event::{Event, Observer, Played, Summary, Times};
 use self::folder::Folder;
-pub use self::folder::{is_run, settings_of};
+pub use self::folder::{State, is_run, reading_of, settings_of, state_of};
 pub use self::health::Health;
 pub use self::inherit::Progress;
-pub use self::ladder::Rating;
-pub use self::metrics::METRICS;
+pub use self::ladder::{RatedGeneration, Rating, ratings_of};
 use self::metrics::Metrics;
+pub use self::metrics::{METRICS, metrics_of, times_of};
 pub use self::refused::{Part, Refused};
 pub use self::tensorboard::EVENTS;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
-use crate::config::{Config, GameConfig};
+use crate::config::{Config, GameConfig, Precision};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network};
+use crate::net::precision::fastest;
 use crate::options::Settings;
 use crate::replay::place;
 use crate::replay::store::ShardInfo;
@@ -57,6 +58,9 @@ use crate::train::Trainer;
 
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";
+
+/// The positions that self-play evaluates together, about, when a precision is chosen for it.
+const TOGETHER: usize = 64;
 
 struct Run<'a, G: Game> {
     rules: &'a Rules<G>,
@@ -74,6 +78,25 @@ struct Run<'a, G: Game> {
     held_out: Window,
 }
 
+/// `config` with a name for `net.precision = "auto"`: the precision of the run in `folder` or, for a new one, the
+/// fastest on this CPU for a network of this size. A run keeps it, since its bytes depend on it.
+///
+/// # Errors
+/// The settings of the run in `folder` cannot be read.
+pub fn with_named_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: &Path) -> Result<Config> {
+    let mut config = config.clone();
+    if config.net.precision == Precision::Auto {
+        config.net.precision = match is_run(folder) {
+            true => settings_of(folder)?.net.precision,
+            false => {
+                let network = Network::new(&config.net, rules.game.shape(), config.seed, &model::device());
+                fastest(&rules.game, &network, &config.net, TOGETHER)
+            }
+        };
+    }
+    Ok(config)
+}
+
 /// Trains in `folder`, which is created if it does not exist, resumed if it has the same settings, and rejected
 /// otherwise.
 ///
@@ -88,6 +111,7 @@ pub fn train<G: Game>(
 ) -> Result<Summary> {
     config.check()?;
     check_game(&rules.identity, config)?;
+    let config = &with_named_precision(rules, config, folder)?;
     if !CpuNet::has(config.net.precision) {
         return Err(Error::Config(
             "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \

@@ -18,7 +18,7 @@ use crate::replay::place::{self, Origin, shards_of};
 use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
 use crate::replay::window::Window;
-use crate::search::cache::Cached;
+use crate::search::cache::cached;
 use crate::search::evaluator::{Rollout, Uniform};
 use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, MakeEvaluator, play_generation};
@@ -47,12 +47,8 @@ impl<G: Game> Run<'_, G> {
             Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
             None => {
                 let net = SharedNet::new(&network, &self.config.net, &model::device());
-                match self.config.selfplay.cache {
-                    0 => self.fill(&generation, &|| Box::new(net.evaluator(game)))?,
-                    size => self.fill(&generation, &|| {
-                        Box::new(Cached::new(game.clone(), net.evaluator(game), size))
-                    })?,
-                }
+                let cache = self.config.selfplay.cache;
+                self.fill(&generation, &|| cached(game, net.evaluator(game), cache))?
             }
         };
         self.take_in(window, number, finished, started.elapsed())

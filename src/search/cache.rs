@@ -139,6 +139,18 @@ impl<G: Game, E> Cached<G, E> {
     }
 }
 
+/// The evaluator behind a cache of so many mebibytes, or as it is if that is 0.
+pub fn cached<G: Game>(
+    game: &G,
+    inner: impl Evaluator<G> + 'static,
+    mebibytes: usize,
+) -> Box<dyn Evaluator<G>> {
+    match mebibytes {
+        0 => Box::new(inner),
+        _ => Box::new(Cached::new(game.clone(), inner, mebibytes)),
+    }
+}
+
 impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         self.batch += 1;

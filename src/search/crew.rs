@@ -15,7 +15,8 @@ use crate::parallel;
 
 /// An evaluator that is several, with a thread for each.
 pub struct Crew<E> {
-    pool: ThreadPool,
+    /// `None` for a crew of one, which works on the caller's thread.
+    pool: Option<ThreadPool>,
     members: Vec<Mutex<Member<E>>>,
 }
 
@@ -34,27 +35,24 @@ impl<E> Crew<E> {
     /// A crew of `threads`, at least 1, with an evaluator that `make` creates for each.
     pub fn new(threads: usize, make: impl Fn() -> E) -> Crew<E> {
         let member = || Mutex::new(Member { evaluator: make(), answers: Evaluations::new() });
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        Crew {
-            pool: pool.expect("threads for a search"),
-            members: (0..threads.max(1)).map(|_| member()).collect(),
-        }
+        let pool = || ThreadPoolBuilder::new().num_threads(threads).build().expect("threads for a search");
+        Crew { pool: (threads > 1).then(pool), members: (0..threads.max(1)).map(|_| member()).collect() }
     }
 }
 
 impl<G: Game, E: Evaluator<G>> Evaluator<G> for Crew<E> {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         let part = requests.len().div_ceil(self.members.len()).max(1);
-        if requests.len() <= part {
+        let Some(pool) = self.pool.as_ref().filter(|_| requests.len() > part) else {
             return self.members[0].get_mut().expect("nobody panicked").evaluator.evaluate(requests, out);
-        }
+        };
         let busy = requests.len().div_ceil(part);
         let work = |index: usize| {
             let Member { evaluator, answers } = &mut *self.members[index].lock().expect("nobody panicked");
             let end = requests.len().min((index + 1) * part);
             evaluate(evaluator, &requests[index * part..end], answers)
         };
-        self.pool.install(|| parallel::each(busy, &work))?;
+        pool.install(|| parallel::each(busy, &work))?;
         out.clear();
         for member in &mut self.members[..busy] {
             for row in member.get_mut().expect("nobody panicked").answers.rows() {

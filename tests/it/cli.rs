@@ -1,6 +1,7 @@
 //! The commands as a user runs them: output, errors, exit codes, and what a killed run leaves.
 
 use petteia::games::Games;
+use petteia::net::cpu::CpuNet;
 use petteia::registry::Registry;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -422,7 +423,7 @@ fn benches_of_the_engine_say_what_they_measured() {
         json_lines(&succeeds(&[&common, more].concat(), ""))
     };
     for (what, more, expected) in [
-        ("net", &["--batch", "4"] as &[&str], &["forward", "evaluate"] as &[&str]),
+        ("net", &["--batch", "4", "--precision", "f32"] as &[&str], &["forward", "evaluate"] as &[&str]),
         ("search", &["--simulations", "20"], &["uniform", "net"]),
         ("train", &["--batch", "16", "--threads", "2"], &["positions", "steps"]),
         (
@@ -447,6 +448,20 @@ fn benches_of_the_engine_say_what_they_measured() {
             let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
             assert!(shares.len() == 4 && (sum - 1.0).abs() < 0.01, "{shares:?}");
         }
+    }
+    // all precisions of this CPU, with the one that agents pick by themselves
+    let lines = bench("net", &["--batch", "4"]);
+    let precisions = CpuNet::precisions();
+    assert_eq!(lines.len(), 2 * precisions.len());
+    for (lines, precision) in lines.chunks(2).zip(precisions) {
+        assert!(lines.iter().all(|line| line["precision"] == precision.name()), "{lines:?}");
+    }
+    if precisions.len() > 1 {
+        let picked = lines.iter().filter(|line| line["auto"] == true).count();
+        assert_eq!(picked, 2, "one of them: {lines:?}");
+        assert!(
+            lines[0]["from_f32"]["policy"] == 0.0 && lines[2]["from_f32"]["policy"].as_f64().unwrap() < 0.02
+        );
     }
     fails(&["bench", "net", "--net", "32"], 2, &["32x4"]);
     fails(&["bench", "net", "--net", "0x4"], 2, &["`0` is not in the range 1 to 512"]);

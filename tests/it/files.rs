@@ -314,7 +314,7 @@ fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
     fails(
         &["arena", "tic-tac-toe", &half, "random"],
         2,
-        &["`f16` is not a number of simulations", "f32, bf16"],
+        &["`f16` is not a number of simulations", "f32, bf16, auto"],
     );
 }
 

@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::checkpoint::Checkpoint;
-use petteia::config::Config;
+use petteia::config::{Config, Precision};
 use petteia::error::Error;
 use petteia::export::{Format, export};
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::net::cpu::CpuNet;
 use petteia::random::{Purpose, stream};
 use petteia::replay::store;
-use petteia::run::{Event, Observer, Summary, train};
+use petteia::run::{Event, Observer, Summary, settings_of, train};
 
 use crate::support::runs::{self, without_times};
 
@@ -409,6 +410,39 @@ fn a_run_of_another_game_is_refused_as_an_agent() {
     rules.identity.encoding = 99;
     let error = Contestant::new(&rules, &spec).err().unwrap().to_string();
     assert!(error.contains("has encoding version 1 instead of 99"), "{error}");
+}
+
+/// `auto` is a question at the start of a run; what it keeps is the answer.
+#[test]
+fn a_run_names_the_precision_that_it_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = ["train.generations=1", "net.precision=auto"];
+    let summary = run(&smoke(&sets), folder.path(), &Watcher::default()).unwrap();
+    assert_eq!(summary.generations, 1);
+    let named = settings_of(folder.path()).unwrap().net.precision;
+    assert!(CpuNet::precisions().contains(&named), "{named}");
+    // the same settings go on with the run, whatever would be measured now
+    run(&smoke(&sets), folder.path(), &Watcher::default()).unwrap();
+    assert_eq!(settings_of(folder.path()).unwrap().net.precision, named);
+    assert_eq!(Checkpoint::find(folder.path()).unwrap().manifest.net.precision, named);
+}
+
+#[test]
+fn an_agent_says_which_precision_it_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&smoke(&["train.generations=1"]), folder.path(), &Watcher::default()).unwrap();
+    let text = format!("{}:30", folder.path().display());
+    let spec = AgentSpec::parse(format!("{text}:auto")).unwrap();
+    assert_eq!(spec, AgentSpec::parse(&text).unwrap().at_full_speed());
+    assert_eq!(spec.to_string(), format!("{text}:auto"));
+    // who named a precision gets it
+    let f32 = AgentSpec::parse(format!("{text}:f32")).unwrap();
+    assert_eq!(f32.clone().at_full_speed(), f32);
+    assert_eq!(AgentSpec::Random.at_full_speed(), AgentSpec::Random);
+    let rules = rules();
+    let identity = Contestant::new(&rules, &spec).unwrap().identity().to_string();
+    let says = |precision: &Precision| identity.starts_with(&format!("{text}:auto ({precision}), SHA-256"));
+    assert!(CpuNet::precisions().iter().any(says), "{identity}");
 }
 
 #[test]

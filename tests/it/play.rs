@@ -1,5 +1,7 @@
 //! `petteia play` and `petteia replay`: games on a board, as a person or a program meets them.
 
+use std::fs;
+
 use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
 
 #[test]
@@ -85,4 +87,71 @@ fn replay_keeps_its_output_when_an_action_is_illegal() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(json_lines(&output).len(), 3);
     assert!(err(&output).contains("ply 2") && err(&output).contains("`9`"), "{}", err(&output));
+}
+
+fn played(arguments: &[&str], input: &str) -> String {
+    let ended = petteia(arguments, input);
+    assert!(ended.status.success(), "{}", err(&ended));
+    out(&ended)
+}
+
+#[test]
+fn a_game_is_saved_and_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, other] = ["game.json", "other.json"].map(|name| folder.path().join(name));
+    let (file, other) = (file.to_str().unwrap(), other.to_str().unwrap());
+    let arguments = ["play", "tic-tac-toe", "--opponent", "rollout:50"];
+    let first = played(&arguments, &format!("b2\nposition\nmoves\nsave {file}\nsave {file}\nquit\n"));
+    assert!(first.contains(&format!("saved in {file}")) && first.contains("already exists"), "{first}");
+    let moves = first.lines().find(|line| line.starts_with("b2 ")).expect("two actions");
+    let second = played(&arguments, &format!("load {file}\nmoves\nquit\n"));
+    assert!(second.lines().any(|line| line == moves), "{second}");
+    // what cannot be loaded leaves the game as it is
+    fs::write(other, "{}").unwrap();
+    let kept = played(&arguments, &format!("load {file}\nload {other}\nload nowhere\nmoves\nquit\n"));
+    assert!(kept.contains("it is not a saved game") && kept.lines().any(|line| line == moves), "{kept}");
+    let foreign = played(&["play", "connect-four", "--opponent", "random"], &format!("load {file}\nquit\n"));
+    assert!(foreign.contains("it is a game of tic-tac-toe, not of connect-four"), "{foreign}");
+    let cheated = fs::read_to_string(file).unwrap().replace("b2", "b9");
+    fs::write(other, cheated).unwrap();
+    assert!(played(&arguments, &format!("load {other}\nquit\n")).contains("b9"));
+}
+
+#[test]
+fn who_resigns_has_lost_and_a_review_names_what_was_better() {
+    let given_up = played(&["play", "phage", "--opponent", "random", "--side", "black"], "resign\n");
+    assert!(given_up.contains("Black resigns: White wins"), "{given_up}");
+    let review = played(&["play", "connect-four", "--opponent", "rollout:3000"], "1\n1\n1\nreview\nquit\n");
+    assert!(review.contains(" goes from ") || review.contains("no action lost much"), "{review}");
+    let random = played(&["play", "connect-four", "--opponent", "random"], "1\nreview\nquit\n");
+    assert!(random.contains("does not search, so it cannot review"), "{random}");
+}
+
+#[test]
+fn an_illegal_action_says_why_where_the_rules_know() {
+    let says = |game: &str, more: &[&str], input: &str, why: &str| {
+        let shown = played(&[&["play", game, "--opponent", "random"], more].concat(), input);
+        assert!(shown.contains(why), "{game}: {shown}");
+    };
+    says("tic-tac-toe", &["--position", "..O/.X./... X"], "b2\n", "`b2` is not legal here: b2 is taken");
+    says("connect-four", &["--position", "444444"], "4\n", "column 4 is full");
+    says("phage", &[], "a2-a3\n", "White has no piece on a2");
+    says("phage", &[], "e3-e5\n", "the square cannot slide there over open squares");
+    says("phage", &[], "g4-e3\n", "e3 is not open");
+    let trapped = "intro 8/1wwwwww1/8/8/2bwb3/8/1bbbbb2/8 w 0/0 0 0 play - -";
+    says("custodial-trap-intro", &["--position", trapped], "d4-d5\n", "the man on d4 is trapped");
+    says("custodial-trap-intro", &[], "a1-a2\n", "White has no man on a1");
+    // and the terminal marks it
+    let shown = played(&["replay", "custodial-trap-intro", "--board", "--position", trapped], "");
+    assert!(shown.contains(" w'"), "{shown}");
+}
+
+#[test]
+fn two_agents_play_before_ones_eyes() {
+    let arguments = ["play", "tic-tac-toe", "--opponent", "rollout:200", "--watch", "rollout:100"];
+    let shown = played(&arguments, "");
+    assert_eq!(shown, played(&arguments, ""), "the same seed, the same game");
+    assert!(shown.matches(" plays ").count() >= 5, "{shown}");
+    let last = shown.trim_end().lines().last().unwrap();
+    assert!(last.contains("wins") || last.contains("draw"), "{last}");
 }

@@ -4,13 +4,15 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::setup::{Bench, Benchmark, Setup};
+use crate::config::Precision;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::net::evaluator::NetEvaluator;
 use crate::net::model;
+use crate::net::precision::{Distance, pick, trials};
 use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
@@ -24,7 +26,10 @@ const SAVED: usize = 64;
 #[derive(Args)]
 #[command(after_help = "\
 Measures the forward pass alone, and together with encoding and the softmax over \
-legal actions. Each thread has its own evaluator.")]
+legal actions, in every precision that this CPU has. Each thread has its own evaluator. \
+`auto` marks the precision that agents pick by themselves. `from_f32` says how far it is \
+from f32 on positions of random games: the share of the policy that is on other actions, \
+and the difference of the expected scores (0 to 1), both on average.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
@@ -49,44 +54,68 @@ struct Forward {
 
 impl Benchmark for Forward {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        let net = bench.shared()?;
         if let Some(folder) = &self.save {
-            save(&bench, &mut net.evaluator(&bench.game), folder)?;
+            save(&bench, &mut bench.shared()?.evaluator(&bench.game), folder)?;
         }
         for batch in bench.setup.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]) {
-            let states = bench.positions(batch.max(256).next_multiple_of(batch));
-            let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
-            let requests = requests::<G>(&states, &legal);
-            let about = json!({"net": bench.net_text(), "precision": bench.precision(), "batch": batch});
-            let (threads, game) = (bench.setup.threads, &bench.identity.id);
-            let named = [("net/forward", "evaluations/s")];
-            let measured = bench.setup.measuring.watch(threads, game, named, &|_, counters| {
-                let mut evaluator = net.evaluator(&bench.game);
-                evaluator.encode(&requests[..batch]);
-                while !counters.stopped() {
-                    evaluator.forward()?;
-                    counters.add(0, batch);
-                }
-                Ok(())
-            })?;
-            bench.print(measured, about.clone())?;
-            let named = [("net/evaluate", "evaluations/s")];
-            let measured = bench.setup.measuring.watch(threads, game, named, &|_, counters| {
-                let (mut evaluator, mut out) = (net.evaluator(&bench.game), Evaluations::new());
-                for requests in requests.chunks_exact(batch).cycle() {
-                    if counters.stopped() {
-                        break;
-                    }
-                    evaluator.evaluate(requests, &mut out)?;
-                    black_box(&out);
-                    counters.add(0, batch);
-                }
-                Ok(())
-            })?;
-            bench.print(measured, about)?;
+            let precisions = bench.precisions();
+            let trials = match precisions.len() {
+                1 => Vec::new(),
+                _ => trials(&bench.game, &bench.network(&model::device())?, &bench.config, batch)?,
+            };
+            for precision in precisions {
+                let compared = trials.iter().find(|trial| trial.precision == precision).map(|trial| {
+                    let Distance { policy, score } = trial.distance;
+                    json!({"from_f32": {"policy": policy, "score": score}, "auto": pick(&trials) == precision})
+                });
+                measure(&bench, precision, batch, compared)?;
+            }
         }
         Ok(())
     }
+}
+
+/// Measures one precision and batch size, and prints it with how it compares to the others.
+fn measure<G: Game>(
+    bench: &Bench<G>,
+    precision: Precision,
+    batch: usize,
+    compared: Option<Value>,
+) -> Result<()> {
+    let net = bench.shared_in(precision)?;
+    let states = bench.positions(batch.max(256).next_multiple_of(batch));
+    let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
+    let requests = requests::<G>(&states, &legal);
+    let mut about = json!({"net": bench.net_text(), "precision": precision, "batch": batch});
+    if let (Some(about), Some(Value::Object(compared))) = (about.as_object_mut(), compared) {
+        about.extend(compared);
+    }
+    let (threads, game) = (bench.setup.threads, &bench.identity.id);
+    let named = [("net/forward", "evaluations/s")];
+    let measured = bench.setup.measuring.watch(threads, game, named, &|_, counters| {
+        let mut evaluator = net.evaluator(&bench.game);
+        evaluator.encode(&requests[..batch]);
+        while !counters.stopped() {
+            evaluator.forward()?;
+            counters.add(0, batch);
+        }
+        Ok(())
+    })?;
+    bench.print(measured, about.clone())?;
+    let named = [("net/evaluate", "evaluations/s")];
+    let measured = bench.setup.measuring.watch(threads, game, named, &|_, counters| {
+        let (mut evaluator, mut out) = (net.evaluator(&bench.game), Evaluations::new());
+        for requests in requests.chunks_exact(batch).cycle() {
+            if counters.stopped() {
+                break;
+            }
+            evaluator.evaluate(requests, &mut out)?;
+            black_box(&out);
+            counters.add(0, batch);
+        }
+        Ok(())
+    })?;
+    bench.print(measured, about)
 }
 
 fn requests<'a, G: Game>(states: &'a [G::State], legal: &'a [Vec<Action>]) -> Vec<Request<'a, G>> {

@@ -15,7 +15,7 @@ use crate::game::Game;
 use crate::memory;
 use crate::net::evaluator::{NetEvaluator, SharedNet};
 use crate::registry::Registry;
-use crate::search::cache::Cached;
+use crate::search::cache::cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
@@ -73,11 +73,7 @@ impl Benchmark for Play {
             .setup
             .measuring
             .watch(threads, &bench.identity.id, COUNTED, &|thread, counters| {
-                let evaluator = net.evaluator(&bench.game);
-                let mut evaluator: Box<dyn Evaluator<G>> = match self.cache {
-                    0 => Box::new(evaluator),
-                    size => Box::new(Cached::new(bench.game.clone(), evaluator, size)),
-                };
+                let mut evaluator = cached(&bench.game, net.evaluator(&bench.game), self.cache);
                 while !counters.stopped() {
                     play(&bench, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
                         (0..4).for_each(|which| counters.add(which, done[which]));

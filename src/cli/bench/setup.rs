@@ -11,12 +11,12 @@ use crate::checkpoint::Checkpoint;
 use crate::cli::print;
 use crate::config::limits::{MAX_BATCH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::config::{EvaluatorKind, NetConfig, Precision, game_settings};
+use crate::conformance::random_positions;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
-use crate::random::{Purpose, choose, stream};
 use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
@@ -48,8 +48,9 @@ pub struct Setup {
     #[arg(long, value_name = "N")]
     pub batch: Option<usize>,
     /// Precision of the products in the network's tower (training always uses f32)
-    #[arg(long, value_enum, default_value = "f32")]
-    precision: PrecisionArg,
+    /// [default: all that this CPU has for net, f32 otherwise]
+    #[arg(long, value_enum)]
+    precision: Option<PrecisionArg>,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -120,8 +121,8 @@ impl Setup {
     /// The settings of the network, and the checkpoint that it is of if there is one.
     fn network(&self, identity: &GameIdentity) -> Result<(NetConfig, Option<Checkpoint>)> {
         let precision = match self.precision {
-            PrecisionArg::F32 => Precision::F32,
-            PrecisionArg::Bf16 => Precision::Bf16,
+            None | Some(PrecisionArg::F32) => Precision::F32,
+            Some(PrecisionArg::Bf16) => Precision::Bf16,
         };
         if !CpuNet::has(precision) {
             return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
@@ -187,24 +188,26 @@ impl<G: Game> Bench<G> {
 
     /// The network in the form that evaluators share.
     pub fn shared(&self) -> Result<SharedNet> {
-        let device = model::device();
-        Ok(SharedNet::new(&self.network(&device)?, &self.config, &device))
+        self.shared_in(self.config.precision)
+    }
+
+    /// The same in a precision that the CPU has.
+    pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
+        let (device, config) = (model::device(), NetConfig { precision, ..self.config.clone() });
+        Ok(SharedNet::new(&self.network(&device)?, &config, &device))
+    }
+
+    /// The precisions that the user asked for: all that there are, unless one was named.
+    pub fn precisions(&self) -> Vec<Precision> {
+        match (self.setup.precision, self.config.evaluator) {
+            (None, EvaluatorKind::Fused) => CpuNet::precisions().to_vec(),
+            _ => vec![self.config.precision],
+        }
     }
 
     /// Positions of random games, none of them final.
     pub fn positions(&self, count: usize) -> Vec<G::State> {
-        let mut random = stream(SEED, Purpose::Opening, &[1]);
-        let mut positions = Vec::new();
-        while positions.len() < count {
-            let mut state = self.game.initial();
-            while self.game.outcome(&state).is_none() {
-                positions.push(state.clone());
-                let action = choose(&mut random, &self.game.legal(&state));
-                self.game.play(&mut state, action);
-            }
-        }
-        positions.truncate(count);
-        positions
+        random_positions(&self.game, count, SEED)
     }
 
     /// The size, as `FILTERSxBLOCKS`.

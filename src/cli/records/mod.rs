@@ -18,7 +18,6 @@ use crate::game::Settings;
 use crate::registry::{Job, Registry};
 use crate::replay::store::{self, Shards};
 use crate::run;
-use crate::storage;
 
 /// The levels of folders from a shard up to the run: shard, generation, records, run.
 const LEVELS: usize = 4;
@@ -110,7 +109,7 @@ impl Source {
         // the path as the user wrote it is preferred
         let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
         let mut found = folders.filter(|folder| folder.join(run::SETTINGS).is_file());
-        found.next().map(|folder| Ok((folder.to_path_buf(), config_of(folder)?))).transpose()
+        found.next().map(|folder| Ok((folder.to_path_buf(), run::reading_of(folder)?.config))).transpose()
     }
 
     /// Runs `job` for the game named in the run's config, or in the first record if there is no config.
@@ -121,7 +120,7 @@ impl Source {
 
     fn game(&self) -> Result<(String, Settings)> {
         if self.path.join(run::SETTINGS).is_file() {
-            let game = config_of(&self.path)?.game;
+            let game = run::reading_of(&self.path)?.config.game;
             return Ok((game.id, game.options));
         }
         let mut problem = Error::Missing(format!("{} has no records", self.path.display()));
@@ -134,13 +133,6 @@ impl Source {
         }
         Err(problem)
     }
-}
-
-/// The settings of the run in `folder`, except those unknown to this program.
-fn config_of(folder: &Path) -> Result<Config> {
-    let path = folder.join(run::SETTINGS);
-    let reading = Config::read(&path.display().to_string(), &storage::read_text(&path, "a config")?)?;
-    Ok(reading.config)
 }
 
 /// The generation of a shard, from the name of its folder.

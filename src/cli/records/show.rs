@@ -4,13 +4,16 @@
 //! generations are not read.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use clap::Args;
 
 use super::{Source, generation_of, greatest_first};
+use crate::arena::agent::{AgentSpec, Contestant};
 use crate::cli::board::{Marks, drawn, player_text};
 use crate::cli::play::result_text;
 use crate::cli::print;
+use crate::cli::review::review;
 use crate::cli::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Rules};
@@ -23,7 +26,10 @@ use crate::replay::store;
 #[command(after_help = "\
 The value is the search's, for the player to move, from -1 (lost) to 1 (won). A ply \
 without visits was played at random or by a fast search and is not trained on. If \
-the policy target differs from the visits, it is shown after them.")]
+the policy target differs from the visits, it is shown after them.
+
+With --review, scores are those that the player to move can expect, from 0 (lost) to \
+1 (won), and --top actions are listed, the first of the game first.")]
 pub struct Show {
     /// Generation [default: the newest]
     #[arg(long, value_name = "N")]
@@ -34,17 +40,25 @@ pub struct Show {
     /// How many actions to show with their visits, most visited first
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
+    /// Say instead which actions lost most, and what was better, by the searches of --agent
+    #[arg(long, requires = "agent")]
+    review: bool,
+    /// The agent of --review, e.g. runs/phage:400 or rollout:1000
+    #[arg(long, value_name = "AGENT", requires = "review")]
+    agent: Option<OsString>,
 }
 
 struct Draw {
     record: Record,
     top: usize,
+    /// Who reviews it.
+    agent: Option<OsString>,
 }
 
 impl Show {
     pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
         let record = self.find(source)?;
-        source.on_game::<R, _>(Draw { record, top: self.top })
+        source.on_game::<R, _>(Draw { record, top: self.top, agent: self.agent })
     }
 
     fn find(&self, source: &Source) -> Result<Record> {
@@ -83,7 +97,7 @@ impl Job for Draw {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
-        let Draw { record, top } = self;
+        let Draw { record, top, agent } = self;
         let width = terminal_width();
         let mut states = Vec::new();
         record.replay(&rules, |ply| states.push(ply.state.clone()))?;
@@ -100,6 +114,11 @@ impl Job for Draw {
             ),
             width,
         ))?;
+        if let Some(agent) = agent {
+            let contestant = Contestant::new(&rules, &AgentSpec::parse(&agent)?)?;
+            let actions = record.actions.iter().zip(&states).map(|(text, state)| action(game, state, text));
+            return review(game, &states, &actions.collect::<Vec<_>>(), &contestant, top);
+        }
         let mut marks = Marks::default();
         for (ply, state) in states.iter().enumerate() {
             print(format_args!("\n{}\n", drawn(game, state, &marks, width)))?;

@@ -19,6 +19,7 @@ use crate::run::{self, Observer, SETTINGS};
 use crate::storage;
 
 /// What to train, and where.
+#[derive(Clone)]
 pub struct Plan {
     /// The settings.
     pub config: Config,
@@ -32,6 +33,7 @@ pub struct Plan {
 }
 
 /// What has to be made before the run is trained.
+#[derive(Clone)]
 enum Before {
     Nothing,
     /// The run in the folder may be extended. The note says why it is that run, if that is not obvious.
@@ -77,6 +79,11 @@ impl Plan {
         };
         let folder = flags.run.clone().unwrap_or_else(|| default_folder(path));
         Ok(Plan { config: parsed(&folder, &place, &text, &sets)?, text, place, folder, before })
+    }
+
+    /// The same with other settings.
+    pub fn with(self, config: Config) -> Plan {
+        Plan { config, ..self }
     }
 
     /// The run in `folder`, with its own settings.

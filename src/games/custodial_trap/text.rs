@@ -4,7 +4,7 @@ use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::game::{BoardView, Game};
 
 use super::settings::Variant;
-use super::squares::{DISTANCES, HALVES, INNER, STEPS};
+use super::squares::{DISTANCES, HALVES, INNER, STEPS, trapped};
 use super::{
     BLACK, CAPTURE, CustodialTrap, DROP, EXTRA, EXTRAS, MEN, MOST_PLIES, NEITHER, NOWHERE, PLACE, Phase,
 };
@@ -249,6 +249,26 @@ fn check_set_up(state: &State) -> Result<(), String> {
 pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
     let cell = |square| letter(state, square).map_or(".".into(), String::from);
     BoardView::of_squares(8, 8, [COLORS[0], COLORS[1]], cell, note(game, state))
+}
+
+/// Why a man may not do what `text` says.
+pub(super) fn why_illegal(state: &State, text: &str) -> Option<String> {
+    let (from, _) = text.split_once(['-', 'x'])?;
+    let square = parse_square(from, 8, 8).filter(|_| state.phase == Phase::Play)?;
+    let [own, other] = [state.turn, 1 - state.turn].map(|color| state.men[color as usize]);
+    let name = NAMES[state.turn as usize];
+    match (own >> square & 1, trapped(own, other) >> square & 1) {
+        (0, _) => Some(format!("{name} has no man on {from}")),
+        (_, 1) => Some(format!("the man on {from} is trapped")),
+        _ => None,
+    }
+}
+
+/// The trapped men (C1), as places on the [`view`].
+pub(super) fn trapped_places(state: &State) -> Vec<(usize, usize)> {
+    let [white, black] = state.men;
+    let all = trapped(white, black) | trapped(black, white);
+    (0..64).filter(|square| all >> square & 1 == 1).map(|square| BoardView::place(square, 8, 8)).collect()
 }
 
 fn note(game: &CustodialTrap, state: &State) -> String {

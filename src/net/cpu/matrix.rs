@@ -124,17 +124,6 @@ pub(super) struct Rows<'a> {
     pub(super) to_stride: usize,
 }
 
-/// Repeats the body for every row of a tile. The compiler keeps the sums in registers only if it sees constant
-/// indices, and it does not unroll long loops.
-macro_rules! unroll {
-    ($($value:literal)*, $row:ident in $rows:ident, $body:block) => {
-        $(if $value < $rows {
-            const $row: usize = $value;
-            $body
-        })*
-    };
-}
-
 impl Matrix {
     /// Multiplies `rows` by the matrix `which`.
     ///

@@ -10,6 +10,17 @@
 
 #![allow(unsafe_code)]
 
+/// Repeats the body for each row or column of a tile. The compiler keeps arrays in registers only if it sees constant
+/// indices, and it does not unroll long loops.
+macro_rules! unroll {
+    ($($value:literal)*, $index:ident in $count:expr, $body:block) => {
+        $(if $value < $count {
+            const $index: usize = $value;
+            $body
+        })*
+    };
+}
+
 mod conv;
 mod head;
 mod matrix;
@@ -96,9 +107,14 @@ pub struct Wanted<'a> {
 }
 
 impl CpuNet {
-    /// Whether this CPU has the instructions for `precision`.
+    /// The precisions for which this CPU has the instructions, f32 first.
+    pub fn precisions() -> &'static [Precision] {
+        if Isa::has_bf16() { &[Precision::F32, Precision::Bf16] } else { &[Precision::F32] }
+    }
+
+    /// Whether this CPU has the instructions for `precision`, which must be a named one.
     pub fn has(precision: Precision) -> bool {
-        precision == Precision::F32 || Isa::has_bf16()
+        CpuNet::precisions().contains(&precision)
     }
 
     /// Packs `weights` for the widest vectors of this CPU; `None` if it lacks the precision.

@@ -107,17 +107,6 @@ fn to_squares<S: Vector, const M: usize>(m: [S; MOST]) -> [S; LARGEST] {
     }
 }
 
-/// Repeats the body for each of `M + 2` rows or columns: the compiler keeps arrays in registers only if it sees
-/// constant indices.
-macro_rules! unroll {
-    ($($value:literal)*, $index:ident in $count:expr, $body:block) => {
-        $(if $value < $count {
-            const $index: usize = $value;
-            $body
-        })*
-    };
-}
-
 /// Calls a function whose last parameters are the rows and columns of a tile; only tiles that occur are compiled.
 macro_rules! for_size {
     ($rows:expr, $columns:expr, $function:ident::<$T:ty>$arguments:tt) => {

@@ -1,0 +1,111 @@
+//! What games were like. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games" (2008),
+//! chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a position.
+
+use serde::Serialize;
+
+use super::game::Observed;
+use crate::game::{Outcome, Player};
+
+/// A player leads whose expected score is at least this far above ½.
+const LEAD: f32 = 0.1;
+/// The share of a game that counts as its end, for uncertainty.
+const LATE: f64 = 0.25;
+
+/// Means over games.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Character {
+    /// Actions in a game.
+    pub length: f64,
+    /// The shortest and the longest game.
+    pub lengths: [usize; 2],
+    /// Legal actions in a position.
+    pub branching: f64,
+    /// The decimal logarithm of the number of games that a player who sees every action would have to see: the sum of the
+    /// logarithms of the numbers of legal actions in a game.
+    pub tree: f64,
+    /// Drama: how far the later winner was behind, on average over the positions of a game in which he was (the square
+    /// root of the deficit from ½, doubled; 0 if he never was). Browne, section 6.3.
+    pub drama: f64,
+    /// Games whose winner was once clearly behind (an expected score of at most 0.4).
+    pub comebacks: f64,
+    /// Decisiveness: the share of a game that was played after the lead that wins it was final, in games with a winner.
+    pub decided: f64,
+    /// Lead changes: how often the leading player changes in a game, where a lead is an expected score of at least 0.6.
+    pub lead_changes: f64,
+    /// Killer moves: the greatest gain of expected score by one action of a player, on average over games.
+    pub killer_move: f64,
+    /// Late uncertainty: how open the last quarter of a game is, 1 for level and 0 for decided positions.
+    pub late_uncertainty: f64,
+}
+
+impl Character {
+    /// What these games were like; zeros if there are none.
+    pub(super) fn of(games: &[Observed]) -> Character {
+        let mean = |of: &dyn Fn(&Observed) -> Option<f64>| {
+            let values: Vec<f64> = games.iter().filter_map(of).collect();
+            values.iter().sum::<f64>() / values.len().max(1) as f64
+        };
+        let plies = || games.iter().map(|game| game.actions.len());
+        let choices: Vec<f64> =
+            games.iter().flat_map(|game| &game.branching).map(|n| f64::from(*n)).collect();
+        Character {
+            length: mean(&|game| Some(game.actions.len() as f64)),
+            lengths: [plies().min().unwrap_or(0), plies().max().unwrap_or(0)],
+            branching: choices.iter().sum::<f64>() / choices.len().max(1) as f64,
+            tree: mean(&|game| Some(game.branching.iter().map(|n| f64::from(*n).log10()).sum())),
+            drama: mean(&drama),
+            comebacks: mean(&|game| {
+                let winner = winners_scores(game)?;
+                Some(f64::from(u8::from(winner.iter().any(|score| *score <= 0.5 - LEAD))))
+            }),
+            decided: mean(&decided),
+            lead_changes: mean(&|game| Some(lead_changes(&game.scores) as f64)),
+            killer_move: mean(&|game| Some(f64::from(killer_move(game)))),
+            late_uncertainty: mean(&late_uncertainty),
+        }
+    }
+}
+
+/// The expected scores of the later winner; `None` for a draw.
+fn winners_scores(game: &Observed) -> Option<Vec<f32>> {
+    match game.outcome {
+        Outcome::Draw => None,
+        Outcome::Win(Player::First) => Some(game.scores.clone()),
+        Outcome::Win(Player::Second) => Some(game.scores.iter().map(|score| 1.0 - score).collect()),
+    }
+}
+
+fn drama(game: &Observed) -> Option<f64> {
+    let behind: Vec<f64> = winners_scores(game)?
+        .into_iter()
+        .filter(|score| *score < 0.5)
+        .map(|score| (f64::from(0.5 - score) * 2.0).sqrt())
+        .collect();
+    Some(behind.iter().sum::<f64>() / behind.len().max(1) as f64)
+}
+
+fn decided(game: &Observed) -> Option<f64> {
+    let scores = winners_scores(game)?;
+    let open = scores.iter().rposition(|score| *score < 0.5 + LEAD).map_or(0, |last| last + 1);
+    Some((scores.len() - open) as f64 / scores.len().max(1) as f64)
+}
+
+fn lead_changes(scores: &[f32]) -> usize {
+    let leaders = scores.iter().filter(|score| (*score - 0.5).abs() >= LEAD).map(|score| *score > 0.5);
+    let leaders: Vec<bool> = leaders.collect();
+    leaders.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// The greatest change from one position to the next, the result included, whoever gained.
+fn killer_move(game: &Observed) -> f32 {
+    let changes = game.scores.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    changes.fold(0.0, f32::max)
+}
+
+fn late_uncertainty(game: &Observed) -> Option<f64> {
+    let late = ((game.scores.len() as f64 * LATE).ceil() as usize).max(1).min(game.scores.len());
+    let last = &game.scores[game.scores.len() - late..];
+    (late > 0).then(|| {
+        last.iter().map(|score| 1.0 - 2.0 * f64::from((score - 0.5).abs())).sum::<f64>() / late as f64
+    })
+}

@@ -1,0 +1,201 @@
+//! Is a game balanced, for players who can play it? The numbers of `petteia balance`.
+//!
+//! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what games between equal
+//! players of each level look like, how far each level beats the one below, and what the strongest level thinks of
+//! every first action. Games vary because actions are drawn from visits at their start; which ones are played depends on
+//! the seed alone. `game` plays, `metrics` says what a game was like, `page` writes it down for people.
+
+mod game;
+mod metrics;
+pub mod page;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use self::game::{Observed, Table};
+pub use self::metrics::Character;
+use crate::arena::agent::Contestant;
+use crate::arena::elo::wilson;
+use crate::error::{Error, Result};
+use crate::game::{Game, Outcome, Player, Rules};
+use crate::parallel;
+
+/// How balance is measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Games between equal players, for each level, and between neighbors.
+    pub games: usize,
+    /// Plies at the start of a game whose actions are drawn from the visits of the search; later the best is played.
+    pub varied_plies: usize,
+    /// Every game follows from it.
+    pub seed: u64,
+}
+
+/// A player of known name; the list ascends in strength.
+#[derive(Debug)]
+pub struct Level<G: Game> {
+    /// What people call it.
+    pub name: String,
+    /// Who plays.
+    pub contestant: Contestant<G>,
+}
+
+/// What was measured of a game.
+#[derive(Clone, Debug, Serialize)]
+pub struct Balance {
+    /// The game's id and options.
+    pub game: String,
+    /// The names of the players.
+    pub players: [String; 2],
+    /// How it was measured.
+    pub plan: Plan,
+    /// Each level against itself, the weakest first.
+    pub levels: Vec<Equals>,
+    /// Each level against the one below.
+    pub steps: Vec<Step>,
+    /// How many times one can go to a level that wins two of three games against the one before.
+    pub skill_chain: usize,
+    /// Every first action, the best for the first player first.
+    pub openings: Vec<Opening>,
+    /// How often an action touched each square, by row and column of the drawing, in games of the strongest level; the
+    /// most used square has 1.
+    pub heat: Vec<Vec<f32>>,
+}
+
+/// Games between two players of one level.
+#[derive(Clone, Debug, Serialize)]
+pub struct Equals {
+    /// The level.
+    pub name: String,
+    /// Games, and those among them that differ.
+    pub games: usize,
+    /// Different games.
+    pub distinct: usize,
+    /// The first player's mean score, and its 95 % bounds (Wilson), in which repeated games count once.
+    pub first_score: [f64; 3],
+    /// The share of draws.
+    pub draws: f64,
+    /// How games ended: the share of each reason.
+    pub endings: BTreeMap<String, f64>,
+    /// What the games were like, on average.
+    pub character: Character,
+}
+
+/// Games of a level against the one below.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// The stronger one, as it should be.
+    pub name: String,
+    /// The one below.
+    pub below: String,
+    /// Games.
+    pub games: usize,
+    /// The mean score of the level, and its 95 % bounds.
+    pub score: [f64; 3],
+}
+
+/// A first action.
+#[derive(Clone, Debug, Serialize)]
+pub struct Opening {
+    /// The action.
+    pub action: String,
+    /// The first player's expected score after it, by a search of the strongest level.
+    pub expected: f64,
+    /// Games of the strongest level that began with it.
+    pub games: usize,
+    /// The first player's mean score in them.
+    pub score: Option<f64>,
+}
+
+/// Plays and measures. `tick` gets the number of finished games and of all games, and returns whether to go on.
+///
+/// # Errors
+/// An agent fails, or the measurement is interrupted. Every level must search.
+pub fn measure<G: Game>(
+    rules: &Rules<G>,
+    levels: &[Level<G>],
+    plan: &Plan,
+    tick: &(dyn Fn(usize, usize) -> bool + Sync),
+) -> Result<Balance> {
+    let pairs = levels.len().saturating_sub(1);
+    let all = plan.games * (levels.len() + pairs);
+    let table = Table { game: &rules.game, levels, plan };
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    let play = |first: usize, second: usize, number: usize| {
+        let observed = table.play(first, second, number)?;
+        let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        if tick(finished, all) { Ok(observed) } else { Err(Error::Interrupted) }
+    };
+    // all at once, so that no core waits at the end of a level
+    let played = parallel::map(all, &|index| {
+        let (of, number) = (index / plan.games, index % plan.games);
+        match of.checked_sub(levels.len()) {
+            None => play(of, of, number),
+            // sides alternate
+            Some(below) if number % 2 == 0 => play(below + 1, below, number),
+            Some(below) => play(below, below + 1, number),
+        }
+    })?;
+    let mut groups = played.chunks(plan.games);
+    let equals: Vec<&[Observed]> = groups.by_ref().take(levels.len()).collect();
+    let steps: Vec<Step> = groups
+        .enumerate()
+        .map(|(below, games)| Step {
+            name: levels[below + 1].name.clone(),
+            below: levels[below].name.clone(),
+            games: games.len(),
+            score: bounded(games.iter().enumerate().map(|(number, observed)| {
+                let first = observed.score(Player::First);
+                if number % 2 == 0 { first } else { 1.0 - first }
+            })),
+        })
+        .collect();
+    let strongest = equals.last().copied().unwrap_or_default();
+    Ok(Balance {
+        game: rules.identity.id.clone(),
+        players: rules.game.players().map(String::from),
+        plan: plan.clone(),
+        skill_chain: steps.iter().filter(|step| step.score[0] >= 2.0 / 3.0).count(),
+        levels: levels.iter().zip(&equals).map(|(level, games)| of_equals(&level.name, games)).collect(),
+        steps,
+        openings: table.openings(strongest)?,
+        heat: table.heat(strongest),
+    })
+}
+
+fn of_equals(name: &str, games: &[Observed]) -> Equals {
+    let mut seen = BTreeSet::new();
+    let distinct: Vec<&Observed> = games.iter().filter(|game| seen.insert(game.actions.clone())).collect();
+    let mut endings = BTreeMap::new();
+    for game in games {
+        *endings.entry(game.ending.to_string()).or_insert(0.0) += 1.0 / games.len() as f64;
+    }
+    let draws = games.iter().filter(|game| game.outcome == Outcome::Draw).count();
+    let mut first_score = bounded(games.iter().map(|game| game.score(Player::First)));
+    // bounds by what differs
+    let [_, low, high] = bounded(distinct.iter().map(|game| game.score(Player::First)));
+    (first_score[1], first_score[2]) = (low.min(first_score[0]), high.max(first_score[0]));
+    Equals {
+        name: name.into(),
+        games: games.len(),
+        distinct: distinct.len(),
+        first_score,
+        draws: draws as f64 / games.len().max(1) as f64,
+        endings,
+        character: Character::of(games),
+    }
+}
+
+/// A mean of scores from 0 to 1, and Wilson's 95 % bounds.
+fn bounded(scores: impl Iterator<Item = f64>) -> [f64; 3] {
+    let scores: Vec<f64> = scores.collect();
+    if scores.is_empty() {
+        return [0.5, 0.0, 1.0];
+    }
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let (low, high) = wilson(mean, scores.len() as f64);
+    [mean, low.max(0.0), high.min(1.0)]
+}

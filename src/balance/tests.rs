@@ -1,0 +1,109 @@
+use super::game::Observed;
+use super::*;
+use crate::arena::agent::AgentSpec;
+use crate::config::SearchConfig;
+use crate::game::{Action, GameOptions};
+use crate::games::tic_tac_toe::TicTacToe;
+use crate::search::evaluator::Rollout;
+
+fn game(outcome: Outcome, scores: &[f32]) -> Observed {
+    let actions = (0..scores.len()).map(|index| Action(index as u16)).collect();
+    let branching = vec![10; scores.len()];
+    Observed { actions, outcome, ending: "", scores: scores.to_vec(), branching }
+}
+
+const FIRST: Outcome = Outcome::Win(Player::First);
+const SECOND: Outcome = Outcome::Win(Player::Second);
+
+#[test]
+fn games_by_hand() {
+    // the first player wins after a deficit of 0.32 in one of four positions; the last two are won for good
+    let of = |game: Observed| Character::of(&[game]);
+    let comeback = of(game(FIRST, &[0.5, 0.18, 0.7, 0.9]));
+    assert!((comeback.drama - 0.8).abs() < 1e-6, "{comeback:?}");
+    assert_eq!([comeback.comebacks, comeback.decided, comeback.lead_changes], [1.0, 0.5, 1.0]);
+    assert!((comeback.killer_move - 0.52).abs() < 1e-6);
+    assert!((comeback.late_uncertainty - 0.2).abs() < 1e-6, "{comeback:?}");
+    assert!((comeback.tree - 4.0).abs() < 1e-12 && comeback.branching == 10.0);
+    // the same game seen from the other side
+    let mirrored = of(game(SECOND, &[0.5, 0.82, 0.3, 0.1]));
+    assert!((mirrored.drama - comeback.drama).abs() < 1e-6 && mirrored.decided == comeback.decided);
+    assert_eq!(mirrored.lead_changes, 1.0);
+    // a winner who never was behind
+    let smooth = of(game(FIRST, &[0.5, 0.6, 0.8]));
+    assert_eq!([smooth.drama, smooth.comebacks, smooth.lead_changes], [0.0, 0.0, 0.0]);
+    // nobody wins: such games have no drama, and do not count for it
+    let both = Character::of(&[game(Outcome::Draw, &[0.5]), game(FIRST, &[0.5, 0.18, 0.7, 0.9])]);
+    assert_eq!(both.decided, 0.5);
+    assert_eq!([both.length, both.lengths[0] as f64, both.lengths[1] as f64], [2.5, 1.0, 4.0]);
+    assert_eq!(Character::of(&[]), Character::default());
+    assert!(of(game(FIRST, &[])).late_uncertainty == 0.0);
+}
+
+fn levels(simulations: &[usize]) -> (Rules<TicTacToe>, Vec<Level<TicTacToe>>) {
+    let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+    let level = |simulations: &usize| Level {
+        name: format!("{simulations}"),
+        contestant: Contestant::searching(
+            &rules.game,
+            "rollouts",
+            &SearchConfig::default().one_by_one(),
+            *simulations,
+            || Rollout::new(TicTacToe),
+        ),
+    };
+    let levels = simulations.iter().map(level).collect();
+    (rules, levels)
+}
+
+fn plan(games: usize) -> Plan {
+    Plan { games, varied_plies: 3, seed: 1 }
+}
+
+#[test]
+fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
+    let (rules, levels) = levels(&[2, 400]);
+    let balance = measure(&rules, &levels, &plan(40), &|_, _| true).unwrap();
+    let [beginners, experts] = &balance.levels[..] else { panic!("two levels") };
+    assert!(beginners.draws < 0.5 && experts.draws > 0.8, "{} {}", beginners.draws, experts.draws);
+    assert!(beginners.first_score[0] > 0.5, "who begins has more marks: {:?}", beginners.first_score);
+    assert!(balance.steps[0].score[0] > 2.0 / 3.0 && balance.skill_chain == 1, "{:?}", balance.steps);
+    // nine openings, all of which hold the draw; their games are counted
+    assert_eq!(balance.openings.len(), 9);
+    assert!(
+        balance.openings.iter().all(|opening| (opening.expected - 0.5).abs() < 0.2),
+        "{:?}",
+        balance.openings
+    );
+    assert_eq!(balance.openings.iter().map(|opening| opening.games).sum::<usize>(), 40);
+    assert!(balance.openings.windows(2).all(|pair| pair[0].expected >= pair[1].expected));
+    assert_eq!(balance.heat.iter().flatten().copied().fold(0.0, f32::max), 1.0);
+    let page = page::page("T", "A", &[page::Measured::new(&rules, "tic-tac-toe".into(), balance)]);
+    assert!(page.contains("Between the strongest players, 400") && page.contains("would be fair"), "{page}");
+}
+
+#[test]
+fn the_seed_alone_decides() {
+    let text = |seed: u64, threads: usize| {
+        let (rules, levels) = levels(&[8, 16]);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let plan = Plan { seed, ..plan(12) };
+        serde_json::to_string(&pool.install(|| measure(&rules, &levels, &plan, &|_, _| true)).unwrap())
+            .unwrap()
+    };
+    assert_eq!(text(1, 1), text(1, 3));
+    assert_ne!(text(1, 1), text(2, 1));
+}
+
+#[test]
+fn who_does_not_search_has_no_opinion() {
+    let (rules, _) = levels(&[1]);
+    let level = |text: &str| Level {
+        name: text.into(),
+        contestant: Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap(),
+    };
+    let error = measure(&rules, &[level("random")], &plan(2), &|_, _| true).unwrap_err().to_string();
+    assert!(error.contains("`random` does not search"), "{error}");
+    let stopped = measure(&rules, &[level("rollout:5")], &plan(2), &|_, _| false);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+}

@@ -1,0 +1,271 @@
+//! `petteia balance`: is a game balanced, for players who can play it?
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::counter::Counter;
+use super::{AGENTS, catch_interrupts, interrupted, print, refuse_existing, use_threads};
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::balance::page::{Measured, page};
+use crate::balance::{Level, Plan, measure};
+use crate::checkpoint;
+use crate::config::game_settings;
+use crate::config::limits::MAX_SIMULATIONS;
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules, Settings};
+use crate::registry::{Job, Registry};
+use crate::run;
+use crate::storage;
+
+/// The page if no other is named.
+const PAGE: &str = "balance.html";
+/// Simulations of the levels below a trained agent, which play by random playouts.
+const BEGINNERS: [usize; 2] = [20, 100];
+/// Simulations of the levels where there is no trained agent.
+const UNTRAINED: [usize; 4] = [20, 80, 320, 1280];
+/// How many generations of a run are levels.
+const GENERATIONS: usize = 4;
+/// The strongest level searches so many times as long.
+const LONGER: usize = 4;
+/// The most games of a level.
+const MOST_GAMES: usize = 100_000;
+
+/// Find out whether a game is balanced, for players of growing strength.
+#[derive(Args)]
+#[command(after_help = format!("\
+Players of growing strength (levels) play against themselves and against the level \
+below. With the run of a trained agent the levels are tree search with 20 and 100 \
+random playouts, generations of the run, and the last generation with a longer \
+search; with an exported agent its numbers of simulations; without an agent tree \
+search with random playouts. The page answers: who has the advantage, for beginners \
+and for experts? Does skill count? Would a swap rule make it fair? It defines every \
+metric and names its source.
+
+Games vary because their first actions are drawn from the visits of the search; \
+which ones depends on --seed alone. A variant of --compare has the agent that stands \
+at its place behind --agent, or runs/ID if that exists, or none. An option with \
+several values, separated by commas, is a variant for each.
+
+{AGENTS}
+
+Examples:
+  petteia balance phage --agent runs/phage
+  petteia balance cage-4 --compare cage-6 --agent runs/cage-4 runs/cage-6
+  petteia balance custodial-trap-intro --set game.start=quarters,blocks --games 40"))]
+pub struct BalanceCommand {
+    /// Game id (see `petteia games`)
+    #[arg(value_name = "GAME")]
+    game: String,
+    /// Variants to put beside it
+    #[arg(long, value_name = "GAME", num_args = 1..)]
+    compare: Vec<String>,
+    /// Game option, e.g. game.start=blocks, or several values, separated by commas; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A trained agent for each variant, in their order
+    #[arg(long = "agent", value_name = "RUN-OR-CHECKPOINT", num_args = 1..)]
+    agents: Vec<PathBuf>,
+    /// The levels instead, the weakest first, for all variants
+    #[arg(long, value_name = "AGENT", num_args = 2.., conflicts_with = "agents")]
+    levels: Vec<OsString>,
+    /// Games of each level against itself, and against the one below
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    games: usize,
+    /// Simulations per action of trained agents; the strongest level has four times as many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    simulations: usize,
+    /// Plies at the start of a game whose actions are drawn from the visits
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    varied_plies: usize,
+    /// Every game follows from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = PAGE)]
+    out: PathBuf,
+    /// Print the numbers as JSON instead, and write no page
+    #[arg(long)]
+    json: bool,
+    /// Worker threads; the result does not depend on them [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// A game and its options, and who plays it.
+struct Variant {
+    id: String,
+    options: Settings,
+    name: String,
+    agent: Option<PathBuf>,
+}
+
+impl BalanceCommand {
+    /// Measures every variant, and writes the page.
+    pub fn run<R: Registry>(self) -> Result<()> {
+        for (name, value, most) in
+            [("games", self.games, MOST_GAMES), ("simulations", self.simulations, MAX_SIMULATIONS / LONGER)]
+        {
+            if !(1..=most).contains(&value) {
+                return Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}")));
+            }
+        }
+        // a page is made again and again; anything else that is there stays
+        if !self.json && self.out.extension().is_none_or(|extension| extension != "html") {
+            refuse_existing(&self.out)?;
+        }
+        use_threads(self.threads)?;
+        let variants = self.variants()?;
+        catch_interrupts();
+        let (mut measured, mut about) = (Vec::new(), (String::new(), String::new()));
+        for variant in &variants {
+            let job = Measure { command: &self, variant };
+            let (found, title, author) = R::with_game(&variant.id, &variant.options, job)??;
+            measured.push(found);
+            if about.0.is_empty() {
+                about = (title, author);
+            }
+        }
+        if self.json {
+            let numbers: Vec<_> =
+                measured.iter().map(|found| json!({"name": found.name, "balance": found.balance})).collect();
+            return print(json!(numbers));
+        }
+        let page = page(&about.0, &about.1, &measured);
+        storage::write_whole(&self.out, page.as_bytes())?;
+        print(format_args!("{} ({} kB)", self.out.display(), page.len().div_ceil(1000)))
+    }
+
+    /// The variants, each with its agent.
+    fn variants(&self) -> Result<Vec<Variant>> {
+        let mut variants = Vec::new();
+        for id in std::iter::once(&self.game).chain(&self.compare) {
+            for sets in expanded(&self.set) {
+                let options = game_settings(&sets)?;
+                let name = std::iter::once(id.clone()).chain(sets).collect::<Vec<_>>().join(" ");
+                variants.push(Variant { id: id.clone(), options, name, agent: None });
+            }
+        }
+        if self.agents.len() > variants.len() {
+            return Err(Error::Config(format!(
+                "{} agents for {} variants: give one for each, in the order {}",
+                self.agents.len(),
+                variants.len(),
+                variants.iter().map(|variant| &*variant.name).collect::<Vec<_>>().join(", ")
+            )));
+        }
+        let is_alone = variants.len() == 1;
+        for (index, variant) in variants.iter_mut().enumerate() {
+            let usual = Path::new("runs").join(&variant.id);
+            let is_usual = !is_alone && variant.options.is_empty() && run::is_run(&usual);
+            variant.agent = self.agents.get(index).cloned().or(is_usual.then_some(usual));
+        }
+        Ok(variants)
+    }
+
+    /// The texts of the levels of a variant with their names.
+    fn levels(&self, variant: &Variant) -> Result<Vec<(String, OsString)>> {
+        if !self.levels.is_empty() {
+            return Ok(self
+                .levels
+                .iter()
+                .map(|text| (text.to_string_lossy().into_owned(), text.clone()))
+                .collect());
+        }
+        let named = |text: String| (text.clone(), OsString::from(text));
+        let rollouts =
+            |of: &[usize]| of.iter().map(|number| named(format!("rollout:{number}"))).collect::<Vec<_>>();
+        let Some(agent) = &variant.agent else { return Ok(rollouts(&UNTRAINED)) };
+        let mut levels = rollouts(&BEGINNERS);
+        let with = |path: &Path, simulations: usize| {
+            let mut text = path.as_os_str().to_os_string();
+            text.push(format!(":{simulations}"));
+            text
+        };
+        let all = if run::is_run(agent) { checkpoint::list(agent)? } else { Vec::new() };
+        if all.len() < 2 {
+            for simulations in
+                [(self.simulations / 12).max(1), (self.simulations / 3).max(2), self.simulations]
+            {
+                levels.push((format!("{simulations} simulations"), with(agent, simulations)));
+            }
+        } else {
+            let mut chosen: Vec<usize> =
+                (0..GENERATIONS).map(|of| of * (all.len() - 1) / (GENERATIONS - 1)).collect();
+            chosen.dedup();
+            for index in chosen {
+                let name =
+                    all[index].file_name().unwrap_or_default().to_string_lossy().replace("generation-", "");
+                let number = name.trim_start_matches('0');
+                levels.push((
+                    format!("generation {number}, {} simulations", self.simulations),
+                    with(&all[index], self.simulations),
+                ));
+            }
+        }
+        let strongest = all.last().unwrap_or(agent);
+        let simulations = self.simulations * LONGER;
+        levels.push((format!("the same, {simulations} simulations"), with(strongest, simulations)));
+        Ok(levels)
+    }
+}
+
+/// One list of settings for each combination of their values.
+fn expanded(sets: &[String]) -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    for set in sets {
+        let (key, values) = set.split_once('=').unwrap_or((set, ""));
+        let values: Vec<String> = match values.starts_with(['[', '{', '"', '\'']) {
+            true => vec![set.clone()],
+            false => values.split(',').map(|value| format!("{key}={value}")).collect(),
+        };
+        all = all
+            .iter()
+            .flat_map(|before| values.iter().map(|value| [&before[..], std::slice::from_ref(value)].concat()))
+            .collect();
+    }
+    all
+}
+
+struct Measure<'a> {
+    command: &'a BalanceCommand,
+    variant: &'a Variant,
+}
+
+impl Job for Measure<'_> {
+    /// What was measured, the game's title and its author.
+    type Output = Result<(Measured, String, String)>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+        let Measure { command, variant } = self;
+        let load = |(name, text): (String, OsString)| -> Result<Level<G>> {
+            Ok(Level { name, contestant: Contestant::new(&rules, &AgentSpec::parse(&text)?)? })
+        };
+        let levels: Vec<Level<G>> = command.levels(variant)?.into_iter().map(load).collect::<Result<_>>()?;
+        let BalanceCommand { games, varied_plies, seed, .. } = *command;
+        let plan = Plan { games, varied_plies, seed };
+        let counter = Counter::of_games(games * (2 * levels.len() - 1));
+        let tick = |done: usize, _: usize| {
+            counter.show(done as u64, &format!(", {}", variant.name));
+            !interrupted()
+        };
+        let balance = measure(&rules, &levels, &plan, &tick)?;
+        drop(counter);
+        Ok((Measured::new(&rules, variant.name.clone(), balance), G::TITLE.into(), G::AUTHOR.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_with_several_values_are_variants() {
+        let sets = |texts: &[&str]| expanded(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>());
+        assert_eq!(sets(&[]), vec![Vec::<String>::new()]);
+        assert_eq!(sets(&["game.a=1,2", "game.b=x"]), [["game.a=1", "game.b=x"], ["game.a=2", "game.b=x"]]);
+        assert_eq!(sets(&["game.a=[1,2]"]), [["game.a=[1,2]"]]);
+    }
+}

@@ -1,0 +1,161 @@
+//! `petteia runs`: what is in a folder of runs.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::print;
+use super::progress::{bounds, duration, signed};
+use super::table::{Column, Table};
+use super::text::{display_value, terminal_width};
+use crate::checkpoint;
+use crate::error::{Error, Result};
+use crate::report::Numbers;
+use crate::run::{self, METRICS, State};
+use crate::storage;
+
+/// The columns of the table.
+const KEYS: [&str; 7] = ["run", "game", "generations", "state", "written", "strength", "opponent"];
+/// Their headings, and which are left out first where a terminal is narrow.
+const HEADINGS: [(&str, u8); 7] = [
+    ("run", 0),
+    ("game", 0),
+    ("generations", 0),
+    ("state", 0),
+    ("written", 2),
+    ("above the first", 1),
+    ("above its opponent", 3),
+];
+
+/// List the runs in a folder: game, generation, state, strength.
+#[derive(Args)]
+#[command(after_help = "\
+A run is running if a process trains it now, finished if all of its generations are \
+trained, and interrupted otherwise: `petteia train --run RUN` resumes it. Strength is \
+in Elo with 95 % bounds: that of the newest rated generation above the first one, by \
+all games of the run, and above the opponent of the evaluation, by the games of its \
+newest evaluation.
+
+Examples:
+  petteia runs
+  petteia runs experiments --json")]
+pub struct Runs {
+    /// The folder
+    #[arg(value_name = "FOLDER", default_value = "runs")]
+    folder: PathBuf,
+    /// Print one JSON object per run
+    #[arg(long)]
+    json: bool,
+}
+
+impl Runs {
+    /// Prints the list.
+    pub fn run(self) -> Result<()> {
+        let place = self.folder.display();
+        if !self.folder.is_dir() {
+            return Err(Error::Missing(format!("{place} is not a folder: name the one that has the runs")));
+        }
+        let mut folders: Vec<PathBuf> =
+            storage::list(&self.folder)?.into_iter().filter(|folder| run::is_run(folder)).collect();
+        // the folder of a single run is a list, too
+        if folders.is_empty() && run::is_run(&self.folder) {
+            folders.push(self.folder.clone());
+        }
+        folders.sort();
+        if folders.is_empty() {
+            return Err(Error::Missing(format!(
+                "{place} has no runs: `petteia train CONFIG` makes one in runs"
+            )));
+        }
+        let rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();
+        if self.json {
+            return rows.into_iter().try_for_each(|row| print(Value::Object(row)));
+        }
+        let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
+        let width = |at: usize| cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+        let columns = HEADINGS.iter().enumerate();
+        let columns =
+            columns.map(|(at, (heading, spare))| Column::text(heading, width(at), *spare)).collect();
+        let table = Table::new(columns, terminal_width());
+        print(table.head())?;
+        cells.iter().try_for_each(|row| print(table.line(row)))
+    }
+}
+
+/// What is known about a run; a part that cannot be read is null, with the reason as `problem`.
+fn about(folder: &Path) -> Map<String, Value> {
+    let mut row = Map::new();
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    row.insert("run".into(), json!(name.unwrap_or_else(|| folder.display().to_string())));
+    let mut problem = None;
+    match run::reading_of(folder) {
+        Ok(reading) => {
+            row.insert("game".into(), json!(reading.config.game.id));
+            row.insert("planned".into(), json!(reading.config.train.generations));
+        }
+        Err(error) => problem = Some(error),
+    }
+    match checkpoint::latest(folder) {
+        Ok(newest) => {
+            row.insert("generations".into(), json!(newest.map_or(0, |newest| newest.manifest.generation)));
+        }
+        Err(error) => problem = problem.or(Some(error)),
+    }
+    match run::state_of(folder) {
+        Ok(State::Running) => row.insert("state".into(), json!("running")),
+        Ok(State::Finished) => row.insert("state".into(), json!("finished")),
+        Ok(State::Interrupted) => row.insert("state".into(), json!("interrupted")),
+        Err(error) => {
+            problem = problem.or(Some(error));
+            row.insert("state".into(), json!("damaged"))
+        }
+    };
+    let written = std::fs::metadata(folder.join(METRICS)).and_then(|file| file.modified()).ok();
+    if let Some(age) = written.and_then(|written| SystemTime::now().duration_since(written).ok()) {
+        row.insert("seconds_ago".into(), json!(age.as_secs()));
+    }
+    // a run without a finished generation has no numbers yet
+    if let Ok(numbers) = Numbers::read(folder) {
+        if let Some(rated) = numbers.ratings.last().filter(|rated| rated.generation > 1) {
+            row.insert("strength".into(), json!({"elo": rated.elo, "low": rated.low, "high": rated.high}));
+        }
+        let last =
+            numbers.evaluations().into_iter().filter_map(|(opponent, of)| Some((opponent, *of.last()?)));
+        if let Some((opponent, result)) = last.max_by_key(|(_, result)| result.generation) {
+            let against =
+                json!({"agent": opponent, "elo": result.elo, "low": result.low, "high": result.high});
+            row.insert("opponent".into(), against);
+        }
+    }
+    if let Some(problem) = problem {
+        row.insert("problem".into(), json!(problem.to_string()));
+    }
+    row
+}
+
+/// The row of the table.
+fn cells(row: &Map<String, Value>) -> Vec<String> {
+    let text = |key: &str| row.get(key).map(display_value).unwrap_or_default();
+    let elo = |of: &Value| {
+        let [elo, low, high] = ["elo", "low", "high"].map(|key| of[key].as_f64());
+        // a bound that is the value itself is none
+        let known = |bound: Option<f64>| bound.filter(|bound| Some(*bound) != elo);
+        elo.map(|elo| format!("{} ({})", signed(elo), bounds(known(low), known(high)))).unwrap_or_default()
+    };
+    let cell = |key: &&str| match *key {
+        "generations" => format!("{} of {}", text("generations"), text("planned")),
+        "written" => match row.get("seconds_ago").and_then(Value::as_f64) {
+            Some(seconds) => format!("{} ago", duration(seconds)),
+            None => String::new(),
+        },
+        "strength" => row.get("strength").map(elo).unwrap_or_default(),
+        "opponent" => match row.get("opponent") {
+            Some(of) => format!("{}: {}", display_value(&of["agent"]), elo(of)),
+            None => String::new(),
+        },
+        key => text(key),
+    };
+    KEYS.iter().map(cell).collect()
+}

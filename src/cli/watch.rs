@@ -1,0 +1,155 @@
+//! `petteia watch`: a run of another process, in this terminal.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use serde_json::Value;
+
+use super::log::LOG;
+use super::{catch_interrupts, interrupted, print};
+use crate::error::{Error, Result};
+use crate::replay::store;
+use crate::run::{self, State};
+
+/// The time between two looks.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// How much of what was said before is shown, in bytes.
+const BEFORE: u64 = 4000;
+
+/// Show a run that another process trains, until it ends.
+#[derive(Args)]
+#[command(after_help = "\
+Prints the end of the run's train.log and what is added to it, and on a terminal what \
+is being done now. It only reads; Ctrl-C ends it and not the run. The exit code is 0 \
+when the run has finished or was interrupted.
+
+Example:
+  petteia watch runs/phage")]
+pub struct Watch {
+    /// Run folder
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+}
+
+impl Watch {
+    /// Follows the log.
+    pub fn run(self) -> Result<()> {
+        let mut state = run::state_of(&self.run)?;
+        catch_interrupts();
+        let mut log = Tail::new(self.run.join(LOG));
+        let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        loop {
+            let lines = log.lines()?;
+            let show = || lines.iter().try_for_each(print);
+            match &bar {
+                Some(bar) => bar.suspend(show)?,
+                None => show()?,
+            }
+            if state != State::Running || interrupted() {
+                break;
+            }
+            if let Some(bar) = &bar {
+                bar.set_message(doing(&self.run));
+                bar.tick();
+            }
+            thread::sleep(INTERVAL);
+            state = run::state_of(&self.run)?;
+        }
+        if let Some(bar) = &bar {
+            bar.finish_and_clear();
+        }
+        let place = self.run.display();
+        match state {
+            State::Running => Ok(()),
+            State::Finished => print(format_args!("{place} is finished")),
+            State::Interrupted => {
+                print(format_args!("{place} is not in training; `petteia train --run {place}` resumes it"))
+            }
+        }
+    }
+}
+
+/// A text file that grows, read line by line.
+struct Tail {
+    path: PathBuf,
+    at: Option<u64>,
+    /// The beginning of a line whose end is not written yet.
+    rest: Vec<u8>,
+}
+
+impl Tail {
+    fn new(path: PathBuf) -> Tail {
+        Tail { path, at: None, rest: Vec::new() }
+    }
+
+    /// The lines that were added since the last time; the first time, the last ones that there are.
+    fn lines(&mut self) -> Result<Vec<String>> {
+        let Ok(mut file) = File::open(&self.path) else { return Ok(Vec::new()) };
+        let length = file.metadata().map_err(Error::io(&self.path))?.len();
+        let is_first = self.at.is_none();
+        // a file that was cut is read anew
+        let at = self.at.filter(|at| *at <= length).unwrap_or_else(|| length.saturating_sub(BEFORE));
+        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_to_end(&mut self.rest));
+        self.at = Some(at + read.map_err(Error::io(&self.path))? as u64);
+        let end = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole: Vec<u8> = self.rest.drain(..end).collect();
+        let text = String::from_utf8_lossy(&whole).into_owned();
+        // the first line may have lost its beginning
+        let skipped = usize::from(is_first && at > 0);
+        Ok(text.lines().skip(skipped).map(String::from).collect())
+    }
+}
+
+/// What the run is doing, by what is in its folder.
+fn doing(folder: &Path) -> String {
+    let lines = run::metrics_of(folder).unwrap_or_default();
+    let last = |kind: &str| lines.iter().rfind(|line| line["kind"] == kind);
+    let number = |line: Option<&Value>, key: &str| line.and_then(|line| line[key].as_u64()).unwrap_or(0);
+    let [played, trained] = ["selfplay", "train"].map(|kind| number(last(kind), "generation"));
+    let next = played + 1;
+    let shards = store::list(folder).unwrap_or_default();
+    let shards = shards.iter().filter(|(generation, _)| *generation as u64 == next).count();
+    match (trained < played, shards) {
+        (true, _) => format!("generation {played}: training"),
+        (false, _) if lines.last().is_some_and(|line| line["kind"] == "train") => {
+            format!("generation {played}: training, step {}", number(last("train"), "step"))
+        }
+        (false, 0) => format!("generation {next}: self-play"),
+        (false, shards) => format!("generation {next}: self-play, {shards} shards of games are finished"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn lines_come_once_and_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut tail = Tail::new(path.clone());
+        assert!(tail.lines().unwrap().is_empty());
+        fs::write(&path, "one\ntwo\nthr").unwrap();
+        assert_eq!(tail.lines().unwrap(), ["one", "two"]);
+        assert!(tail.lines().unwrap().is_empty());
+        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"ee\n").unwrap();
+        assert_eq!(tail.lines().unwrap(), ["three"]);
+        // cut and written anew
+        fs::write(&path, "new\n").unwrap();
+        assert_eq!(tail.lines().unwrap(), ["new"]);
+        // of a long file only the end, from a whole line on
+        let long: String = (0..2000).map(|number| format!("line {number}\n")).collect();
+        fs::write(&path, &long).unwrap();
+        let lines = Tail::new(path).lines().unwrap();
+        assert_eq!(lines.last().unwrap(), "line 1999");
+        assert!(lines.len() < 1000 && lines[0].starts_with("line "), "{}", lines[0]);
+    }
+}

@@ -1,0 +1,309 @@
+//! Positions as pictures: one drawing of a board for commands, reports and pages.
+//!
+//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, weights of actions. Output: an SVG
+//! element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font or other file is needed.
+//! What a square looks like is a [`Look`], which the game says of each text of its [`BoardView`]; how many squares there
+//! are, their labels and owners come from the view itself.
+
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use crate::game::{Action, BoardStyle, BoardView, Game, Look};
+
+/// The side of a square in the drawing's units.
+pub const SQUARE: usize = 40;
+/// Room for labels: left, and below.
+const LEFT: usize = 24;
+const BELOW: usize = 24;
+/// Room at the other two sides.
+const AROUND: usize = 6;
+/// Characters of a caption that fit above a square.
+const CHARACTERS: usize = 6;
+const LINE: usize = 16;
+
+/// The colors of all drawings on a page; a single drawing carries them itself.
+pub const STYLE: &str = include_str!("board.css");
+
+/// Row and column on a [`BoardView`].
+pub type Place = (usize, usize);
+
+/// What to show on a board beside its pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// The squares of the last action.
+    pub last: Vec<Place>,
+    /// BoardStyle that can be chosen.
+    pub targets: Vec<Place>,
+    /// Actions with a weight from 0 to 1: heat on a square, or an arrow from one to another.
+    pub weights: Vec<(Vec<Place>, f32)>,
+}
+
+impl Marks {
+    /// The squares of `action`, which was played in `before`.
+    pub fn after<G: Game>(game: &G, before: &G::State, action: Action) -> Marks {
+        Marks { last: game.touched(before, action), ..Marks::default() }
+    }
+
+    /// Adds the shares of the actions of a search; those below a hundredth are left out.
+    #[must_use]
+    pub fn with_shares<G: Game>(mut self, game: &G, state: &G::State, shares: &[(Action, f32)]) -> Marks {
+        let seen = shares.iter().filter(|(_, share)| *share >= 0.01);
+        self.weights.extend(seen.map(|&(action, share)| (game.touched(state, action), share)));
+        self
+    }
+}
+
+/// The position as an element for a page that has [`STYLE`]. `title` is for readers who cannot see it.
+pub fn svg<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> String {
+    Drawing::of(game, state, marks).element(title, "")
+}
+
+/// The position as a file: it carries [`STYLE`], and what the board does not show (reserves, moves left) as a caption.
+pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> String {
+    let mut drawing = Drawing::of(game, state, marks);
+    drawing.caption();
+    let mut text = drawing.element(title, STYLE);
+    text.push('\n');
+    text
+}
+
+struct Drawing {
+    view: BoardView,
+    style: BoardStyle,
+    looks: Vec<Vec<Look>>,
+    colors: [&'static str; 2],
+    stuck: Vec<Place>,
+    marks: Marks,
+    caption: Vec<String>,
+}
+
+impl Drawing {
+    fn of<G: Game>(game: &G, state: &G::State, marks: &Marks) -> Drawing {
+        let view = game.view(state);
+        let look = |text: &String| game.look(&view, text);
+        let looks = view.cells.iter().map(|row| row.iter().map(look).collect()).collect();
+        Drawing {
+            style: G::BOARD,
+            looks,
+            colors: G::PLAYERS,
+            stuck: game.stuck(state),
+            view,
+            marks: marks.clone(),
+            caption: Vec::new(),
+        }
+    }
+
+    fn height(&self) -> usize {
+        self.view.rows.len()
+    }
+
+    fn width(&self) -> usize {
+        self.view.columns.len()
+    }
+
+    /// Breaks the note into lines.
+    fn caption(&mut self) {
+        let most = CHARACTERS * self.width();
+        for word in self.view.note.split_whitespace() {
+            match self.caption.last_mut() {
+                Some(line) if line.len() + 1 + word.len() <= most => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => self.caption.push(word.into()),
+            }
+        }
+    }
+
+    fn element(&self, title: &str, style: &str) -> String {
+        let (width, height) = (self.width() * SQUARE, self.height() * SQUARE);
+        let below = BELOW + LINE * self.caption.len();
+        let (all_width, all_height) = (LEFT + width + AROUND, AROUND + height + below);
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"board\" viewBox=\"-{LEFT} -{AROUND} {all_width} {all_height}\" \
+             width=\"{all_width}\" height=\"{all_height}\" role=\"img\"><title>{}</title>",
+            escaped(title)
+        );
+        if !style.is_empty() {
+            let _ = write!(out, "<style>{style}</style>");
+        }
+        let _ = write!(
+            out,
+            "<rect class=\"b-board b-{}\" x=\"-2\" y=\"-2\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
+            class(self.style),
+            width + 4,
+            height + 4
+        );
+        self.draw_squares(&mut out);
+        self.draw_marks(&mut out);
+        self.draw_pieces(&mut out);
+        self.draw_weights(&mut out);
+        self.draw_labels(&mut out, height);
+        out += "</svg>";
+        out
+    }
+
+    fn places(&self) -> impl Iterator<Item = (Place, Look)> + '_ {
+        let row = |(y, row): (usize, &'_ Vec<Look>)| {
+            row.iter().enumerate().map(move |(x, look)| ((y, x), *look)).collect::<Vec<_>>()
+        };
+        self.looks.iter().enumerate().flat_map(row)
+    }
+
+    fn draw_squares(&self, out: &mut String) {
+        let (mut light, mut dark, mut holes) = (String::new(), String::new(), String::new());
+        for ((y, x), look) in self.places() {
+            let (left, top) = (x * SQUARE, y * SQUARE);
+            match (self.style, look) {
+                (_, Look::Hole) => {}
+                (BoardStyle::Tiles, _) => {
+                    let _ = write!(light, "M{} {}h34v34h-34z", left + 3, top + 3);
+                }
+                (BoardStyle::Round, _) => {
+                    let (x, y) = (left + SQUARE / 2, top + SQUARE / 2);
+                    let _ = write!(holes, "<circle class=\"b-round\" cx=\"{x}\" cy=\"{y}\" r=\"16.5\"/>");
+                }
+                (BoardStyle::Checkered, _) if (y + x + self.height()) % 2 == 1 => {
+                    let _ = write!(dark, "M{left} {top}h40v40h-40z");
+                }
+                _ => {
+                    let _ = write!(light, "M{left} {top}h40v40h-40z");
+                }
+            }
+        }
+        for (part, path) in [("b-light", light), ("b-dark", dark)] {
+            if !path.is_empty() {
+                let _ = write!(out, "<path class=\"{part} b-{}\" d=\"{path}\"/>", class(self.style));
+            }
+        }
+        *out += &holes;
+    }
+
+    /// The last action, below the pieces.
+    fn draw_marks(&self, out: &mut String) {
+        for &(y, x) in &self.marks.last {
+            let _ = match self.style {
+                BoardStyle::Round => {
+                    let (x, y) = (x * SQUARE + SQUARE / 2, y * SQUARE + SQUARE / 2);
+                    write!(out, "<circle class=\"b-last\" cx=\"{x}\" cy=\"{y}\" r=\"19\"/>")
+                }
+                _ => {
+                    let (left, top) = (x * SQUARE + 1, y * SQUARE + 1);
+                    let size = "width=\"38\" height=\"38\" rx=\"3\"";
+                    write!(out, "<rect class=\"b-last\" x=\"{left}\" y=\"{top}\" {size}/>")
+                }
+            };
+        }
+    }
+
+    fn draw_pieces(&self, out: &mut String) {
+        for ((y, x), look) in self.places() {
+            let (left, top) = (x * SQUARE, y * SQUARE);
+            let shape = match look {
+                Look::Empty | Look::Hole => continue,
+                Look::Closed => shapes::CLOSED.to_string(),
+                Look::Text => {
+                    let text = escaped(&self.view.cells[y][x]);
+                    format!("<text class=\"b-text\" x=\"20\" y=\"25\">{text}</text>")
+                }
+                Look::Piece(shape) => {
+                    let owner = self.view.owner(y, x);
+                    let class = owner.map_or("b-nobody".into(), |owner| color(self.colors, owner.index()));
+                    let letter = &self.view.cells[y][x];
+                    format!("<g class=\"{class}\">{}</g>", shapes::drawn(shape, &escaped(letter)))
+                }
+            };
+            let _ = write!(out, "<g transform=\"translate({left} {top})\">{shape}");
+            if self.stuck.contains(&(y, x)) {
+                *out += shapes::STUCK;
+            }
+            *out += "</g>";
+        }
+        for &(y, x) in &self.marks.targets {
+            let (x, y) = (x * SQUARE + SQUARE / 2, y * SQUARE + SQUARE / 2);
+            let _ = write!(out, "<circle class=\"b-target\" cx=\"{x}\" cy=\"{y}\" r=\"7\"/>");
+        }
+    }
+
+    /// Heat for actions with one square, arrows for the others.
+    fn draw_weights(&self, out: &mut String) {
+        let middle = |at: usize| (at * SQUARE + SQUARE / 2) as f32;
+        for (places, weight) in &self.marks.weights {
+            let weight = weight.clamp(0.0, 1.0);
+            match places[..] {
+                [] => {}
+                [(y, x)] => {
+                    let _ = write!(
+                        out,
+                        "<circle class=\"b-heat\" cx=\"{}\" cy=\"{}\" r=\"{:.1}\"/>",
+                        middle(x),
+                        middle(y),
+                        4.0 + 11.0 * weight.sqrt()
+                    );
+                }
+                [from, .., to] if from == to => {}
+                [from, .., to] => {
+                    let [begin, end] = [from, to].map(|(y, x)| [middle(x), middle(y)]);
+                    *out += &shapes::arrow(begin, end, weight);
+                }
+            }
+        }
+    }
+
+    fn draw_labels(&self, out: &mut String, height: usize) {
+        for (y, label) in self.view.rows.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
+            let top = y * SQUARE + 25;
+            let _ = write!(out, "<text class=\"b-label\" x=\"-13\" y=\"{top}\">{}</text>", escaped(label));
+        }
+        for (x, label) in self.view.columns.iter().enumerate() {
+            let left = x * SQUARE + SQUARE / 2;
+            let _ = write!(
+                out,
+                "<text class=\"b-label\" x=\"{left}\" y=\"{}\">{}</text>",
+                height + 18,
+                escaped(label)
+            );
+        }
+        for (line, text) in self.caption.iter().enumerate() {
+            let top = height + 20 + LINE * (line + 1);
+            let _ = write!(out, "<text class=\"b-note\" x=\"0\" y=\"{top}\">{}</text>", escaped(text));
+        }
+    }
+}
+
+fn class(style: BoardStyle) -> &'static str {
+    match style {
+        BoardStyle::Plain => "plain",
+        BoardStyle::Checkered => "checkered",
+        BoardStyle::Tiles => "tiles",
+        BoardStyle::Round => "holes",
+    }
+}
+
+/// The CSS class for the pieces of a player, by the color in the player's name if there is one.
+pub fn color(names: [&str; 2], player: usize) -> String {
+    match names[player] {
+        name @ ("Red" | "Blue" | "Yellow" | "White" | "Black") => format!("b-{}", name.to_lowercase()),
+        _ => format!("b-{}", ["first", "second"][player]),
+    }
+}
+
+/// Text for an SVG or HTML element or attribute.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            // what XML does not permit
+            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,96 @@
+use super::*;
+use crate::conformance::random_game;
+use crate::game::{GameOptions, Rules};
+use crate::games::Games;
+use crate::games::caissa::Caissa;
+use crate::games::custodial_trap::CustodialTrap;
+use crate::games::phage::Phage;
+use crate::registry::{Job, Registry};
+
+/// Whether every element is closed in order, and attributes are quoted.
+fn is_well_formed(text: &str) -> bool {
+    let mut open = Vec::new();
+    for part in text.split('<').skip(1) {
+        let Some((tag, rest)) = part.split_once('>') else { return false };
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        if tag.matches('"').count() % 2 == 1 || rest.contains('>') && name != "style" {
+            return false;
+        }
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) if open.pop() != Some(name) => return false,
+            (false, false) => open.push(name),
+            _ => {}
+        }
+    }
+    open.is_empty()
+}
+
+struct EveryPosition;
+
+impl Job for EveryPosition {
+    type Output = ();
+
+    fn run<G: Game>(self, rules: Rules<G>) {
+        let game = &rules.game;
+        let (states, actions) = random_game(game, 7);
+        for (ply, state) in states.iter().enumerate() {
+            let before = ply.checked_sub(1).map(|before| (&states[before], actions[before]));
+            let marks =
+                before.map_or_else(Marks::default, |(before, action)| Marks::after(game, before, action));
+            let legal = game.legal(state);
+            let shares: Vec<_> = legal.iter().map(|&action| (action, 1.0 / legal.len() as f32)).collect();
+            let marks = marks.with_shares(game, state, &shares);
+            let text = file(game, state, &marks, "a <title> & more");
+            assert!(is_well_formed(&text), "{}: {text}", rules.identity.id);
+            assert!(!text.contains("NaN") && text.contains("a &lt;title&gt; &amp; more"), "{text}");
+            let view = game.view(state);
+            let places = (0..view.rows.len()).flat_map(|y| (0..view.columns.len()).map(move |x| (y, x)));
+            let pieces = places.filter(|&(y, x)| view.owner(y, x).is_some()).count();
+            assert_eq!(text.matches("<g class=").count(), pieces, "{}: {text}", rules.identity.id);
+            assert_eq!(text.matches("class=\"b-last\"").count(), marks.last.len());
+        }
+    }
+}
+
+#[test]
+fn every_game_draws_each_of_its_pieces() {
+    for id in Games::ids() {
+        Games::with_game(&id, &Default::default(), EveryPosition).unwrap();
+    }
+}
+
+fn drawn<G: Game>(position: &str, marks: &Marks) -> String {
+    let rules = Rules::<G>::new(&GameOptions::default()).unwrap();
+    svg(&rules.game, &rules.game.parse_state(position).unwrap(), marks, "a position")
+}
+
+#[test]
+fn burnt_squares_holes_and_trapped_men_are_shown() {
+    let phage = drawn::<Phage>("7d/5t2/3s4/1c6/5Cx1/4S3/2T5/D7 b 6777/7777", &Marks::default());
+    assert_eq!(phage.matches("b-closed").count(), 1);
+
+    let caissa = drawn::<Caissa>("7/3bqn1/4r2/7/2R4/1NQB3/5** w - 2", &Marks::default());
+    assert_eq!(caissa.matches("h34v34").count(), 47);
+    let intro = GameOptions { variant: "intro".into(), ..GameOptions::default() };
+    let rules = Rules::<CustodialTrap>::new(&intro).unwrap();
+    let (states, _) = random_game(&rules.game, 3);
+    let trapped = states.iter().find(|state| !rules.game.stuck(state).is_empty()).expect("a trapped man");
+    let text = svg(&rules.game, trapped, &Marks::default(), "trapped");
+    assert_eq!(text.matches("<circle class=\"b-stuck\"").count(), rules.game.stuck(trapped).len());
+}
+
+#[test]
+fn weights_are_heat_or_arrows() {
+    let marks = Marks {
+        weights: vec![
+            (vec![(0, 0)], 0.5),
+            (vec![(7, 0), (0, 0)], 1.0),
+            (vec![], 1.0),
+            (vec![(1, 1), (1, 1)], 1.0),
+        ],
+        targets: vec![(3, 3)],
+        ..Marks::default()
+    };
+    let text = drawn::<Phage>("7d/5t2/3s4/1c6/6C1/4S3/2T5/D7 w 7777/7777", &marks);
+    assert_eq!(["b-heat", "b-arrow", "b-target"].map(|class| text.matches(class).count()), [1, 1, 1]);
+}

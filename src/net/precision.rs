@@ -1,0 +1,179 @@
+//! Which precision is the fastest for a network on this CPU, and how far its answers are from those of f32.
+//!
+//! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
+//! that the CPU has, measured on positions of random games within some milliseconds. [`fastest`] picks another one
+//! than f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on
+//! timing; whatever must have the same bytes everywhere names its precision.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
+#[cfg(not(unix))]
+use Instant as Clock;
+#[cfg(unix)]
+use cpu_time::ThreadTime as Clock;
+
+use super::cpu::CpuNet;
+use super::evaluator::{NetEvaluator, SharedNet};
+use super::model::{self, Network};
+use crate::config::{EvaluatorKind, NetConfig, Precision};
+use crate::conformance::random_positions;
+use crate::error::Result;
+use crate::game::Game;
+use crate::search::evaluator::{Evaluations, Evaluator, Request};
+
+/// The positions on which answers are compared.
+const POSITIONS: usize = 32;
+/// Each precision is timed at least so often, in turn, and until all trials took [`LONG_ENOUGH`]; the best time counts.
+const ROUNDS: usize = 5;
+const LONG_ENOUGH: Duration = Duration::from_millis(12);
+/// How much of the time of f32 another precision may take at most. The margin is wide because a small gain is not worth
+/// an agent that plays differently when something else keeps the CPU busy.
+const WORTH_IT: f64 = 0.87;
+
+/// What was measured of one precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// The precision.
+    pub precision: Precision,
+    /// Time of the forward pass for one position, in seconds.
+    pub seconds: f64,
+    /// How far its answers are from those of f32.
+    pub distance: Distance,
+}
+
+/// How far apart the answers of two forward passes are, on average over positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distance {
+    /// Total variation of the policies over legal actions: the share of probability that is on other actions, 0 to 1.
+    pub policy: f32,
+    /// Absolute difference of the expected scores, on a scale from 0 (loss) to 1 (win).
+    pub score: f32,
+}
+
+impl Distance {
+    /// The most at which two forward passes count as the same player.
+    pub const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
+
+    /// Whether it is at most [`Distance::MOST`].
+    pub fn is_small(self) -> bool {
+        self.policy <= Distance::MOST.policy && self.score <= Distance::MOST.score
+    }
+
+    fn between(answers: &Evaluations, others: &Evaluations) -> Distance {
+        let (mut sum, mut count) = (Distance::default(), 0.0);
+        for (a, b) in answers.rows().zip(others.rows()) {
+            let apart: f32 = a.priors.iter().zip(b.priors).map(|(a, b)| (a - b).abs()).sum();
+            sum.policy += apart / 2.0;
+            sum.score += (a.wdl.value() - b.wdl.value()).abs() / 2.0;
+            count += 1.0;
+        }
+        Distance { policy: sum.policy / count, score: sum.score / count }
+    }
+}
+
+/// Measures every precision that this CPU has, f32 first, in batches of `batch` positions.
+///
+/// # Errors
+/// The network's output is not finite.
+pub fn trials<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Result<Vec<Trial>> {
+    let states = random_positions(game, POSITIONS.max(batch), 1);
+    let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
+    let requests: Vec<Request<G>> =
+        states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+    let mut candidates = Vec::new();
+    for &precision in CpuNet::precisions() {
+        let config = NetConfig { precision, ..config.clone() };
+        let net = SharedNet::new(network, &config, &model::device());
+        let (mut evaluator, mut answers) = (net.evaluator(game), Evaluations::new());
+        evaluator.evaluate(&requests, &mut answers)?;
+        evaluator.encode(&requests[..batch]);
+        candidates.push(Candidate { precision, evaluator, answers, best: Duration::MAX });
+    }
+    let begun = Instant::now();
+    for round in 0.. {
+        if round >= ROUNDS && begun.elapsed() > LONG_ENOUGH {
+            break;
+        }
+        candidates.iter_mut().try_for_each(Candidate::time)?;
+    }
+    let reference = &candidates[0].answers;
+    let trial = |candidate: &Candidate<G>| Trial {
+        precision: candidate.precision,
+        seconds: candidate.best.as_secs_f64() / batch as f64,
+        distance: Distance::between(reference, &candidate.answers),
+    };
+    Ok(candidates.iter().map(trial).collect())
+}
+
+struct Candidate<G> {
+    precision: Precision,
+    /// It has encoded what it is timed with.
+    evaluator: NetEvaluator<G>,
+    answers: Evaluations,
+    best: Duration,
+}
+
+impl<G: Game> Candidate<G> {
+    fn time(&mut self) -> Result<()> {
+        let begun = Clock::now();
+        self.evaluator.forward()?;
+        black_box(self.evaluator.numbers());
+        self.best = self.best.min(begun.elapsed());
+        Ok(())
+    }
+}
+
+/// The precision that [`trials`] find the fastest, among those with answers like those of f32. It is f32 where there
+/// is nothing to choose, and for a network whose output is not finite.
+pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
+    if config.evaluator != EvaluatorKind::Fused || CpuNet::precisions().len() == 1 {
+        return Precision::F32;
+    }
+    trials(game, network, config, batch).map_or(Precision::F32, |trials| pick(&trials))
+}
+
+/// The pick among `trials`, of which the first is f32's.
+pub fn pick(trials: &[Trial]) -> Precision {
+    let limit = trials[0].seconds * WORTH_IT;
+    let others = trials[1..].iter().filter(|trial| trial.seconds < limit && trial.distance.is_small());
+    others.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap_or(&trials[0]).precision
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_precision_must_be_faster_and_close() {
+        let close = Distance { policy: 0.001, score: 0.001 };
+        let trial = |precision, seconds, distance| Trial { precision, seconds, distance };
+        let f32 = trial(Precision::F32, 1.0, Distance::default());
+        let picked = |seconds, distance| pick(&[f32, trial(Precision::Bf16, seconds, distance)]);
+        assert_eq!(picked(0.7, close), Precision::Bf16);
+        assert_eq!(picked(0.9, close), Precision::F32, "not by enough");
+        assert_eq!(picked(1.2, close), Precision::F32);
+        assert_eq!(picked(0.7, Distance { policy: 0.03, score: 0.001 }), Precision::F32);
+        assert_eq!(picked(0.7, Distance { policy: 0.001, score: 0.02 }), Precision::F32);
+        assert_eq!(picked(0.7, Distance { policy: f32::NAN, score: 0.0 }), Precision::F32);
+        assert_eq!(pick(&[f32]), Precision::F32);
+    }
+
+    #[test]
+    fn distances_by_hand() {
+        let mut evaluations = [Evaluations::new(), Evaluations::new()];
+        let rows = [[([0.5, 0.5], 1.0), ([1.0, 0.0], 0.0)], [([0.25, 0.75], 0.5), ([1.0, 0.0], 0.0)]];
+        for (evaluations, rows) in evaluations.iter_mut().zip(rows) {
+            for (priors, win) in rows {
+                let wdl = crate::search::evaluator::Wdl { win, draw: 0.0, loss: 1.0 - win };
+                evaluations.push(2, wdl).copy_from_slice(&priors);
+            }
+        }
+        // a quarter of the policy and half a point in one of two positions
+        assert_eq!(
+            Distance::between(&evaluations[0], &evaluations[1]),
+            Distance { policy: 0.125, score: 0.25 }
+        );
+    }
+}

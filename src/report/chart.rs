@@ -1,0 +1,343 @@
+//! Pictures of numbers: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a table.
+
+use std::fmt::Write;
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::draw::escaped;
+
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 230.0;
+/// Room for the numbers beside and below the picture.
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 20.0;
+const BELOW: f64 = 34.0;
+/// Colors and kinds of lines that the page has.
+const COLORS: usize = 8;
+const LINES: usize = 3;
+/// Points are only marked if there are not too many.
+const MARKED: usize = 60;
+
+/// One line.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// Its color, from 0.
+    pub color: usize,
+    /// 0 for a solid line, more for broken ones.
+    pub line: usize,
+    /// `(x, y)`, ascending by x.
+    pub points: Vec<(f64, f64)>,
+    /// `(x, low, high)`, or nothing.
+    pub band: Vec<(f64, f64, f64)>,
+}
+
+/// Lines over an axis.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// The heading.
+    pub title: String,
+    /// What is shown, in a sentence.
+    pub about: String,
+    /// What the vertical axis measures.
+    pub unit: String,
+    /// What the horizontal axis counts.
+    pub over: String,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// A bar for each name, made of parts.
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// The heading.
+    pub title: String,
+    /// What is shown, in a sentence.
+    pub about: String,
+    /// What is measured.
+    pub unit: String,
+    /// The parts of each bar, with their names.
+    pub bars: Vec<(String, Vec<(&'static str, f64)>)>,
+}
+
+impl Chart {
+    /// A chart over the generations of a run.
+    pub fn by_generation(title: impl Into<String>, about: &str, unit: &str, series: Vec<Series>) -> Chart {
+        Chart {
+            title: title.into(),
+            about: about.into(),
+            unit: unit.into(),
+            over: "generation".into(),
+            series,
+        }
+    }
+
+    /// The picture with heading, legend and table; nothing if there is no number.
+    pub fn figure(&self) -> Markup {
+        if self.series.iter().all(|series| series.points.is_empty()) {
+            return html! {};
+        }
+        html! {
+            figure {
+                h3 { (self.title) }
+                p { (self.about) }
+                (PreEscaped(self.svg()))
+                @if self.series.len() > 1 {
+                    ul.legend {
+                        @for series in &self.series {
+                            li {
+                                span class=(format!("key c{} l{}", series.color % COLORS, series.line % LINES)) {}
+                                (series.name)
+                            }
+                        }
+                    }
+                }
+                details { summary { "Numbers" } (self.table()) }
+            }
+        }
+    }
+
+    fn table(&self) -> Markup {
+        let mut places: Vec<f64> =
+            self.series.iter().flat_map(|s| s.points.iter().map(|point| point.0)).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let cell = |series: &Series, x: f64| {
+            let point = series.points.iter().find(|point| point.0 == x)?;
+            let text = number(point.1);
+            Some(match series.band.iter().find(|band| band.0 == x) {
+                Some((_, low, high)) => format!("{text} ({} to {})", number(*low), number(*high)),
+                None => text,
+            })
+        };
+        html! {
+            table {
+                thead { tr { th { (self.over) } @for series in &self.series { th { (series.name) } } } }
+                tbody {
+                    @for x in places {
+                        tr {
+                            th { (number(x)) }
+                            @for series in &self.series { td { (cell(series, x).unwrap_or_default()) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn svg(&self) -> String {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let bands = || self.series.iter().flat_map(|series| &series.band);
+        let across = range(points().map(|point| point.0));
+        let heights = points().map(|point| point.1).chain(bands().flat_map(|band| [band.1, band.2]));
+        let ticks = ticks(range(heights), 5);
+        let (low, high) = (ticks[0], ticks[ticks.len() - 1]);
+        let x = |at: f64| LEFT + (at - across.0) / (across.1 - across.0).max(1e-9) * (WIDTH - LEFT - RIGHT);
+        let y = |at: f64| TOP + (high - at) / (high - low).max(1e-9) * (HEIGHT - TOP - BELOW);
+        let mut out = format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>{}</title>",
+            escaped(&self.title)
+        );
+        for tick in &ticks {
+            let at = y(*tick);
+            let zero = if *tick == 0.0 && low < 0.0 { " zero" } else { "" };
+            let _ = write!(
+                out,
+                "<path class=\"grid{zero}\" d=\"M{LEFT} {at:.1}H{}\"/><text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
+                WIDTH - RIGHT,
+                LEFT - 6.0,
+                at + 4.0,
+                number(*tick)
+            );
+        }
+        let last = HEIGHT - BELOW;
+        for tick in whole_ticks(across, 12) {
+            let _ = write!(
+                out,
+                "<text class=\"x\" x=\"{:.1}\" y=\"{}\">{}</text>",
+                x(tick),
+                last + 16.0,
+                number(tick)
+            );
+        }
+        let _ = write!(
+            out,
+            "<text class=\"x\" x=\"{:.1}\" y=\"{}\">{}</text><text class=\"unit\" x=\"{}\" y=\"{}\">{}</text>",
+            (LEFT + WIDTH - RIGHT) / 2.0,
+            HEIGHT - 4.0,
+            escaped(&self.over),
+            LEFT - 6.0,
+            TOP - 9.0,
+            escaped(&self.unit)
+        );
+        for series in self.series.iter().filter(|series| !series.band.is_empty()) {
+            let above = series.band.iter().map(|band| (x(band.0), y(band.2)));
+            let below = series.band.iter().rev().map(|band| (x(band.0), y(band.1)));
+            let _ = write!(
+                out,
+                "<path class=\"band c{}\" d=\"{}z\"/>",
+                series.color % COLORS,
+                path(above.chain(below))
+            );
+        }
+        for series in self.series.iter().filter(|series| !series.points.is_empty()) {
+            let (color, line) = (series.color % COLORS, series.line % LINES);
+            let at = || series.points.iter().map(|point| (x(point.0), y(point.1)));
+            let _ = write!(out, "<path class=\"line c{color} l{line}\" d=\"{}\"/>", path(at()));
+            if series.points.len() <= MARKED {
+                for ((cx, cy), point) in at().zip(&series.points) {
+                    let (over, place, value) = (escaped(&self.over), number(point.0), number(point.1));
+                    let _ = write!(
+                        out,
+                        "<circle class=\"dot c{color}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.6\"><title>{}, {over} {place}: {value}</title></circle>",
+                        escaped(&series.name)
+                    );
+                }
+            }
+        }
+        out + "</svg>"
+    }
+}
+
+impl Bars {
+    /// The picture with heading, legend and table.
+    pub fn figure(&self) -> Markup {
+        let mut parts: Vec<&str> = Vec::new();
+        for (part, _) in self.bars.iter().flat_map(|(_, bar)| bar) {
+            if !parts.contains(part) {
+                parts.push(part);
+            }
+        }
+        if parts.is_empty() {
+            return html! {};
+        }
+        let all = |bar: &[(&str, f64)]| bar.iter().map(|(_, value)| value).sum::<f64>();
+        let value =
+            |bar: &[(&str, f64)], part: &str| bar.iter().find(|found| found.0 == part).map(|found| found.1);
+        html! {
+            figure {
+                h3 { (self.title) }
+                p { (self.about) }
+                (PreEscaped(self.svg(&parts)))
+                ul.legend {
+                    @for (color, part) in parts.iter().enumerate() {
+                        li { span class=(format!("key box c{}", color % COLORS)) {} (part) }
+                    }
+                }
+                details {
+                    summary { "Numbers" }
+                    table {
+                        thead { tr { th {} @for part in &parts { th { (part) } } th { "all" } } }
+                        tbody {
+                            @for (name, bar) in &self.bars {
+                                tr {
+                                    th { (name) }
+                                    @for part in &parts { td { (value(bar, part).map(number).unwrap_or_default()) } }
+                                    td { (number(all(bar))) " " (self.unit) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn svg(&self, parts: &[&str]) -> String {
+        const BAR: f64 = 26.0;
+        let sum = |bar: &[(&str, f64)]| bar.iter().map(|(_, value)| value).sum::<f64>();
+        let most = self.bars.iter().map(|(_, bar)| sum(bar)).fold(1e-9, f64::max);
+        let height = TOP + (BAR + 22.0) * self.bars.len() as f64;
+        let mut out = format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\"><title>{}</title>",
+            escaped(&self.title)
+        );
+        let mut top = TOP;
+        for (name, bar) in &self.bars {
+            let _ = write!(
+                out,
+                "<text class=\"name\" x=\"2\" y=\"{}\">{}: {} {}</text>",
+                top + 10.0,
+                escaped(name),
+                number(sum(bar)),
+                escaped(&self.unit)
+            );
+            let mut left = 2.0;
+            for (part, value) in bar {
+                let width = value / most * (WIDTH - 4.0);
+                let color = parts.iter().position(|known| known == part).unwrap_or(0) % COLORS;
+                let _ = write!(
+                    out,
+                    "<rect class=\"part c{color}\" x=\"{left:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"{BAR}\"><title>{}: {} {}</title></rect>",
+                    top + 15.0,
+                    escaped(part),
+                    number(*value),
+                    escaped(&self.unit)
+                );
+                left += width;
+            }
+            top += BAR + 22.0;
+        }
+        out + "</svg>"
+    }
+}
+
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut d = String::new();
+    for (index, (x, y)) in points.enumerate() {
+        let _ = write!(d, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
+    }
+    d
+}
+
+/// The least and the greatest of these numbers, apart.
+fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for number in numbers.filter(|number| number.is_finite()) {
+        (low, high) = (low.min(number), high.max(number));
+    }
+    match (low <= high, low == high) {
+        (false, _) => (0.0, 1.0),
+        (true, true) => (low - 0.5, high + 0.5),
+        (true, false) => (low, high),
+    }
+}
+
+/// Round numbers, about `count` of them, that enclose a range.
+fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
+    let raw = (high - low) / count as f64;
+    let power = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= raw * 0.999);
+    let step = step.unwrap_or(power * 10.0);
+    let (first, last) = ((low / step + 1e-9).floor(), (high / step - 1e-9).ceil());
+    (0..=(last - first) as usize).map(|index| (first + index as f64) * step).collect()
+}
+
+/// Whole numbers within a range, at most about `count` of them.
+fn whole_ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
+    let span = (high - low).max(1.0);
+    let step = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+    let step = step.into_iter().find(|step| span / step <= count as f64).unwrap_or(span / count as f64);
+    let first = (low / step).ceil() as i64;
+    let last = (high / step).floor() as i64;
+    (first..=last).map(|index| index as f64 * step).collect()
+}
+
+/// A number with about three digits.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        0.0 => return "0".into(),
+        1000.0.. => format!("{value:.0}"),
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        1.0.. => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}

@@ -1,0 +1,302 @@
+//! What a run knows, as one HTML page to look at: `petteia report`.
+//!
+//! Input: the folders of one or more runs of a game. Output: the text of a page that needs nothing else: inline SVG, no
+//! script, light and dark, printable. Every picture is also a table. Nothing is computed here that the run did not
+//! write down; what its folder lacks is left out. `numbers` reads a run, `chart` draws a picture, `games` shows
+//! recorded games, `page` is the frame.
+
+pub mod chart;
+mod games;
+mod numbers;
+pub mod page;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use maud::{Markup, html};
+
+use self::chart::{Bars, Chart, Series};
+pub use self::numbers::Numbers;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+
+/// What a chart shows of each run.
+struct Measure {
+    title: &'static str,
+    about: &'static str,
+    unit: &'static str,
+    /// The kind of the lines and the place of the number in them: those of the run, then those to compare it with.
+    lines: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// Numbers that stand in the metrics as they are.
+const MEASURES: [Measure; 7] = [
+    Measure {
+        title: "Policy loss",
+        about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the entropy of the \
+                search's policy, the floor, and never below it.",
+        unit: "nats",
+        lines: &[
+            ("in training", "train", "policy_loss"),
+            ("floor", "train", "policy_floor"),
+            ("on new games", "health", "fresh.policy_loss"),
+        ],
+    },
+    Measure {
+        title: "Value loss",
+        about: "Cross entropy between the predicted and the actual result, in nats; on new games it is measured before the \
+                network is trained on them. A constant is the best answer that is the same for every position. The loss may \
+                rise without harm: games between better players are closer.",
+        unit: "nats",
+        lines: &[
+            ("in training", "train", "value_loss"),
+            ("on new games", "health", "fresh.value_loss"),
+            ("a constant", "health", "fresh.value_constant"),
+        ],
+    },
+    Measure {
+        title: "Calibration",
+        about: "By how much the network's expected scores are off on average, in points of a game's score, on new games: 0 is \
+                perfect.",
+        unit: "points",
+        lines: &[
+            ("on new games", "health", "fresh.calibration"),
+            ("on its window", "health", "seen.calibration"),
+        ],
+    },
+    Measure {
+        title: "Entropy of the policy",
+        about: "How undecided policies are, in nats: the network's, the search's, and that of a player who knows only the \
+                rules.",
+        unit: "nats",
+        lines: &[
+            ("the network", "health", "fresh.policy_entropy"),
+            ("the search", "health", "fresh.policy_floor"),
+            ("equal chances", "health", "fresh.policy_uniform"),
+        ],
+    },
+    Measure {
+        title: "What the search still teaches",
+        about: "The mean divergence of the search's policy from the network's in new games, in nats. Near 0, more games of this \
+                kind teach nothing.",
+        unit: "nats",
+        lines: &[("surprise", "health", "surprise")],
+    },
+    Measure {
+        title: "Duplicates in the window",
+        about: "The share of the positions that training draws from that are repetitions of others.",
+        unit: "share",
+        lines: &[("duplicates", "health", "duplicates")],
+    },
+    Measure {
+        title: "Length of games",
+        about: "Actions in a game of self-play, on average.",
+        unit: "actions",
+        lines: &[("length", "health", "length")],
+    },
+];
+
+/// The page about these runs of one game, the first of which it is named after.
+///
+/// # Errors
+/// The runs are of different games, or there is nothing in one that can be shown.
+pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
+    for run in runs {
+        if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
+            return Err(Error::Config(format!(
+                "{} is of {}, the first run of {}: a report compares runs of one game",
+                run.folder.display(),
+                run.config.game.id,
+                rules.identity.id
+            )));
+        }
+    }
+    let names: Vec<&str> = runs.iter().map(|run| &*run.name).collect();
+    let title = format!("{}: {}", G::TITLE, names.join(", "));
+    let compared = runs.len() > 1;
+    let body = html! {
+        h1 { (G::TITLE) ": " (names.join(", ")) }
+        @for run in runs { (summary(run, compared)) }
+        h2 { "What it learned" }
+        div.charts {
+            (strength(runs).figure())
+            (against(runs).figure())
+            @for measure in &MEASURES { (measure_chart(runs, measure).figure()) }
+            (scores(runs).figure())
+            @for run in runs { (endings(run, compared).figure()) }
+        }
+        h2 { "Where the time went" }
+        div.charts {
+            (speed(runs).figure())
+            (time(runs).figure())
+        }
+        @for run in runs {
+            @let shown = games::shown(rules, run);
+            @if !shown.is_empty() {
+                h2 { "Games of generation " (run.generations) @if compared { " of " (run.name) } }
+                p { (games::ABOUT) }
+                @for game in shown { (game) }
+            }
+        }
+        h2 { "Settings" }
+        p { "Those that differ from the defaults." }
+        (settings(runs))
+    };
+    Ok(page::page(&title, &body))
+}
+
+/// What a run is, in a few lines, and what it said about itself.
+fn summary(run: &Numbers, named: bool) -> Markup {
+    let signs = run.signs();
+    html! {
+        @if named { h2 { (run.name) } }
+        p.facts {
+            (run.state()) ". " (run.games()) " games, " (run.positions()) " positions"
+            @if let Some(steps) = run.steps() { ", " (steps) " training steps" }
+            ". A network of " (run.config.net.filters) " filters and " (run.config.net.blocks) " blocks, "
+            (run.config.search.simulations) " simulations an action, seed " (run.config.seed) "."
+        }
+        @if !signs.is_empty() {
+            h3 { "What the run noticed" }
+            ul.signs { @for (generation, sign) in &signs { li { b { "Generation " (generation) ": " } (sign) } } }
+        }
+    }
+}
+
+/// The series of a kind of number; a run's name is only needed if there are several.
+fn series(
+    runs: &[Numbers],
+    label: &str,
+    style: usize,
+    points: impl Fn(&Numbers) -> Vec<(f64, f64)>,
+) -> Vec<Series> {
+    let of = |(index, run): (usize, &Numbers)| {
+        let (name, color, line) = match (runs.len(), label) {
+            (1, "") => (run.name.clone(), style, 0),
+            (1, label) => (label.to_string(), style, 0),
+            (_, "") => (run.name.clone(), index, 0),
+            (_, label) => (format!("{}, {label}", run.name), index, style),
+        };
+        Series { name, color, line, points: points(run), band: Vec::new() }
+    };
+    runs.iter().enumerate().map(of).filter(|series| !series.points.is_empty()).collect()
+}
+
+fn measure_chart(runs: &[Numbers], measure: &Measure) -> Chart {
+    let lines = measure.lines.iter().enumerate();
+    let series = lines.flat_map(|(style, (label, kind, key))| {
+        let label = if measure.lines.len() == 1 { "" } else { label };
+        series(runs, label, style, |run| run.of(kind, key))
+    });
+    Chart::by_generation(measure.title, measure.about, measure.unit, series.collect())
+}
+
+fn strength(runs: &[Numbers]) -> Chart {
+    let mut all =
+        series(runs, "", 0, |run| run.ratings.iter().map(|r| (r.generation as f64, r.elo)).collect());
+    for series in &mut all {
+        let run = runs.iter().find(|run| runs.len() == 1 || run.name == series.name).expect("it is of a run");
+        series.name = run.name.clone();
+        series.band = run.ratings.iter().map(|r| (r.generation as f64, r.low, r.high)).collect();
+    }
+    let about = "Elo above the run's first rated generation, by all games of the run among its generations, against the \
+                 evaluation's opponent and of the gate, with 95 % bounds. Runs are not compared with each other here: each \
+                 begins at 0.";
+    Chart::by_generation("Strength", about, "Elo", all)
+}
+
+fn against(runs: &[Numbers]) -> Chart {
+    let mut all = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        for (number, (opponent, results)) in run.evaluations().into_iter().enumerate() {
+            let name = match runs.len() {
+                1 => opponent,
+                _ => format!("{} against {opponent}", run.name),
+            };
+            all.push(Series {
+                name,
+                color: if runs.len() == 1 { number } else { index },
+                line: number,
+                points: results.iter().map(|r| (r.generation as f64, r.elo)).collect(),
+                band: results.iter().map(|r| (r.generation as f64, r.low, r.high)).collect(),
+            });
+        }
+    }
+    let about = "Elo against the opponent of the evaluation, by the games of that generation alone, with 95 % bounds. A clean \
+                 sweep has one bound only and is drawn at it.";
+    Chart::by_generation("Against its opponent", about, "Elo", all)
+}
+
+fn scores(runs: &[Numbers]) -> Chart {
+    let first = series(runs, "first player's score", 0, |run| run.played(|games| games.first_score()));
+    let draws = series(runs, "draws", 1, |run| run.played(|games| games.draws()));
+    let about = "The first player's mean score in self-play (a win 1, a draw ½), and the share of draws.";
+    Chart::by_generation("Is it balanced?", about, "share", first.into_iter().chain(draws).collect())
+}
+
+fn endings(run: &Numbers, named: bool) -> Chart {
+    let endings: BTreeMap<String, Vec<(f64, f64)>> = run.endings();
+    let lines = endings.into_iter().enumerate().map(|(color, (name, points))| {
+        let name = if name.is_empty() { "no reason told".into() } else { name };
+        Series { name, color, line: 0, points, band: Vec::new() }
+    });
+    let title = if named { format!("How games end: {}", run.name) } else { "How games end".into() };
+    Chart::by_generation(
+        title,
+        "The share of self-play games that ended in each way.",
+        "share",
+        lines.collect(),
+    )
+}
+
+fn speed(runs: &[Numbers]) -> Chart {
+    let series = series(runs, "", 0, Numbers::speed);
+    let about = "Positions of self-play a second. Later generations may search longer and play against better defenses.";
+    Chart::by_generation("Speed of self-play", about, "positions/s", series)
+}
+
+fn time(runs: &[Numbers]) -> Bars {
+    let about = "Seconds of each part, by the clock, over all sessions of the run.";
+    let bars = runs.iter().map(|run| (run.name.clone(), run.seconds())).collect();
+    Bars { title: "Time".into(), about: about.into(), unit: "s".into(), bars }
+}
+
+/// One row for each setting in which a run differs from the defaults.
+fn settings(runs: &[Numbers]) -> Markup {
+    let mut rows: BTreeMap<String, (String, Vec<Option<String>>)> = BTreeMap::new();
+    for (index, run) in runs.iter().enumerate() {
+        let mut defaults = Config::new(&*run.config.game.id);
+        defaults.game = run.config.game.clone();
+        for [key, default, value] in defaults.differences(&run.config) {
+            let row = rows.entry(key).or_insert_with(|| (default, vec![None; runs.len()]));
+            row.1[index] = Some(value);
+        }
+    }
+    html! {
+        table {
+            thead { tr { th { "setting" } th { "default" } @for run in runs { th { (run.name) } } } }
+            tbody {
+                @for (key, (default, values)) in &rows {
+                    tr {
+                        td { code { (key) } }
+                        td { (default) }
+                        @for value in values { td { (value.as_ref().unwrap_or(default)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads the runs in these folders.
+///
+/// # Errors
+/// One is not the folder of a run that has begun.
+pub fn read(folders: &[impl AsRef<Path>]) -> Result<Vec<Numbers>> {
+    let mut runs = folders.iter().map(|folder| Numbers::read(folder.as_ref())).collect::<Result<Vec<_>>>()?;
+    numbers::tell_apart(&mut runs);
+    Ok(runs)
+}

@@ -1,0 +1,67 @@
+//! The rules for people: every variant has its own, its examples are positions of the game, and docs/games shows them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use petteia::game::{Game, Rules};
+use petteia::games::Games;
+use petteia::manual::{Block, blocks};
+use petteia::registry::{Job, Registry};
+
+use crate::support::command::{err, out, petteia};
+
+struct Manual;
+
+impl Job for Manual {
+    type Output = (String, usize);
+
+    fn run<G: Game>(self, rules: Rules<G>) -> (String, usize) {
+        let blocks = blocks(&rules.game).unwrap();
+        let examples = blocks.iter().filter(|block| matches!(block, Block::Example { .. })).count();
+        (rules.game.manual(), examples)
+    }
+}
+
+#[test]
+fn every_variant_has_rules_of_its_own_with_examples() {
+    let mut texts = BTreeSet::new();
+    for id in Games::ids() {
+        let (text, examples) = Games::with_game(&id, &Default::default(), Manual).unwrap();
+        assert!(examples >= 1, "{id}");
+        assert!(texts.insert(text), "{id} has the rules of another");
+        let printed = petteia(&["rules", &id], "");
+        assert!(printed.status.success() && out(&printed).contains(&format!("({id})")), "{}", err(&printed));
+        assert!(out(&printed).lines().all(|line| line.chars().count() <= 100), "{}", out(&printed));
+    }
+    // what a player of the advanced game has to know
+    let advanced = out(&petteia(&["rules", "custodial-trap-advanced"], ""));
+    for word in ["W@b2", "first:w", "pick:b", "re:w", "re:s", "done", "@c3"] {
+        assert!(advanced.contains(word), "{word}");
+    }
+    let intro = out(&petteia(&["rules", "custodial-trap-intro"], ""));
+    assert!(!intro.contains("@c3") && intro.contains("trapped between c4 and e4"), "{intro}");
+}
+
+/// `petteia rules ID --markdown docs/games` makes a page anew; look at them then.
+#[test]
+fn the_pages_of_the_documentation_are_the_same_text() {
+    let folder = tempfile::tempdir().unwrap();
+    for id in Games::ids() {
+        let written = petteia(&["rules", &id, "--markdown", folder.path().to_str().unwrap()], "");
+        assert!(written.status.success(), "{}", err(&written));
+    }
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/games");
+    let names = |folder: &Path| -> BTreeSet<String> {
+        let entries = fs::read_dir(folder).unwrap().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut expected = names(folder.path());
+    expected.insert("README.md".into());
+    assert_eq!(names(&docs), expected);
+    for name in names(folder.path()) {
+        let [made, kept] =
+            [folder.path(), &docs].map(|folder| fs::read_to_string(folder.join(&name)).unwrap());
+        assert!(made == kept, "docs/games/{name} is not what `petteia rules --markdown` writes");
+    }
+}
