@@ -203,7 +203,7 @@ fn details(variant: &Measured, named: bool) -> Markup {
 
 fn levels(balance: &Balance) -> Markup {
     html! {
-        table {
+        div.wide { table {
             thead { tr {
                 th { "level" } th { "player" } th { "first player's score" } th { "draws" } th { "against the level below" } th { "length" }
                 th { "choices" } th { "game tree" } th { "drama" } th { "comebacks" } th { "decided" } th { "lead changes" } th { "killer move" }
@@ -230,7 +230,7 @@ fn levels(balance: &Balance) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules, Settings};
 use crate::registry::{Job, Registry};
+use crate::replay::store;
 use crate::run;
 use crate::storage;
 
@@ -196,20 +197,26 @@ impl BalanceCommand {
                 (0..GENERATIONS).map(|of| of * (all.len() - 1) / (GENERATIONS - 1)).collect();
             chosen.dedup();
             for index in chosen {
-                let name =
-                    all[index].file_name().unwrap_or_default().to_string_lossy().replace("generation-", "");
-                let number = name.trim_start_matches('0');
                 levels.push((
-                    format!("generation {number}, {} simulations", self.simulations),
+                    format!("generation {}, {} simulations", generation_of(&all[index]), self.simulations),
                     with(&all[index], self.simulations),
                 ));
             }
         }
         let strongest = all.last().unwrap_or(agent);
         let simulations = self.simulations * LONGER;
-        levels.push((format!("the same, {simulations} simulations"), with(strongest, simulations)));
+        let name = match all.len() {
+            0 | 1 => format!("{simulations} simulations"),
+            _ => format!("generation {}, {simulations} simulations", generation_of(strongest)),
+        };
+        levels.push((name, with(strongest, simulations)));
         Ok(levels)
     }
+}
+
+/// The generation of a checkpoint, as text.
+fn generation_of(checkpoint: &Path) -> String {
+    store::generation_of(checkpoint).map_or_else(String::new, |number| number.to_string())
 }
 
 /// One list of settings for each combination of their values.

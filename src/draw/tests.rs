@@ -1,6 +1,6 @@
 use super::*;
 use crate::conformance::random_game;
-use crate::game::{GameOptions, Rules};
+use crate::game::{GameOptions, Rules, Settings};
 use crate::games::Games;
 use crate::games::caissa::Caissa;
 use crate::games::custodial_trap::CustodialTrap;
@@ -55,7 +55,7 @@ impl Job for EveryPosition {
 #[test]
 fn every_game_draws_each_of_its_pieces() {
     for id in Games::ids() {
-        Games::with_game(&id, &Default::default(), EveryPosition).unwrap();
+        Games::with_game(&id, &Settings::new(), EveryPosition).unwrap();
     }
 }
 

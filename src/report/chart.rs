@@ -168,7 +168,7 @@ impl Chart {
             (LEFT + WIDTH - RIGHT) / 2.0,
             HEIGHT - 4.0,
             escaped(&self.over),
-            LEFT - 6.0,
+            2.0,
             TOP - 9.0,
             escaped(&self.unit)
         );

@@ -12,6 +12,7 @@ mod accuracy;
 mod arena;
 mod audit;
 mod average;
+mod balance;
 mod bot;
 mod cache;
 mod cli;

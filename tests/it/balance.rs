@@ -1,0 +1,96 @@
+//! `petteia balance`: the page and the numbers, with and without a trained agent.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::command::{err, out, petteia};
+use crate::support::runs::PLAIN;
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn numbers(arguments: &[&str]) -> Vec<Value> {
+    let measured = petteia(&[&["balance"], arguments, &["--json"]].concat(), "");
+    assert!(measured.status.success(), "{}", err(&measured));
+    serde_json::from_str(&out(&measured)).unwrap()
+}
+
+#[test]
+fn the_generations_of_a_run_are_levels() {
+    let run = PLAIN.run();
+    let found = numbers(&["tic-tac-toe", "--agent", text(&run), "--games", "4", "--simulations", "8"]);
+    let names: Vec<&str> = found[0]["balance"]["levels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|level| level["name"].as_str().unwrap())
+        .collect();
+    let generations = ["generation 1, 8", "generation 2, 8", "generation 3, 8", "generation 3, 32"];
+    let generations = generations.map(|level| format!("{level} simulations"));
+    assert_eq!(names[..2], ["rollout:20", "rollout:100"]);
+    assert_eq!(names[2..], generations);
+    assert_eq!(found[0]["balance"]["steps"].as_array().unwrap().len(), 5);
+    // the same command, the same numbers, with any number of threads
+    let arguments = ["tic-tac-toe", "--levels", "rollout:4", "rollout:8", "--games", "6", "--threads"];
+    let with = |threads: &str| numbers(&[&arguments[..], &[threads]].concat());
+    assert_eq!(with("1"), with("3"));
+}
+
+#[test]
+fn the_page_stands_alone_and_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    let arguments =
+        ["balance", "tic-tac-toe", "--levels", "rollout:4", "rollout:40", "--games", "6", "--out"];
+    for _ in 0..2 {
+        let written = petteia(&[&arguments[..], &[text(&path)]].concat(), "");
+        assert!(written.status.success(), "{}", err(&written));
+    }
+    let page = fs::read_to_string(&path).unwrap();
+    for part in
+        ["Is Tic-tac-toe balanced?", "First player's score", "Squares used", "swap rule", "Late uncertainty"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(
+        !page.contains("<script") && !page.contains("http") && !page.contains("NaN") && page.len() < 400_000
+    );
+}
+
+#[test]
+fn variants_stand_side_by_side() {
+    let common = ["--levels", "rollout:2", "rollout:4", "--games", "2"];
+    let compared = numbers(&[&["cage-4", "--compare", "cage-6"], &common[..]].concat());
+    let names = |found: &[Value]| found.iter().map(|one| one["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(&compared), ["cage-4", "cage-6"]);
+    let sets =
+        ["custodial-trap-intro", "--set", "game.start=standard,quarters", "--set", "game.no_progress=10"];
+    let options = numbers(&[&sets[..], &common[..]].concat());
+    assert_eq!(
+        names(&options),
+        [
+            "custodial-trap-intro game.start=standard game.no_progress=10",
+            "custodial-trap-intro game.start=quarters game.no_progress=10"
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let fails = |arguments: &[&str], says: &str| {
+        let ended = petteia(&[&["balance"], arguments].concat(), "");
+        assert!(!ended.status.success() && err(&ended).contains(says), "{}", err(&ended));
+    };
+    let run = PLAIN.run();
+    fails(&["fage"], "unknown game `fage`");
+    fails(&["tic-tac-toe", "--games", "0"], "--games 0: must be from 1");
+    fails(&["tic-tac-toe", "--agent", text(&run), text(&run)], "2 agents for 1 variants");
+    fails(&["connect-four", "--agent", text(&run)], "has game tic-tac-toe instead of connect-four");
+    fails(&["tic-tac-toe", "--levels", "random", "perfect", "--games", "1"], "`random` does not search");
+    fails(&["tic-tac-toe", "--out", "Cargo.toml"], "already exists");
+    fails(&["tic-tac-toe", "--agent", "nowhere"], "nowhere");
+}
