@@ -38,6 +38,8 @@ pub mod config {
         F32,
         /// Factors of 16 bits.
         Bf16,
+        /// Never asked of a forward pass.
+        Auto,
     }
 }
 
