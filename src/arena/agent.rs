@@ -239,7 +239,7 @@ impl<G: Game> Contestant<G> {
     /// Loads the agent; a checkpoint must be of the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
-        let (name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
+        let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
         match spec {
             AgentSpec::External(_) => Err(Error::Config(format!(
                 "agent `{spec}`: other programs play in `petteia arena` only; a run must be determined by its \
@@ -277,7 +277,6 @@ impl<G: Game> Contestant<G> {
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);
-                let mut name = name;
                 if config.precision == Precision::Auto {
                     config.precision = fastest(game, &network, &config, TOGETHER);
                     name = format!("{name} ({})", config.precision);

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
+use crate::search::tree::for_first;
 
 /// A game that was played.
 pub(super) struct Observed {
@@ -116,7 +117,7 @@ impl<G: Game> Table<'_, G> {
 }
 
 fn score_of_first(mover: Player, value: f32) -> f32 {
-    (if mover == Player::First { value } else { -value } + 1.0) / 2.0
+    (for_first(mover, value) + 1.0) / 2.0
 }
 
 /// An action with a chance proportional to its visits.

@@ -110,7 +110,7 @@ pub struct Opening {
     pub score: Option<f64>,
 }
 
-/// Plays and measures. `tick` gets the number of finished games and of all games, and returns whether to go on.
+/// Plays and measures. `tick` gets the number of finished games, and returns whether to go on.
 ///
 /// # Errors
 /// An agent fails, or the measurement is interrupted. Every level must search.
@@ -118,7 +118,7 @@ pub fn measure<G: Game>(
     rules: &Rules<G>,
     levels: &[Level<G>],
     plan: &Plan,
-    tick: &(dyn Fn(usize, usize) -> bool + Sync),
+    tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Balance> {
     let pairs = levels.len().saturating_sub(1);
     let all = plan.games * (levels.len() + pairs);
@@ -127,7 +127,7 @@ pub fn measure<G: Game>(
     let play = |first: usize, second: usize, number: usize| {
         let observed = table.play(first, second, number)?;
         let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        if tick(finished, all) { Ok(observed) } else { Err(Error::Interrupted) }
+        if tick(finished) { Ok(observed) } else { Err(Error::Interrupted) }
     };
     // all at once, so that no core waits at the end of a level
     let played = parallel::map(all, &|index| {

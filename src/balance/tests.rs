@@ -63,7 +63,7 @@ fn plan(games: usize) -> Plan {
 #[test]
 fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     let (rules, levels) = levels(&[2, 400]);
-    let balance = measure(&rules, &levels, &plan(40), &|_, _| true).unwrap();
+    let balance = measure(&rules, &levels, &plan(40), &|_| true).unwrap();
     let [beginners, experts] = &balance.levels[..] else { panic!("two levels") };
     assert!(beginners.draws < 0.5 && experts.draws > 0.8, "{} {}", beginners.draws, experts.draws);
     assert!(beginners.first_score[0] > 0.5, "who begins has more marks: {:?}", beginners.first_score);
@@ -88,8 +88,7 @@ fn the_seed_alone_decides() {
         let (rules, levels) = levels(&[8, 16]);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let plan = Plan { seed, ..plan(12) };
-        serde_json::to_string(&pool.install(|| measure(&rules, &levels, &plan, &|_, _| true)).unwrap())
-            .unwrap()
+        serde_json::to_string(&pool.install(|| measure(&rules, &levels, &plan, &|_| true)).unwrap()).unwrap()
     };
     assert_eq!(text(1, 1), text(1, 3));
     assert_ne!(text(1, 1), text(2, 1));
@@ -102,8 +101,8 @@ fn who_does_not_search_has_no_opinion() {
         name: text.into(),
         contestant: Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap(),
     };
-    let error = measure(&rules, &[level("random")], &plan(2), &|_, _| true).unwrap_err().to_string();
+    let error = measure(&rules, &[level("random")], &plan(2), &|_| true).unwrap_err().to_string();
     assert!(error.contains("`random` does not search"), "{error}");
-    let stopped = measure(&rules, &[level("rollout:5")], &plan(2), &|_, _| false);
+    let stopped = measure(&rules, &[level("rollout:5")], &plan(2), &|_| false);
     assert!(matches!(stopped, Err(Error::Interrupted)));
 }

@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::counter::Counter;
-use super::{AGENTS, catch_interrupts, interrupted, print, refuse_existing, use_threads};
+use super::report::{refuse_other_files, write_page};
+use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::balance::page::{Measured, page};
 use crate::balance::{Level, Plan, measure};
@@ -19,7 +20,6 @@ use crate::game::{Game, Rules, Settings};
 use crate::registry::{Job, Registry};
 use crate::replay::store;
 use crate::run;
-use crate::storage;
 
 /// The page if no other is named.
 const PAGE: &str = "balance.html";
@@ -113,9 +113,8 @@ impl BalanceCommand {
                 return Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}")));
             }
         }
-        // a page is made again and again; anything else that is there stays
-        if !self.json && self.out.extension().is_none_or(|extension| extension != "html") {
-            refuse_existing(&self.out)?;
+        if !self.json {
+            refuse_other_files(&self.out)?;
         }
         use_threads(self.threads)?;
         let variants = self.variants()?;
@@ -134,9 +133,7 @@ impl BalanceCommand {
                 measured.iter().map(|found| json!({"name": found.name, "balance": found.balance})).collect();
             return print(json!(numbers));
         }
-        let page = page(&about.0, &about.1, &measured);
-        storage::write_whole(&self.out, page.as_bytes())?;
-        print(format_args!("{} ({} kB)", self.out.display(), page.len().div_ceil(1000)))
+        write_page(&self.out, &page(&about.0, &about.1, &measured))
     }
 
     /// The variants, each with its agent.
@@ -254,7 +251,7 @@ impl Job for Measure<'_> {
         let BalanceCommand { games, varied_plies, seed, .. } = *command;
         let plan = Plan { games, varied_plies, seed };
         let counter = Counter::of_games(games * (2 * levels.len() - 1));
-        let tick = |done: usize, _: usize| {
+        let tick = |done: usize| {
             counter.show(done as u64, &format!(", {}", variant.name));
             !interrupted()
         };

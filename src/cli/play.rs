@@ -11,7 +11,7 @@ use super::board::{Marks, drawn, player_text};
 use super::review::review;
 use super::saved;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
-use super::{AGENTS, GameArgs, print, refuse_existing, use_threads};
+use super::{AGENTS, GameArgs, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
@@ -93,29 +93,23 @@ impl Job for Play {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
         let person = side(game, &self.side)?;
-        let spec = AgentSpec::parse(&self.opponent)?.at_full_speed();
+        let parse = |text: &OsString| Ok::<_, Error>(AgentSpec::parse(text)?.at_full_speed());
+        let (opponent, other) = (parse(&self.opponent)?, self.watch.as_ref().map(parse).transpose()?);
         use_threads(self.threads)?;
-        let contestant = Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads());
+        let load =
+            |spec| Ok::<_, Error>(Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads()));
+        let (contestant, other) = (load(opponent)?, other.map(load).transpose()?);
         let start = match &self.position {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
         };
         let session = Session::from(game.clone(), start);
-        let load = |text: &OsString| {
-            let spec = AgentSpec::parse(text)?.at_full_speed();
-            Ok::<_, Error>(Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads()))
-        };
-        let other = self.watch.as_ref().map(load).transpose()?;
-        let is_watched = other.is_some();
-        let mut human_game =
-            HumanGame { rules: &rules, session, contestant: &contestant, other, person, seed: self.seed };
-        if is_watched {
-            return human_game.watch();
+        if other.is_none() {
+            print_text(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
+            print_rules::<G>()?;
+            print_text(COMMANDS)?;
         }
-        print_text(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
-        print_rules::<G>()?;
-        print_text(COMMANDS)?;
-        human_game.play()
+        HumanGame { rules: &rules, session, contestant: &contestant, other, person, seed: self.seed }.play()
     }
 }
 
@@ -133,36 +127,21 @@ fn side<G: Game>(game: &G, text: &str) -> Result<Player> {
 }
 
 impl<G: Game> HumanGame<'_, G> {
-    /// Both sides are agents: plays to the end.
-    fn watch(&mut self) -> Result<()> {
-        self.show_board(Vec::new())?;
-        loop {
-            let state = self.session.state().clone();
-            if let Some(outcome) = self.game().outcome(&state) {
-                return print_text(&result_text(self.game(), outcome));
-            }
-            let mover = self.game().to_move(&state);
-            let agent = self.other.as_ref().filter(|_| mover == self.person).unwrap_or(self.contestant);
-            let action = agent.agent(self.stream()).choose(&state)?;
-            let text = self.game().action_text(&state, action);
-            print_text(&format!("{} plays {text}", player_text(self.game(), mover)))?;
-            self.session.play(action);
-            self.show_board(Vec::new())?;
-        }
-    }
-
     fn play(&mut self) -> Result<()> {
         self.show_board(Vec::new())?;
         loop {
             let state = self.session.state().clone();
             if let Some(outcome) = self.game().outcome(&state) {
                 print_text(&result_text(self.game(), outcome))?;
+                if self.other.is_some() {
+                    return Ok(());
+                }
                 print_text("type undo to take back an action, or quit to leave")?;
-            } else if self.game().to_move(&state) != self.person {
-                let action = self.opponent(&state)?;
+            } else if let Some(agent) = self.agent_for(self.game().to_move(&state)) {
+                let action = agent.agent(self.stream()).choose(&state)?;
                 print_text(&format!(
                     "{} plays {}",
-                    player_text(self.game(), self.person.other()),
+                    player_text(self.game(), self.game().to_move(&state)),
                     self.game().action_text(&state, action)
                 ))?;
                 self.session.play(action);
@@ -243,16 +222,12 @@ impl<G: Game> HumanGame<'_, G> {
 
     fn save(&self, path: &Path) -> Result<()> {
         // what goes wrong with a file must not end the game
-        let saved = refuse_existing(path)
-            .map_err(|error| {
-                error.to_string().replace("choose another file with --out", "choose another name")
-            })
-            .and_then(|()| {
-                saved::write(&self.rules.identity, &self.session, path).map_err(|error| error.to_string())
-            });
-        match saved {
+        if path.exists() {
+            return print_text(&format!("{} already exists: choose another name", path.display()));
+        }
+        match saved::write(&self.rules.identity, &self.session, path) {
             Ok(()) => print_text(&format!("saved in {}", path.display())),
-            Err(error) => print_text(&error),
+            Err(error) => print_text(&error.to_string()),
         }
     }
 
@@ -270,8 +245,9 @@ impl<G: Game> HumanGame<'_, G> {
         self.session.game()
     }
 
-    fn opponent(&self, state: &G::State) -> Result<Action> {
-        self.contestant.agent(self.stream()).choose(state)
+    /// The agent that acts for a player; `None` if the person does.
+    fn agent_for(&self, player: Player) -> Option<&Contestant<G>> {
+        if player == self.person { self.other.as_ref() } else { Some(self.contestant) }
     }
 
     fn stream(&self) -> Random {

@@ -1,6 +1,6 @@
 //! `petteia report`: one page about one or more runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -51,19 +51,23 @@ impl Job for Write<'_> {
 impl Report {
     /// Writes the page, and says where it is.
     pub fn run<R: Registry>(self) -> Result<()> {
-        // a page is made again and again; anything else that is there stays
-        if self.out.extension().is_none_or(|extension| extension != "html") {
-            refuse_existing(&self.out)?;
-        }
+        refuse_other_files(&self.out)?;
         let runs = report::read(&self.runs)?;
-        let page = page::<R>(&runs)?;
-        storage::write_whole(&self.out, page.as_bytes())?;
-        print(format_args!("{} ({} kB)", self.out.display(), page.len().div_ceil(1000)))
+        let game = &runs[0].config.game;
+        write_page(&self.out, &R::with_game(&game.id, &game.options, Write { runs: &runs })??)
     }
 }
 
-/// The page about these runs.
-pub fn page<R: Registry>(runs: &[Numbers]) -> Result<String> {
-    let game = &runs[0].config.game;
-    R::with_game(&game.id, &game.options, Write { runs })?
+/// Refuses to overwrite what is no page: pages are made again and again, anything else that is there stays.
+pub fn refuse_other_files(out: &Path) -> Result<()> {
+    match out.extension().is_some_and(|extension| extension == "html") {
+        true => Ok(()),
+        false => refuse_existing(out),
+    }
+}
+
+/// Writes a page, and says where it is.
+pub fn write_page(out: &Path, page: &str) -> Result<()> {
+    storage::write_whole(out, page.as_bytes())?;
+    print(format_args!("{} ({} kB)", out.display(), page.len().div_ceil(1000)))
 }

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, Player, line_text};
 use crate::parallel;
 use crate::random::{Purpose, stream};
+use crate::search::tree::for_first;
 
 /// A loss of expected score that is mentioned.
 const NOTICED: f32 = 0.05;
@@ -39,7 +40,8 @@ pub fn review<G: Game>(
         };
         agent.analyze(&states[ply])
     })?;
-    let score = |value: f32, from: Player, to: Player| (if from == to { value } else { -value } + 1.0) / 2.0;
+    // a value for one player as the score that another expects
+    let score = |value: f32, of: Player, to: Player| (for_first(to, for_first(of, value)) + 1.0) / 2.0;
     let mut verdicts = Vec::new();
     for (ply, (state, search)) in states.iter().zip(&searches).enumerate() {
         let mover = game.to_move(state);

@@ -5,9 +5,10 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::{Chart, Series};
 use super::numbers::Numbers;
 use crate::draw::{self, Marks};
-use crate::game::{Action, Game, Outcome, Player, Rules};
+use crate::game::{Action, Game, Outcome, Rules};
 use crate::replay::record::Record;
 use crate::replay::store;
+use crate::search::tree::for_first;
 
 /// Games of a run that are shown.
 const GAMES: usize = 3;
@@ -58,11 +59,10 @@ fn game<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Markup> {
         let mut shares: Vec<(Action, f32)> =
             ply.policy.iter().map(|&(action, weight)| (action, weight as f32 / sum.max(1) as f32)).collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let value = f64::from(ply.wdl.value());
-        let mover = if game.to_move(ply.state) == Player::First { value } else { -value };
+        let value = f64::from(for_first(game.to_move(ply.state), ply.wdl.value()));
         let action =
             game.parse_action(ply.state, &record.actions[steps.len()]).expect("the replay checked it");
-        steps.push(Step { state: ply.state.clone(), shares, score: (mover + 1.0) / 2.0, action });
+        steps.push(Step { state: ply.state.clone(), shares, score: (value + 1.0) / 2.0, action });
     });
     let last = last.ok()?;
     let result = match Outcome::from_id(&record.outcome)? {

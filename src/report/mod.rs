@@ -22,6 +22,7 @@ pub use self::numbers::Numbers;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::run::RatedGeneration;
 
 /// What a chart shows of each run.
 struct Measure {
@@ -194,35 +195,35 @@ fn measure_chart(runs: &[Numbers], measure: &Measure) -> Chart {
     Chart::by_generation(measure.title, measure.about, measure.unit, series.collect())
 }
 
-fn strength(runs: &[Numbers]) -> Chart {
-    let mut all =
-        series(runs, "", 0, |run| run.ratings.iter().map(|r| (r.generation as f64, r.elo)).collect());
-    for series in &mut all {
-        let run = runs.iter().find(|run| runs.len() == 1 || run.name == series.name).expect("it is of a run");
-        series.name = run.name.clone();
-        series.band = run.ratings.iter().map(|r| (r.generation as f64, r.low, r.high)).collect();
+/// Differences with their bounds.
+fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) -> Series {
+    Series {
+        name,
+        color,
+        line,
+        points: results.iter().map(|r| (r.generation as f64, r.elo)).collect(),
+        band: results.iter().map(|r| (r.generation as f64, r.low, r.high)).collect(),
     }
+}
+
+fn strength(runs: &[Numbers]) -> Chart {
+    let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
+    let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
     let about = "Elo above the run's first rated generation, by all games of the run among its generations, against the \
                  evaluation's opponent and of the gate, with 95 % bounds. Runs are not compared with each other here: each \
                  begins at 0.";
-    Chart::by_generation("Strength", about, "Elo", all)
+    Chart::by_generation("Strength", about, "Elo", series)
 }
 
 fn against(runs: &[Numbers]) -> Chart {
     let mut all = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         for (number, (opponent, results)) in run.evaluations().into_iter().enumerate() {
-            let name = match runs.len() {
-                1 => opponent,
-                _ => format!("{} against {opponent}", run.name),
+            let (name, color) = match runs.len() {
+                1 => (opponent, number),
+                _ => (format!("{} against {opponent}", run.name), index),
             };
-            all.push(Series {
-                name,
-                color: if runs.len() == 1 { number } else { index },
-                line: number,
-                points: results.iter().map(|r| (r.generation as f64, r.elo)).collect(),
-                band: results.iter().map(|r| (r.generation as f64, r.low, r.high)).collect(),
-            });
+            all.push(banded(name, color, number, &results));
         }
     }
     let about = "Elo against the opponent of the evaluation, by the games of that generation alone, with 95 % bounds. A clean \

@@ -26,19 +26,6 @@ pub struct Numbers {
     lines: Vec<Value>,
 }
 
-/// The result of an evaluation. A bound that the games do not give is `elo`.
-#[derive(Clone, Copy, Debug)]
-pub struct Evaluated {
-    /// The generation.
-    pub generation: usize,
-    /// The difference to the opponent.
-    pub elo: f64,
-    /// Its lower 95% bound.
-    pub low: f64,
-    /// Its upper 95% bound.
-    pub high: f64,
-}
-
 impl Numbers {
     /// Reads the run in `folder`, which may be in training.
     ///
@@ -109,9 +96,9 @@ impl Numbers {
         all.into_iter().map(|(name, shares)| (name, points(shares))).collect()
     }
 
-    /// The evaluations, by opponent.
-    pub fn evaluations(&self) -> Vec<(String, Vec<Evaluated>)> {
-        let mut all: BTreeMap<String, Vec<Evaluated>> = BTreeMap::new();
+    /// The evaluations, by opponent: how much stronger each generation is, by the games of that evaluation alone.
+    pub fn evaluations(&self) -> Vec<(String, Vec<RatedGeneration>)> {
+        let mut all: BTreeMap<String, Vec<RatedGeneration>> = BTreeMap::new();
         for (generation, line) in self.of_kind("evaluation") {
             let result = &line["result"];
             let bounds = ["elo", "elo_low", "elo_high"].map(|key| result[key].as_f64());
@@ -120,7 +107,7 @@ impl Numbers {
             let Some(elo) = bounds[0].or(low).or(high) else { continue };
             let (low, high) = (low.unwrap_or(elo), high.unwrap_or(elo));
             let opponent = line["opponent"].as_str().unwrap_or_default().to_string();
-            all.entry(opponent).or_default().push(Evaluated { generation, elo, low, high });
+            all.entry(opponent).or_default().push(RatedGeneration { generation, elo, low, high });
         }
         all.into_iter().collect()
     }

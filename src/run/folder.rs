@@ -1,6 +1,5 @@
 //! The folder of a run: created, or found with the same settings; locked during training; and checked to still exist.
 
-use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -92,12 +91,7 @@ pub enum State {
 /// There is no run in `folder`, or its newest checkpoint cannot be read.
 pub fn state_of(folder: &Path) -> Result<State> {
     let planned = reading_of(folder)?.config.train.generations;
-    // a shared lock is refused while a training holds its own, and is given back at once
-    let held = File::open(folder.join(LOCK)).is_ok_and(|lock| match lock.try_lock_shared() {
-        Ok(()) => lock.unlock().is_err(),
-        Err(error) => matches!(error, TryLockError::WouldBlock),
-    });
-    if held {
+    if storage::is_locked(&folder.join(LOCK)) {
         return Ok(State::Running);
     }
     let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);

@@ -144,7 +144,7 @@ pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option
     })
 }
 
-/// How much stronger a generation is than the first one that is rated with it.
+/// How much stronger a generation is than another player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatedGeneration {
     /// The generation.
@@ -157,7 +157,8 @@ pub struct RatedGeneration {
     pub high: f64,
 }
 
-/// The ratings of the generations that the lines of the metrics have games of, by all of these games together.
+/// How much stronger the generations are than the first one that is rated with them, by all games in these lines of the
+/// metrics together.
 pub fn ratings_of(lines: &[Value], opponent: &str) -> Vec<RatedGeneration> {
     let generations =
         lines.iter().filter(|line| line["kind"] == KIND).map(|line| generation(&line["generation"]));

@@ -165,6 +165,14 @@ pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     }
 }
 
+/// Whether somebody holds the lock of the file at `path`; it is asked for, shared, and given back at once.
+pub fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| match file.try_lock_shared() {
+        Ok(()) => file.unlock().is_err(),
+        Err(error) => matches!(error, TryLockError::WouldBlock),
+    })
+}
+
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
