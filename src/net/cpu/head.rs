@@ -4,9 +4,12 @@
 //! `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines. Each step
 //! has a buffer of its own.
 
+use super::direct::{Direct, Interleaved, Written};
 use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
+use super::tiles::Tiles;
 use super::tiling::Board;
+use crate::encode::Shape;
 use crate::net::layers::{Conv, Layer, Linear};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
@@ -16,9 +19,14 @@ use crate::net::weights::{Numbers, Weights};
 pub(super) enum Source {
     /// Padded boards, with so many floats per square.
     Boards { stride: usize },
+    /// [`Interleaved`] boards of bf16.
+    Interleaved(Tiles),
     /// So many rows per position, with so many floats each.
     Rows { count: usize, stride: usize },
 }
+
+/// The positions that pass through the layers together.
+pub(super) type Place = Interleaved;
 
 /// A list of layers, packed.
 pub(super) struct Head {
@@ -37,6 +45,8 @@ struct Step {
 enum Work {
     /// A 1x1 convolution of padded boards with so many floats per square.
     Boards { layer: Dense, finish: Finish, stride: usize },
+    /// The same of interleaved boards.
+    Interleaved { layer: Direct, finish: Finish },
     /// A layer on rows of so many floats, one for each row that it writes.
     Rows { layer: Dense, finish: Finish, width: usize },
     /// Means and maxima of so many channels over so many rows of so many floats.
@@ -55,10 +65,17 @@ pub(super) struct Dense {
 impl Head {
     /// Packs `layers`, of which the first reads `from`.
     pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: Source) -> Head {
-        let cells = weights.layers.shape.cells();
+        let Shape { height, width, .. } = weights.layers.shape;
+        let (board, cells) = (Board { height, width }, height * width);
         let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
+                (Layer::Conv(conv), Source::Interleaved(tiles)) => {
+                    channels = conv.outputs;
+                    let layer = Direct::new(conv, weights.of(&conv.name), board, tiles);
+                    let work = Work::Interleaved { layer, finish: Finish::of(conv.relu) };
+                    Step { work, count: cells, stride: channels.next_multiple_of(BLOCK) }
+                }
                 (Layer::Conv(conv), from) => {
                     channels = conv.outputs;
                     let layer = Dense::conv(conv, weights.of(&conv.name), packing);
@@ -66,6 +83,7 @@ impl Head {
                     let work = match from {
                         Source::Boards { stride } => Work::Boards { layer, finish, stride },
                         Source::Rows { stride, .. } => Work::Rows { layer, finish, width: stride },
+                        Source::Interleaved(_) => unreachable!("multiplied by tiles"),
                     };
                     Step { work, count: cells, stride: written }
                 }
@@ -94,18 +112,17 @@ impl Head {
         self.steps.iter().map(|step| Aligned::new(positions * step.count * step.stride)).collect()
     }
 
-    /// Applies the steps to `positions` in `from`; returns what the last one wrote.
+    /// Applies the steps to the positions in `from`; returns what the last one wrote.
     pub(super) fn apply<'a>(
         &self,
-        board: Board,
-        positions: usize,
+        place: Place,
         from: &'a Aligned,
         buffers: &'a mut [Aligned],
     ) -> &'a Aligned {
         assert_eq!(buffers.len(), self.steps.len(), "a scratch of another network");
         let mut from = from;
         for (step, to) in self.steps.iter().zip(buffers) {
-            step.apply(board, positions, from, to);
+            step.apply(place, from, to);
             from = to;
         }
         from
@@ -115,13 +132,18 @@ impl Head {
     pub(super) fn stride(&self) -> usize {
         match self.end {
             Source::Boards { stride } | Source::Rows { stride, .. } => stride,
+            Source::Interleaved(_) => unreachable!("a head has steps"),
         }
     }
 }
 
 impl Step {
-    fn apply(&self, board: Board, positions: usize, from: &Aligned, to: &mut Aligned) {
+    fn apply(&self, place: Place, from: &Aligned, to: &mut Aligned) {
+        let Place { board, positions } = place;
         match &self.work {
+            Work::Interleaved { layer, finish } => {
+                layer.apply(place, from, to, Written::Rows { stride: self.stride }, *finish);
+            }
             Work::Boards { layer, finish, stride } => {
                 layer.on_boards((board, positions), (from, *stride), to, *finish);
             }
@@ -181,27 +203,48 @@ impl Global {
         &self,
         (board, positions): (Board, usize),
         (boards, stride): (&mut Aligned, usize),
-        [pooled, added]: &mut [Aligned; 2],
+        buffers: &mut [Aligned; 2],
     ) {
         let (size, width) = (board.padded() * stride, board.width * stride);
         let lines = || (0..board.height).map(|row| board.padded_square(row, 0) * stride);
         let boards = &mut boards.as_mut()[..positions * size];
-        let rows = pooled.as_mut().chunks_exact_mut(self.width);
-        for (squares, row) in boards.chunks_exact(size).zip(rows) {
+        for (position, squares) in boards.chunks_exact(size).enumerate() {
             let squares = lines().flat_map(|at| squares[at..][..width].chunks_exact(stride));
-            pool(self.channels, squares, row);
+            self.pool(position, squares, buffers);
         }
-        self.layer.on_rows(positions, pooled, self.width, added, Finish::of(false));
-        let rows = added.as_ref().chunks_exact(self.layer.stride());
-        for (squares, added) in boards.chunks_exact_mut(size).zip(rows) {
+        for (squares, added) in boards.chunks_exact_mut(size).zip(self.added(positions, buffers)) {
             for at in lines() {
                 for square in squares[at..][..width].chunks_exact_mut(stride) {
-                    // written so that NaN stays
                     let changed = square[..self.channels].iter_mut().zip(added);
-                    changed.for_each(|(x, added)| *x = if *x + added < 0.0 { 0.0 } else { *x + added });
+                    changed.for_each(|(x, added)| *x = Global::change(*x, *added));
                 }
             }
         }
+    }
+
+    /// Pools the squares of a position.
+    pub(super) fn pool<'a>(
+        &self,
+        position: usize,
+        squares: impl Iterator<Item = &'a [f32]>,
+        [pooled, _]: &mut [Aligned; 2],
+    ) {
+        pool(self.channels, squares, &mut pooled.as_mut()[position * self.width..][..self.width]);
+    }
+
+    /// What is added to the squares of each position that was pooled.
+    pub(super) fn added<'a>(
+        &self,
+        positions: usize,
+        [pooled, added]: &'a mut [Aligned; 2],
+    ) -> impl Iterator<Item = &'a [f32]> {
+        self.layer.on_rows(positions, pooled, self.width, added, Finish::of(false));
+        added.as_ref().chunks_exact(self.layer.stride()).take(positions)
+    }
+
+    /// A number of a square after something was added; NaN stays.
+    pub(super) fn change(x: f32, added: f32) -> f32 {
+        if x + added < 0.0 { 0.0 } else { x + added }
     }
 }
 

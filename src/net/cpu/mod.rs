@@ -22,30 +22,27 @@ macro_rules! unroll {
 }
 
 mod conv;
+mod direct;
 mod head;
 mod matrix;
 mod products;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod tiling;
+mod tower;
 mod winograd;
 
-use self::conv::{Conv3, Transformed};
-use self::head::{Dense, Global, Head, Source};
-use self::matrix::Finish;
+use self::head::{Dense, Head, Place, Source};
 use self::products::Packing;
+use self::tiles::Tiles;
 use self::tiling::Board;
-use super::layers::{Conv, Layer};
+use self::tower::{Buffers, Tower};
+use super::layers::Layer;
 use super::vector::{Aligned, Isa};
 use super::weights::Weights;
 use crate::config::Precision;
 use crate::encode::Shape;
-
-/// Bytes that a group of positions may use between the stages of a convolution: part of an L2 cache, which also holds
-/// its matrices and boards.
-const GROUP_BYTES: usize = 192 << 10;
-/// Maximum number of positions in a group.
-const MAX_GROUP: usize = 32;
 
 /// A network packed for this CPU, read-only.
 pub struct CpuNet {
@@ -53,21 +50,19 @@ pub struct CpuNet {
     board: Board,
     /// Positions that pass through the layers together.
     group: usize,
-    /// Whether a plane of ones follows the planes of the input.
-    ones: bool,
-    tower: Vec<Stage>,
+    tower: Tower,
     policy: Head,
     logits: Vec<Logits>,
     value: Head,
 }
 
-/// A convolution of the tower. It reads what the one before wrote into one of two buffers and writes into the other,
-/// where the second of a block finds what the first read.
-struct Stage {
-    conv: Conv3,
-    finish: Finish,
-    /// Changes what the convolution wrote.
-    global: Option<Global>,
+/// What multiplies the tower's factors.
+#[derive(Clone, Copy, Debug)]
+enum Engine {
+    /// Vectors, in a precision.
+    Vectors(Isa, Precision),
+    /// Tiles of bf16.
+    Tiles(Tiles),
 }
 
 /// A part of the policy's logits.
@@ -82,13 +77,7 @@ debug_fields!(CpuNet, shape, group);
 
 /// The buffers of one thread, so that [`CpuNet::forward`] does not allocate.
 pub struct Scratch {
-    /// Padded boards, `[position, padded row, padded column, channel]`.
-    input: Aligned,
-    /// The same for the two activations that alternate in the tower.
-    tower: [Aligned; 2],
-    between: Transformed,
-    /// For each stage of the tower with a [`Global`].
-    globals: Vec<[Aligned; 2]>,
+    tower: Buffers,
     /// One buffer for each step of the heads.
     policy: Vec<Aligned>,
     logits: Vec<Vec<Aligned>>,
@@ -117,28 +106,32 @@ impl CpuNet {
         CpuNet::precisions().contains(&precision)
     }
 
-    /// Packs `weights` for the widest vectors of this CPU; `None` if it lacks the precision.
+    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
-        CpuNet::has(precision).then(|| CpuNet::with_isa(weights, Isa::widest(), precision))
+        let engine = match (precision, Tiles::here()) {
+            (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles),
+            _ => Engine::Vectors(Isa::widest(), precision),
+        };
+        CpuNet::has(precision).then(|| CpuNet::with(weights, engine))
     }
 
-    fn with_isa(weights: &Weights, isa: Isa, precision: Precision) -> CpuNet {
+    fn with(weights: &Weights, engine: Engine) -> CpuNet {
         weights.check();
         let shape = weights.layers.shape;
         let board = Board { height: shape.height, width: shape.width };
-        let (plain, products) = (Packing::new(isa, Precision::F32), Packing::new(isa, precision));
-        let tower = tower(weights, board, [plain, products]);
-        let stride = tower[0].conv.stride();
-        assert!(tower.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
-        let bytes = tower.iter().map(|stage| stage.conv.transformed_bytes()).max();
-        let features = Source::Boards { stride };
+        let isa = match engine {
+            Engine::Vectors(isa, _) => isa,
+            Engine::Tiles(_) => Isa::widest(),
+        };
+        let plain = Packing::new(isa, Precision::F32);
+        let tower = Tower::new(weights, board, plain, engine);
+        let features = tower.features();
         let policy = Head::new(&weights.layers.policy, weights, plain, features);
         let logits = |layers: &Vec<Layer>| Logits::new(layers, weights, plain, policy.end);
         CpuNet {
             shape,
             board,
-            ones: weights.layers.tower.first() == Some(&Layer::Ones),
-            group: (GROUP_BYTES / bytes.unwrap_or(1)).clamp(1, MAX_GROUP),
+            group: tower.group(),
             logits: weights.layers.logits.iter().map(logits).collect(),
             value: Head::new(&weights.layers.value, weights, plain, features),
             tower,
@@ -153,20 +146,8 @@ impl CpuNet {
 
     /// Buffers for one thread.
     pub fn scratch(&self) -> Scratch {
-        let boards = self.group * self.board.padded();
-        let (first, convs) = (&self.tower[0].conv, self.tower.iter().map(|stage| &stage.conv));
-        let globals = self.tower.iter().filter_map(|stage| stage.global.as_ref());
-        let mut input = Aligned::new(boards * first.input_stride());
-        if self.ones {
-            // nothing else is ever written there
-            let ones = vec![1.0; self.group * self.shape.cells()];
-            write_planes(self, &ones, [1, self.shape.planes], input.as_mut());
-        }
         Scratch {
-            input,
-            tower: [(); 2].map(|()| Aligned::new(boards * first.stride())),
-            between: Conv3::transformed(convs, self.group),
-            globals: globals.map(|global| global.buffers(self.group)).collect(),
+            tower: self.tower.buffers(self.group),
             policy: self.policy.buffers(self.group),
             logits: self.logits.iter().map(|part| part.buffers(self.group)).collect(),
             value: self.value.buffers(self.group),
@@ -211,30 +192,6 @@ impl CpuNet {
     }
 }
 
-/// Packs the tower: what is not a convolution is always in f32.
-fn tower(weights: &Weights, board: Board, [plain, products]: [Packing; 2]) -> Vec<Stage> {
-    let stage = |conv: &Conv, finish: Finish| {
-        let conv = Conv3::new(conv, weights.of(&conv.name), board, products);
-        Stage { conv, finish, global: None }
-    };
-    let mut stages: Vec<Stage> = Vec::new();
-    for (index, layer) in weights.layers.tower.iter().enumerate() {
-        match layer {
-            Layer::Ones if index == 0 => {}
-            Layer::Conv(conv) => stages.push(stage(conv, Finish::of(conv.relu))),
-            Layer::Block { first, second, .. } => {
-                stages.extend([stage(first, Finish::of(first.relu)), stage(second, Finish::SkipRelu)]);
-            }
-            Layer::Global(linear) => {
-                let before = stages.last_mut().expect("a block comes before");
-                before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
-            }
-            other => panic!("a tower with {other:?}"),
-        }
-    }
-    stages
-}
-
 impl Logits {
     fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: Source) -> Logits {
         let cells = weights.layers.shape.cells();
@@ -268,49 +225,24 @@ struct Group<'a> {
 
 /// Evaluates a group of at most [`CpuNet::group`] positions.
 fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
-    let Scratch { input, tower: [x, y], between, globals, policy, logits, value } = scratch;
-    let (positions, board) = (group.ends.len(), net.board);
-    write_planes(net, group.planes, [net.shape.planes, 0], input.as_mut());
-    let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
-    for (index, Stage { conv, finish, global }) in net.tower.iter().enumerate() {
-        let from = if index == 0 { &*input } else { &*x };
-        conv.apply(positions, from, y, between, *finish);
-        std::mem::swap(&mut x, &mut y);
-        if let Some(global) = global {
-            let buffers = globals.next().expect("a scratch of another network");
-            global.apply((board, positions), (&mut *x, conv.stride()), buffers);
-        }
-    }
-    let out = net.value.apply(board, positions, x, value).as_ref();
+    let Scratch { tower, policy, logits, value } = scratch;
+    let place = Place { board: net.board, positions: group.ends.len() };
+    let _configured = net.tower.configure(place);
+    let x = net.tower.apply(place, group.planes, tower);
+    let out = net.value.apply(place, x, value).as_ref();
     let rows = out.chunks_exact(net.value.stride());
     group.wdl.chunks_exact_mut(3).zip(rows).for_each(|(wdl, row)| wdl.copy_from_slice(&row[..3]));
-    let features = net.policy.apply(board, positions, x, policy);
-    write_logits(net, features, logits, group);
-}
-
-/// `[n, count, height, width]` to the channels from `first` on of padded boards, channels last.
-fn write_planes(net: &CpuNet, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
-    let Shape { height, width, .. } = net.shape;
-    let (board, stride) = (net.board, net.tower[0].conv.input_stride());
-    let boards = input.chunks_exact_mut(board.padded() * stride);
-    for (planes, input) in planes.chunks_exact(count * net.shape.cells()).zip(boards) {
-        for (channel, plane) in (first..).zip(planes.chunks_exact(height * width)) {
-            for (row, line) in plane.chunks_exact(width).enumerate() {
-                let slots =
-                    input[board.padded_square(row, 0) * stride + channel..].iter_mut().step_by(stride);
-                slots.zip(line).for_each(|(slot, &number)| *slot = number);
-            }
-        }
-    }
+    let features = net.policy.apply(place, x, policy);
+    write_logits(net, place, features, logits, group);
 }
 
 /// Computes the wanted logits from the features of the policy.
-fn write_logits(net: &CpuNet, features: &Aligned, buffers: &mut [Vec<Aligned>], group: Group) {
-    let (positions, cells, stride) = (group.ends.len(), net.shape.cells(), net.policy.stride());
+fn write_logits(net: &CpuNet, place: Place, features: &Aligned, buffers: &mut [Vec<Aligned>], group: Group) {
+    let (cells, stride) = (net.shape.cells(), net.policy.stride());
     assert_eq!(buffers.len(), net.logits.len(), "a scratch of another network");
     for (part, buffers) in net.logits.iter().zip(&mut *buffers) {
         if let Logits::Row(head, _) = part {
-            head.apply(net.board, positions, features, buffers);
+            head.apply(place, features, buffers);
         }
     }
     let logit = |position: usize, action: u16| {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::NetConfig;
-use crate::net::layers::{Layers, Linear, Weighted};
+use crate::net::layers::{Conv, Layers, Linear, Weighted};
 use crate::net::weights::Numbers;
 
 /// A linear congruential generator.
@@ -46,6 +46,22 @@ impl Random {
         let numbers =
             layers.weighted().map(|layer| (layer.name().to_string(), self.numbers(layer))).collect();
         Weights { layers, numbers }
+    }
+}
+
+/// Everything that can multiply here; tiles are always emulated as well.
+fn engines() -> impl Iterator<Item = Engine> {
+    let vectors = Isa::here().map(|isa| Engine::Vectors(isa, Precision::F32));
+    let bf16 = Isa::has_bf16().then(|| Engine::Vectors(Isa::widest(), Precision::Bf16));
+    let tiles = [Some(Tiles::Emulated), Tiles::here()].into_iter().flatten().map(Engine::Tiles);
+    vectors.chain(bf16).chain(tiles)
+}
+
+/// How far from the formula a logit may be.
+fn tolerance(engine: Engine) -> f64 {
+    match engine {
+        Engine::Vectors(_, Precision::F32) => 1e-4,
+        Engine::Vectors(..) | Engine::Tiles(_) => 0.03,
     }
 }
 
@@ -156,24 +172,20 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
         let every: Vec<u16> = (0..BATCH * actions).map(|i| (i % actions) as u16).collect();
         let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
         let one = Wanted { actions: &every[..actions], ends: &ends[..1] };
-        for (precision, tolerance) in [(Precision::F32, 1e-4), (Precision::Bf16, 0.03)] {
-            for isa in
-                Isa::here().take(if precision == Precision::F32 { 3 } else { Isa::has_bf16() as usize })
-            {
-                let what = format!("{net:?} with vectors of {} {precision:?}", isa.sizes()[0]);
-                let cpu = CpuNet::with_isa(&weights, isa, precision);
-                shared_between_threads(&cpu);
-                let scratch = &mut cpu.scratch();
-                let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
-                // A broken input is noticed and leaves nothing behind.
-                let broken = forward(&cpu, scratch, &vec![f32::NAN; len], one);
-                assert!(broken.iter().flatten().all(|x| x.is_nan()), "{what}");
-                for (i, (row, [naive_policy, naive_wdl])) in planes.chunks(len).zip(&expected).enumerate() {
-                    let [p, v] = forward(&cpu, scratch, row, one);
-                    let differences = [difference(&p, naive_policy), difference(&v, naive_wdl)];
-                    assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
-                    assert!(p == policy[i * actions..][..actions] && v == wdl[i * 3..][..3], "{what}");
-                }
+        for engine in engines() {
+            let (what, tolerance) = (format!("{net:?} with {engine:?}"), tolerance(engine));
+            let cpu = CpuNet::with(&weights, engine);
+            shared_between_threads(&cpu);
+            let scratch = &mut cpu.scratch();
+            let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
+            // A broken input is noticed and leaves nothing behind.
+            let broken = forward(&cpu, scratch, &vec![f32::NAN; len], one);
+            assert!(broken.iter().flatten().all(|x| x.is_nan()), "{what}");
+            for (i, (row, [naive_policy, naive_wdl])) in planes.chunks(len).zip(&expected).enumerate() {
+                let [p, v] = forward(&cpu, scratch, row, one);
+                let differences = [difference(&p, naive_policy), difference(&v, naive_wdl)];
+                assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
+                assert!(p == policy[i * actions..][..actions] && v == wdl[i * 3..][..3], "{what}");
             }
         }
     }
@@ -201,7 +213,7 @@ fn no_logit_is_wrong_by_more_than_its_last_digits() {
         let every: Vec<u16> = (0..actions as u16).collect();
         let expected = naive_net(&weights, &planes);
         for isa in Isa::here() {
-            let cpu = CpuNet::with_isa(&weights, isa, Precision::F32);
+            let cpu = CpuNet::with(&weights, Engine::Vectors(isa, Precision::F32));
             let got =
                 forward(&cpu, &mut cpu.scratch(), &planes, Wanted { actions: &every, ends: &[actions] });
             let worst = [0, 1].map(|part| difference(&got[part], &expected[part]));
@@ -227,19 +239,34 @@ fn networks_of_any_sizes_follow_the_formula() {
         let every: Vec<u16> = (0..batch * actions).map(|i| (i % actions) as u16).collect();
         let ends: Vec<usize> = (1..=batch).map(|row| row * actions).collect();
         let [naive_policy, naive_wdl] = naive_net(&weights, &planes[..len]);
-        for (precision, tolerance) in [(Precision::F32, 1e-4), (Precision::Bf16, 0.06)] {
-            for isa in
-                Isa::here().take(if precision == Precision::F32 { 3 } else { Isa::has_bf16() as usize })
-            {
-                let what = format!("{net:?} with vectors of {} {precision:?}", isa.sizes()[0]);
-                let cpu = CpuNet::with_isa(&weights, isa, precision);
-                let scratch = &mut cpu.scratch();
-                let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
-                let differences =
-                    [difference(&policy[..actions], &naive_policy), difference(&wdl[..3], &naive_wdl)];
-                assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
-            }
+        for engine in engines() {
+            let (what, tolerance) = (format!("{net:?} with {engine:?}"), 2.0 * tolerance(engine));
+            let cpu = CpuNet::with(&weights, engine);
+            let scratch = &mut cpu.scratch();
+            let [policy, wdl] = forward(&cpu, scratch, &planes, Wanted { actions: &every, ends: &ends });
+            let differences =
+                [difference(&policy[..actions], &naive_policy), difference(&wdl[..3], &naive_wdl)];
+            assert!(differences.iter().all(|d| *d <= tolerance), "{what}: {differences:?}");
         }
+    }
+}
+
+/// The instructions of CPUs that have them do what the emulation says, to the last bit.
+#[test]
+fn tiles_are_emulated_exactly() {
+    let Some(tiles) = Tiles::here() else { return };
+    let random = &mut Random(23);
+    for net in [[3, 6, 7, 7, 24, 1], [5, 4, 5, 41, 70, 1], [40, 3, 1, 6, 40, 2]] {
+        let weights = random.weights(net);
+        let [_, height, width, actions, ..] = net;
+        let every: Vec<u16> = (0..BATCH * actions).map(|i| (i % actions) as u16).collect();
+        let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
+        let planes = random.floats(BATCH * weights.layers.shape.input_len(), 1.5);
+        let [emulated, real] = [Tiles::Emulated, tiles].map(|tiles| {
+            let cpu = CpuNet::with(&weights, Engine::Tiles(tiles));
+            forward(&cpu, &mut cpu.scratch(), &planes, Wanted { actions: &every, ends: &ends })
+        });
+        assert!(emulated == real, "{height} x {width}");
     }
 }
 
@@ -266,9 +293,9 @@ fn a_scratch_of_another_network_is_rejected() {
         let weights = Random(3).weights_of(&net, Shape { planes: 2, height: 1, width: 4, actions: 4 });
         CpuNet::new(&weights, Precision::F32).expect("every CPU has f32")
     };
-    let ends: Vec<usize> = (1..=MAX_GROUP).collect();
-    let wanted = Wanted { actions: &[0; MAX_GROUP], ends: &ends };
-    forward(&weights(64), &mut weights(4).scratch(), &[0.0; 8 * MAX_GROUP], wanted);
+    let ends: Vec<usize> = (1..=tower::MAX_GROUP).collect();
+    let wanted = Wanted { actions: &[0; tower::MAX_GROUP], ends: &ends };
+    forward(&weights(64), &mut weights(4).scratch(), &[0.0; 8 * tower::MAX_GROUP], wanted);
 }
 
 #[test]

@@ -1,0 +1,395 @@
+//! Convolutions as products of tiles, without a transform.
+//!
+//! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
+//! bf16. What one tap of the kernel multiplies is then a tile of rows at the same distance from each other: some
+//! squares side by side, of all positions; a group of 16 has a tile for each square. The rows of a line of the board are
+//! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
+//! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
+
+use super::matrix::Finish;
+use super::products::bf16;
+use super::tiles::{CHANNELS, Factors, OUTPUTS, ROWS, Sums, TileProducts, TileWork, Tiles};
+use super::tiling::Board;
+use crate::net::layers::Conv;
+use crate::net::vector::{Aligned, Vector};
+use crate::net::weights::Numbers;
+
+/// How the activations of so many positions lie in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Interleaved {
+    pub(super) board: Board,
+    pub(super) positions: usize,
+}
+
+impl Interleaved {
+    /// Rows of all positions' padded boards.
+    pub(super) fn rows(self) -> usize {
+        self.board.padded() * self.positions
+    }
+
+    /// The row of the first position's square.
+    pub(super) fn row(self, row: usize, column: usize) -> usize {
+        self.board.padded_square(row, column) * self.positions
+    }
+
+    /// Rows of a line of the board.
+    fn line(self) -> usize {
+        self.board.width * self.positions
+    }
+
+    /// Rows of each tile.
+    pub(super) fn height(self) -> usize {
+        self.line().div_ceil(self.line().div_ceil(ROWS))
+    }
+
+    /// Sets the border of boards with so many words per row to zero.
+    pub(super) fn clear_border(self, words: usize, boards: &mut [f32]) {
+        let (Board { height, .. }, pitch) = (self.board, self.board.pitch());
+        let mut clear = |squares: [usize; 2]| {
+            let [first, end] = squares.map(|square| square * self.positions * words);
+            boards[first..end].fill(0.0);
+        };
+        clear([0, pitch]);
+        // the end of a line and the beginning of the next
+        (0..=height).for_each(|row| clear([(row + 1) * pitch - 1, (row + 1) * pitch + 1]));
+        clear([(height + 1) * pitch, (height + 2) * pitch]);
+    }
+}
+
+/// Words of two bf16 per row of so many channels.
+pub(super) fn words(channels: usize) -> usize {
+    channels.next_multiple_of(CHANNELS) / 2
+}
+
+/// What a convolution writes.
+#[derive(Clone, Copy)]
+pub(super) enum Written {
+    /// Interleaved boards.
+    Boards,
+    /// `[position, square, output]` in f32, with so many floats per square.
+    Rows { stride: usize },
+}
+
+/// A tap and some of its channels.
+#[derive(Clone, Copy)]
+struct Step {
+    /// Squares from the first tap to it.
+    squares: usize,
+    /// Bytes within a row of operands.
+    bytes: usize,
+    /// The number of the tap.
+    tap: usize,
+}
+
+/// A packed 3x3 or 1x1 convolution.
+pub(super) struct Direct {
+    tiles: Tiles,
+    /// Words of two bf16: `[pair of tiles of outputs, step, tile of the pair, pair of channels, output, channel of the pair]`.
+    weights: Aligned,
+    /// `[output]`, padded to whole tiles.
+    bias: Aligned,
+    /// From row to row, and within a row from left to right, the taps of the kernel with all their channels.
+    steps: Vec<Step>,
+    kernel: usize,
+    /// Words per row of operands.
+    words: usize,
+    outputs: usize,
+}
+
+impl Direct {
+    /// Packs `conv`.
+    pub(super) fn new(conv: &Conv, numbers: &Numbers, board: Board, tiles: Tiles) -> Direct {
+        let (&Conv { inputs, outputs, kernel, .. }, Numbers { weight, bias }) = (conv, numbers);
+        assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
+        let taps = kernel * kernel;
+        assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
+        let words = words(inputs);
+        let chunks = 2 * words / CHANNELS;
+        let step = |(tap, chunk): (usize, usize)| Step {
+            squares: tap / kernel * board.pitch() + tap % kernel,
+            bytes: chunk * CHANNELS * size_of::<u16>(),
+            tap,
+        };
+        let steps = (0..taps).flat_map(|tap| (0..chunks).map(move |chunk| (tap, chunk)));
+        let columns = outputs.div_ceil(OUTPUTS);
+        let number = |tap: usize, input: usize, output: usize| match input < inputs && output < outputs {
+            true => u32::from(bf16(weight[(output * inputs + input) * taps + tap])),
+            false => 0,
+        };
+        let mut packed = Aligned::new(columns * taps * words * OUTPUTS);
+        let mut slots = packed.as_mut().iter_mut();
+        for first in (0..columns).step_by(2) {
+            for (tap, chunk) in steps.clone() {
+                for (column, pair) in (first..columns.min(first + 2))
+                    .flat_map(|column| (0..ROWS).map(move |pair| (column, pair)))
+                {
+                    let input = chunk * CHANNELS + 2 * pair;
+                    for (output, slot) in (column * OUTPUTS..).zip(slots.by_ref().take(OUTPUTS)) {
+                        *slot =
+                            f32::from_bits(number(tap, input + 1, output) << 16 | number(tap, input, output));
+                    }
+                }
+            }
+        }
+        let mut filled = Aligned::new(columns * OUTPUTS);
+        filled.as_mut()[..outputs].copy_from_slice(bias);
+        let steps = steps.map(step).collect();
+        Direct { tiles, weights: packed, bias: filled, steps, kernel, words, outputs }
+    }
+
+    /// Output channels.
+    pub(super) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Words per row that it reads, and that it writes.
+    pub(super) fn words(&self) -> [usize; 2] {
+        [self.words, words(self.outputs)]
+    }
+
+    /// Applies the convolution; the tile registers must be configured for the layout.
+    pub(super) fn apply(
+        &self,
+        layout: Interleaved,
+        from: &Aligned,
+        to: &mut Aligned,
+        written: Written,
+        finish: Finish,
+    ) {
+        let (read, floats) = match written {
+            Written::Boards => (layout.rows() * self.words, layout.rows() * words(self.outputs)),
+            Written::Rows { stride } => {
+                assert!(stride >= self.bias.as_ref().len(), "rows of {} outputs", self.outputs);
+                let squares = layout.positions * layout.board.height * layout.board.width;
+                (layout.rows() * self.words, squares * stride)
+            }
+        };
+        assert!(from.as_ref().len() >= read && to.as_ref().len() >= floats, "a scratch of another network");
+        let (from, to) = (from.as_ref().as_ptr(), to.as_mut().as_mut_ptr());
+        // SAFETY: the buffers hold as many rows as the layout has; the weights are packed this way.
+        unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
+    }
+
+    /// The taps that have a square on the board for any row of a tile, as bits.
+    #[inline(always)]
+    fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
+        if self.kernel == 1 {
+            return 1;
+        }
+        let Interleaved { board: Board { height, width }, positions } = layout;
+        let (above, below) = (row > 0, row + 1 < height);
+        let (left, right) = (begin + layout.height() > positions, begin < (width - 1) * positions);
+        let line = 0b010 | u32::from(left) | u32::from(right) << 2;
+        line << 3 | line * u32::from(above) | (line * u32::from(below)) << 6
+    }
+}
+
+/// A tile of the output: some rows of a line of the board, from `begin` on.
+#[derive(Clone, Copy)]
+struct Tile {
+    row: usize,
+    begin: usize,
+}
+
+struct Apply<'a> {
+    conv: &'a Direct,
+    layout: Interleaved,
+    from: *const f32,
+    to: *mut f32,
+    written: Written,
+    finish: Finish,
+}
+
+impl TileWork for Apply<'_> {
+    #[inline(always)]
+    unsafe fn run<T: TileProducts>(self) {
+        let Apply { conv, layout, .. } = self;
+        let (height, line) = (layout.height(), layout.line());
+        let (per_line, columns) = (line.div_ceil(height), conv.outputs.div_ceil(OUTPUTS));
+        let tiles = layout.board.height * per_line;
+        let tile = |i: usize| Tile { row: i / per_line, begin: (i % per_line * height).min(line - height) };
+        let (mut sums, mut turn) = ([Sums::ZERO; 2], 0);
+        // SAFETY: guaranteed by the caller, as is everything below: all rows are on padded boards, and so are their taps.
+        unsafe {
+            let mut products = T::new(height);
+            let mut unfinished = Unfinished::NOTHING;
+            for first in (0..tiles).step_by(2) {
+                let count = (tiles - first).min(2);
+                let pair = [tile(first), tile(first + count - 1)];
+                for column in (0..columns).step_by(2) {
+                    let sums = &mut sums[turn];
+                    if column + 1 < columns {
+                        self.block::<T, 2>(&mut products, &pair[..count], column, &mut unfinished);
+                        products.write::<2>(sums);
+                    } else {
+                        self.block::<T, 1>(&mut products, &pair[..count], column, &mut unfinished);
+                        products.write::<1>(sums);
+                    }
+                    unfinished = Unfinished { column, parts: [Part::NOTHING; 2] };
+                    for (i, &tile) in pair[..count].iter().enumerate() {
+                        // what the tile before in the line has too
+                        let repeated = ((first + i) % per_line * height) - tile.begin;
+                        let tile = Tile { begin: tile.begin + repeated, ..tile };
+                        unfinished.parts[i] = self.part(tile, column, &sums.0[i][repeated..height]);
+                    }
+                    turn = 1 - turn;
+                }
+            }
+            self.finish::<T>(&mut unfinished, usize::MAX);
+        }
+    }
+}
+
+/// Rows of sums that are not yet finished.
+#[derive(Clone, Copy)]
+struct Part {
+    sums: *const [f32; 2 * OUTPUTS],
+    rows: usize,
+    /// Where the first goes.
+    to: *mut f32,
+    /// The position of the first.
+    position: usize,
+}
+
+/// A block whose sums are ready. They are finished a few rows at a time, while the tiles of the next are multiplied.
+struct Unfinished {
+    /// Its first tile of outputs.
+    column: usize,
+    parts: [Part; 2],
+}
+
+impl Part {
+    const NOTHING: Part = Part { sums: std::ptr::null(), rows: 0, to: std::ptr::null_mut(), position: 0 };
+}
+
+impl Unfinished {
+    const NOTHING: Unfinished = Unfinished { column: 0, parts: [Part::NOTHING; 2] };
+}
+
+impl Apply<'_> {
+    /// Sums up a block of one or two tiles and `C` tiles of outputs, and finishes the one before.
+    ///
+    /// # Safety
+    /// The factors must be readable, what is unfinished must be writable.
+    #[inline(always)]
+    unsafe fn block<T: TileProducts, const C: usize>(
+        &self,
+        products: &mut T,
+        pair: &[Tile],
+        column: usize,
+        unfinished: &mut Unfinished,
+    ) {
+        let Apply { conv, layout, .. } = *self;
+        let row_bytes = conv.words * size_of::<f32>();
+        let square_bytes = layout.positions * row_bytes;
+        let (from, tile) = (self.from.cast::<u8>(), ROWS * OUTPUTS);
+        let (mut taps, mut operands) = ([0; 2], [from; 2]);
+        for (i, &tile) in pair.iter().enumerate() {
+            taps[i] = conv.taps(layout, tile);
+            // those of a 3x3 kernel count from the square above and to the left
+            let first = match conv.kernel {
+                1 => layout.row(tile.row, 0),
+                _ => tile.row * layout.board.pitch() * layout.positions,
+            };
+            operands[i] = from.wrapping_add((first + tile.begin) * row_bytes);
+        }
+        let any = taps[0] | taps[1];
+        let steps = any.count_ones() as usize * conv.steps.len() / (conv.kernel * conv.kernel);
+        let left = unfinished.parts[0].rows + unfinished.parts[1].rows;
+        let share = left.div_ceil(steps);
+        products.clear();
+        let weights = conv.weights.as_ref()[column * conv.steps.len() * tile..].as_ptr();
+        for (i, step) in conv.steps.iter().enumerate() {
+            if any >> step.tap & 1 == 0 {
+                continue;
+            }
+            let offset = step.squares * square_bytes + step.bytes;
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                products.step::<C>(Factors {
+                    operands: operands.map(|operands| operands.wrapping_add(offset)),
+                    wanted: taps.map(|taps| taps >> step.tap & 1 == 1),
+                    row: row_bytes,
+                    weights: weights.add(i * C * tile).cast(),
+                });
+                self.finish::<T>(unfinished, share);
+            }
+        }
+    }
+
+    /// The rows from the beginning of `tile` on, with these sums.
+    #[inline(always)]
+    fn part(&self, Tile { row, begin }: Tile, column: usize, sums: &[[f32; 2 * OUTPUTS]]) -> Part {
+        let Interleaved { board, positions } = self.layout;
+        let (square, position) = (begin / positions, begin % positions);
+        let floats = match self.written {
+            Written::Boards => {
+                (self.layout.row(row, 0) + begin) * words(self.conv.outputs) + column * OUTPUTS / 2
+            }
+            Written::Rows { stride } => {
+                let squares = position * board.height * board.width + row * board.width + square;
+                squares * stride + column * OUTPUTS
+            }
+        };
+        Part { sums: sums.as_ptr(), rows: sums.len(), to: self.to.wrapping_add(floats), position }
+    }
+
+    /// Finishes so many rows, if there are any left.
+    ///
+    /// # Safety
+    /// The sums must be readable, and where they go must be writable.
+    #[inline(always)]
+    unsafe fn finish<T: TileProducts>(&self, unfinished: &mut Unfinished, mut rows: usize) {
+        let Interleaved { board, positions } = self.layout;
+        let squares = board.height * board.width;
+        let bias = &self.conv.bias.as_ref()[unfinished.column * OUTPUTS..];
+        let bias = &bias[..bias.len().min(2 * OUTPUTS)];
+        for part in &mut unfinished.parts {
+            while rows > 0 && part.rows > 0 {
+                // SAFETY: guaranteed by the caller.
+                unsafe {
+                    let sums = part.sums.cast::<f32>();
+                    match self.written {
+                        Written::Boards => {
+                            for channel in (0..bias.len()).step_by(T::Register::LANES) {
+                                let slot = part.to.cast::<u16>().add(channel);
+                                let sum = biased::<T::Register>(sums, bias, channel);
+                                let sum = match self.finish {
+                                    Finish::Sum | Finish::Plain => sum,
+                                    Finish::Relu => sum.relu(),
+                                    Finish::SkipRelu => sum.add(T::load(slot)).relu(),
+                                };
+                                T::store(sum, slot);
+                            }
+                            part.to = part.to.add(words(self.conv.outputs));
+                        }
+                        Written::Rows { stride } => {
+                            for channel in (0..bias.len()).step_by(T::Register::LANES) {
+                                let sum = biased::<T::Register>(sums, bias, channel);
+                                let sum = if self.finish == Finish::Relu { sum.relu() } else { sum };
+                                part.to.add(channel).cast::<T::Register>().write(sum);
+                            }
+                            part.position += 1;
+                            part.to = part.to.wrapping_add(squares * stride);
+                            if part.position == positions {
+                                part.position = 0;
+                                part.to = part.to.wrapping_sub((positions * squares - 1) * stride);
+                            }
+                        }
+                    }
+                    part.sums = part.sums.add(1);
+                }
+                (rows, part.rows) = (rows - 1, part.rows - 1);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The sums must be readable.
+#[inline(always)]
+unsafe fn biased<S: Vector>(sums: *const f32, bias: &[f32], channel: usize) -> S {
+    // SAFETY: guaranteed by the caller.
+    let sum = unsafe { sums.add(channel).cast::<S>().read() };
+    sum.add(S::load(&bias[channel..]))
+}

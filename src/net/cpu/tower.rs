@@ -1,0 +1,346 @@
+//! The tower: from encoded positions to the features that the heads read, one convolution after another.
+//!
+//! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms;
+//! [`Straight`] has interleaved boards of bf16 and multiplies tiles. Each convolution reads what the one before wrote
+//! into one of two buffers and writes into the other, where the second of a block finds what the first read. What is not
+//! a convolution is always in f32.
+
+use super::Engine;
+use super::conv::{Conv3, Transformed};
+use super::direct::{Direct, Interleaved, Written, words};
+use super::head::{Global, Place, Source};
+use super::matrix::Finish;
+use super::products::{Packing, bf16};
+use super::tiles::{Configured, ROWS, Tiles};
+use super::tiling::Board;
+use crate::net::layers::{Conv, Layer};
+use crate::net::vector::Aligned;
+use crate::net::weights::Weights;
+
+/// Bytes that a group of positions may use between the stages of a convolution: part of an L2 cache, which also holds
+/// its matrices and boards.
+const GROUP_BYTES: usize = 192 << 10;
+/// Maximum number of positions in a group.
+pub(super) const MAX_GROUP: usize = 32;
+
+/// A packed tower.
+pub(super) enum Tower {
+    Winograd(Winograd),
+    Straight(Straight),
+}
+
+/// The buffers of one thread.
+pub(super) enum Buffers {
+    Winograd(WinogradBuffers),
+    Straight(StraightBuffers),
+}
+
+/// A convolution, how it ends, and what changes its output.
+struct Stage<C> {
+    conv: C,
+    finish: Finish,
+    global: Option<Global>,
+}
+
+impl Tower {
+    pub(super) fn new(weights: &Weights, board: Board, plain: Packing, engine: Engine) -> Tower {
+        match engine {
+            Engine::Vectors(isa, precision) => {
+                Tower::Winograd(Winograd::new(weights, board, plain, Packing::new(isa, precision)))
+            }
+            Engine::Tiles(tiles) => Tower::Straight(Straight::new(weights, board, plain, tiles)),
+        }
+    }
+
+    /// What the heads read.
+    pub(super) fn features(&self) -> Source {
+        match self {
+            Tower::Winograd(tower) => Source::Boards { stride: tower.stages[0].conv.stride() },
+            Tower::Straight(tower) => Source::Interleaved(tower.tiles),
+        }
+    }
+
+    /// The most positions that should pass through the layers together.
+    pub(super) fn group(&self) -> usize {
+        match self {
+            Tower::Winograd(tower) => {
+                let bytes = tower.stages.iter().map(|stage| stage.conv.transformed_bytes()).max();
+                (GROUP_BYTES / bytes.unwrap_or(1)).clamp(1, MAX_GROUP)
+            }
+            Tower::Straight(_) => ROWS,
+        }
+    }
+
+    /// Buffers for groups of at most so many positions.
+    pub(super) fn buffers(&self, group: usize) -> Buffers {
+        match self {
+            Tower::Winograd(tower) => Buffers::Winograd(tower.buffers(group)),
+            Tower::Straight(tower) => Buffers::Straight(tower.buffers(group)),
+        }
+    }
+
+    /// Prepares this thread for [`Tower::apply`], and for the heads that read its features.
+    pub(super) fn configure(&self, place: Place) -> Option<Configured> {
+        match self {
+            Tower::Winograd(_) => None,
+            Tower::Straight(tower) => Some(tower.tiles.configure(place.height())),
+        }
+    }
+
+    /// The features of positions, of which `planes` are the input (`[position, plane, row, column]`).
+    pub(super) fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut Buffers) -> &'a Aligned {
+        match (self, buffers) {
+            (Tower::Winograd(tower), Buffers::Winograd(buffers)) => tower.apply(place, planes, buffers),
+            (Tower::Straight(tower), Buffers::Straight(buffers)) => tower.apply(place, planes, buffers),
+            _ => panic!("a scratch of another network"),
+        }
+    }
+}
+
+/// Packs the convolutions of a tower.
+fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Vec<Stage<C>> {
+    let stage = |conv: &Conv, finish: Finish| Stage { conv: pack(conv), finish, global: None };
+    let mut stages: Vec<Stage<C>> = Vec::new();
+    for (index, layer) in weights.layers.tower.iter().enumerate() {
+        match layer {
+            Layer::Ones if index == 0 => {}
+            Layer::Conv(conv) => stages.push(stage(conv, Finish::of(conv.relu))),
+            Layer::Block { first, second, .. } => {
+                stages.extend([stage(first, Finish::of(first.relu)), stage(second, Finish::SkipRelu)]);
+            }
+            Layer::Global(linear) => {
+                let before = stages.last_mut().expect("a block comes before");
+                before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
+            }
+            other => panic!("a tower with {other:?}"),
+        }
+    }
+    stages
+}
+
+/// Whether a plane of ones follows the planes of the input.
+fn has_ones(weights: &Weights) -> bool {
+    weights.layers.tower.first() == Some(&Layer::Ones)
+}
+
+/// The squares of so many planes: `(position, plane, row, column)` and the number there.
+fn each_square(
+    board: Board,
+    count: usize,
+    planes: &[f32],
+) -> impl Iterator<Item = (usize, usize, usize, &[f32])> {
+    let Board { height, width } = board;
+    planes.chunks_exact(width).enumerate().map(move |(line, numbers)| {
+        let (plane, row) = (line / height, line % height);
+        (plane / count, plane % count, row, numbers)
+    })
+}
+
+/// A tower of Winograd's convolutions.
+pub(super) struct Winograd {
+    board: Board,
+    /// Planes of the input, without that of ones.
+    planes: usize,
+    ones: bool,
+    stages: Vec<Stage<Conv3>>,
+}
+
+pub(super) struct WinogradBuffers {
+    /// Padded boards, `[position, padded row, padded column, channel]`.
+    input: Aligned,
+    /// The same for the two activations that alternate in the tower.
+    boards: [Aligned; 2],
+    between: Transformed,
+    /// For each stage with a [`Global`].
+    globals: Vec<[Aligned; 2]>,
+}
+
+impl Winograd {
+    fn new(weights: &Weights, board: Board, plain: Packing, products: Packing) -> Winograd {
+        let pack = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, products);
+        let stages = stages(weights, plain, pack);
+        let stride = stages[0].conv.stride();
+        assert!(stages.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
+        Winograd { board, planes: weights.layers.shape.planes, ones: has_ones(weights), stages }
+    }
+
+    fn buffers(&self, group: usize) -> WinogradBuffers {
+        let boards = group * self.board.padded();
+        let (first, convs) = (&self.stages[0].conv, self.stages.iter().map(|stage| &stage.conv));
+        let globals = self.stages.iter().filter_map(|stage| stage.global.as_ref());
+        let mut input = Aligned::new(boards * first.input_stride());
+        if self.ones {
+            // nothing else is ever written there
+            let ones = vec![1.0; group * self.board.height * self.board.width];
+            self.write(&ones, [1, self.planes], input.as_mut());
+        }
+        WinogradBuffers {
+            input,
+            boards: [(); 2].map(|()| Aligned::new(boards * first.stride())),
+            between: Conv3::transformed(convs, group),
+            globals: globals.map(|global| global.buffers(group)).collect(),
+        }
+    }
+
+    fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut WinogradBuffers) -> &'a Aligned {
+        let WinogradBuffers { input, boards: [x, y], between, globals } = buffers;
+        self.write(planes, [self.planes, 0], input.as_mut());
+        let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
+        for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
+            let from = if index == 0 { &*input } else { &*x };
+            conv.apply(place.positions, from, y, between, *finish);
+            std::mem::swap(&mut x, &mut y);
+            if let Some(global) = global {
+                let buffers = globals.next().expect("a scratch of another network");
+                global.apply((place.board, place.positions), (&mut *x, conv.stride()), buffers);
+            }
+        }
+        x
+    }
+
+    /// `[n, count, height, width]` to the channels from `first` on of padded boards, channels last.
+    fn write(&self, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
+        let (board, stride) = (self.board, self.stages[0].conv.input_stride());
+        for (position, plane, row, numbers) in each_square(board, count, planes) {
+            let square = position * board.padded() + board.padded_square(row, 0);
+            let slots = input[square * stride + first + plane..].iter_mut().step_by(stride);
+            slots.zip(numbers).for_each(|(slot, &number)| *slot = number);
+        }
+    }
+}
+
+/// A tower of [`Direct`] convolutions.
+pub(super) struct Straight {
+    tiles: Tiles,
+    /// Planes of the input, without that of ones.
+    planes: usize,
+    ones: bool,
+    board: Board,
+    stages: Vec<Stage<Direct>>,
+    /// Words per row of the input, and of all other boards.
+    words: [usize; 2],
+}
+
+pub(super) struct StraightBuffers {
+    /// Interleaved boards.
+    input: Aligned,
+    /// The same for the two activations that alternate in the tower.
+    boards: [Aligned; 2],
+    /// For each stage with a [`Global`], and the squares of one position for it, in f32.
+    globals: Vec<[Aligned; 2]>,
+    squares: Aligned,
+    /// How many positions the buffers were laid out for: their borders are zero.
+    positions: usize,
+}
+
+impl Straight {
+    fn new(weights: &Weights, board: Board, plain: Packing, tiles: Tiles) -> Straight {
+        let pack = |conv: &Conv| Direct::new(conv, weights.of(&conv.name), board, tiles);
+        let planes = weights.layers.shape.planes;
+        let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
+        let words = [words(planes + usize::from(ones)), words(stages[0].conv.outputs())];
+        assert!(stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]), "a tower of one width");
+        Straight { tiles, planes, ones, board, stages, words }
+    }
+
+    fn buffers(&self, group: usize) -> StraightBuffers {
+        let rows = group * self.board.padded();
+        let globals = self.stages.iter().filter_map(|stage| stage.global.as_ref());
+        let squares = if globals.clone().next().is_some() { self.board.height * self.board.width } else { 0 };
+        StraightBuffers {
+            input: Aligned::new(rows * self.words[0]),
+            boards: [(); 2].map(|()| Aligned::new(rows * self.words[1])),
+            globals: globals.map(|global| global.buffers(group)).collect(),
+            squares: Aligned::new(squares * 2 * self.words[1]),
+            positions: 0,
+        }
+    }
+
+    fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut StraightBuffers) -> &'a Aligned {
+        self.lay_out(place, buffers);
+        let StraightBuffers { input, boards: [x, y], globals, squares, .. } = buffers;
+        self.write(place, planes, [self.planes, 0], input.as_mut());
+        let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
+        for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
+            let from = if index == 0 { &*input } else { &*x };
+            conv.apply(place, from, y, Written::Boards, *finish);
+            std::mem::swap(&mut x, &mut y);
+            if let Some(global) = global {
+                let buffers = globals.next().expect("a scratch of another network");
+                self.change(global, place, x.as_mut(), squares, buffers);
+            }
+        }
+        x
+    }
+
+    /// Clears the borders where `place` has them, and writes the plane of ones.
+    fn lay_out(&self, place: Place, buffers: &mut StraightBuffers) {
+        if std::mem::replace(&mut buffers.positions, place.positions) == place.positions {
+            return;
+        }
+        let [input, others] = self.words;
+        place.clear_border(input, buffers.input.as_mut());
+        buffers.boards.iter_mut().for_each(|boards| place.clear_border(others, boards.as_mut()));
+        if self.ones {
+            let ones = vec![1.0; place.positions * self.board.height * self.board.width];
+            self.write(place, &ones, [1, self.planes], buffers.input.as_mut());
+        }
+    }
+
+    /// `[n, count, height, width]` to the channels from `first` on of interleaved boards.
+    fn write(&self, place: Interleaved, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
+        let (words, (word, half)) = (self.words[0], (first / 2, first % 2));
+        let step = place.positions * words;
+        for (position, plane, row, numbers) in each_square(self.board, count, planes) {
+            let (word, half) = (word + (half + plane) / 2, (half + plane) % 2);
+            let slots = input[(place.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
+            for (slot, &number) in slots.zip(numbers) {
+                *slot = with_half(*slot, half, bf16(number));
+            }
+        }
+    }
+
+    /// Applies `global` to interleaved boards.
+    fn change(
+        &self,
+        global: &Global,
+        place: Interleaved,
+        boards: &mut [f32],
+        squares: &mut Aligned,
+        buffers: &mut [Aligned; 2],
+    ) {
+        let (Board { height, width }, words) = (self.board, self.words[1]);
+        let rows_of = |position: usize| {
+            let row = move |square: usize| place.row(square / width, 0) + square % width * place.positions;
+            (0..height * width).map(move |square| (row(square) + position) * words)
+        };
+        for position in 0..place.positions {
+            let squares = squares.as_mut();
+            for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(2 * words)) {
+                let numbers = boards[at..][..words].iter().flat_map(|&word| halves(word));
+                square.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
+            }
+            global.pool(position, squares.chunks_exact(2 * words), buffers);
+        }
+        for (position, added) in global.added(place.positions, buffers).enumerate() {
+            for at in rows_of(position) {
+                for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<2>().0) {
+                    let [low, high] = halves(*word);
+                    *word = with_half(*word, 0, bf16(Global::change(low, added[0])));
+                    *word = with_half(*word, 1, bf16(Global::change(high, added[1])));
+                }
+            }
+        }
+    }
+}
+
+/// The two numbers of a word.
+fn halves(word: f32) -> [f32; 2] {
+    [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
+}
+
+/// A word with one of its halves replaced.
+fn with_half(word: f32, half: usize, bits: u16) -> f32 {
+    let kept = word.to_bits() & (0xffff_0000 >> (16 * half));
+    f32::from_bits(kept | u32::from(bits) << (16 * half))
+}
