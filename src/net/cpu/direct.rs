@@ -14,6 +14,9 @@ use crate::net::layers::Conv;
 use crate::net::vector::{Aligned, Vector};
 use crate::net::weights::Numbers;
 
+/// Of the CPUs that have the instructions.
+const L1_BYTES: usize = 48 << 10;
+
 /// How the activations of so many positions lie in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Interleaved {
@@ -131,7 +134,7 @@ impl Direct {
                 }
             }
         }
-        let mut filled = Aligned::new(columns * OUTPUTS);
+        let mut filled = Aligned::new(outputs.next_multiple_of(2 * OUTPUTS));
         filled.as_mut()[..outputs].copy_from_slice(bias);
         let steps = steps.map(step).collect();
         Direct { tiles, weights: packed, bias: filled, steps, kernel, words, outputs }
@@ -159,7 +162,7 @@ impl Direct {
         let (read, floats) = match written {
             Written::Boards => (layout.rows() * self.words, layout.rows() * words(self.outputs)),
             Written::Rows { stride } => {
-                assert!(stride >= self.bias.as_ref().len(), "rows of {} outputs", self.outputs);
+                assert!(stride >= self.outputs.next_multiple_of(OUTPUTS), "rows of {} outputs", self.outputs);
                 let squares = layout.positions * layout.board.height * layout.board.width;
                 (layout.rows() * self.words, squares * stride)
             }
@@ -168,6 +171,11 @@ impl Direct {
         let (from, to) = (from.as_ref().as_ptr(), to.as_mut().as_mut_ptr());
         // SAFETY: the buffers hold as many rows as the layout has; the weights are packed this way.
         unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
+    }
+
+    /// Whether the weights would drive the operands out of the L1 cache, of which they may take a half.
+    fn streams(&self) -> bool {
+        size_of_val(self.weights.as_ref()) > L1_BYTES / 2
     }
 
     /// The taps that have a square on the board for any row of a tile, as bits.
@@ -211,7 +219,7 @@ impl TileWork for Apply<'_> {
         let (mut sums, mut turn) = ([Sums::ZERO; 2], 0);
         // SAFETY: guaranteed by the caller, as is everything below: all rows are on padded boards, and so are their taps.
         unsafe {
-            let mut products = T::new(height);
+            let mut products = T::new(height, conv.streams());
             let mut unfinished = Unfinished::NOTHING;
             for first in (0..tiles).step_by(2) {
                 let count = (tiles - first).min(2);
@@ -342,8 +350,7 @@ impl Apply<'_> {
     unsafe fn finish<T: TileProducts>(&self, unfinished: &mut Unfinished, mut rows: usize) {
         let Interleaved { board, positions } = self.layout;
         let squares = board.height * board.width;
-        let bias = &self.conv.bias.as_ref()[unfinished.column * OUTPUTS..];
-        let bias = &bias[..bias.len().min(2 * OUTPUTS)];
+        let bias = &self.conv.bias.as_ref()[unfinished.column * OUTPUTS..][..2 * OUTPUTS];
         for part in &mut unfinished.parts {
             while rows > 0 && part.rows > 0 {
                 // SAFETY: guaranteed by the caller.
@@ -351,20 +358,19 @@ impl Apply<'_> {
                     let sums = part.sums.cast::<f32>();
                     match self.written {
                         Written::Boards => {
-                            for channel in (0..bias.len()).step_by(T::Register::LANES) {
+                            let lanes = T::Register::LANES;
+                            for channel in (0..2 * OUTPUTS).step_by(2 * lanes) {
                                 let slot = part.to.cast::<u16>().add(channel);
-                                let sum = biased::<T::Register>(sums, bias, channel);
-                                let sum = match self.finish {
-                                    Finish::Sum | Finish::Plain => sum,
-                                    Finish::Relu => sum.relu(),
-                                    Finish::SkipRelu => sum.add(T::load(slot)).relu(),
-                                };
-                                T::store(sum, slot);
+                                let first = finished::<T>(sums, bias, channel, slot, self.finish);
+                                let second =
+                                    finished::<T>(sums, bias, channel + lanes, slot.add(lanes), self.finish);
+                                T::store([first, second], slot);
                             }
                             part.to = part.to.add(words(self.conv.outputs));
                         }
                         Written::Rows { stride } => {
-                            for channel in (0..bias.len()).step_by(T::Register::LANES) {
+                            let width = (stride - unfinished.column * OUTPUTS).min(2 * OUTPUTS);
+                            for channel in (0..width).step_by(T::Register::LANES) {
                                 let sum = biased::<T::Register>(sums, bias, channel);
                                 let sum = if self.finish == Finish::Relu { sum.relu() } else { sum };
                                 part.to.add(channel).cast::<T::Register>().write(sum);
@@ -381,6 +387,27 @@ impl Apply<'_> {
                 }
                 (rows, part.rows) = (rows - 1, part.rows - 1);
             }
+        }
+    }
+}
+
+/// # Safety
+/// The sums must be readable, and so must `slot`.
+#[inline(always)]
+unsafe fn finished<T: TileProducts>(
+    sums: *const f32,
+    bias: &[f32],
+    channel: usize,
+    slot: *const u16,
+    finish: Finish,
+) -> T::Register {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let sum = biased::<T::Register>(sums, bias, channel);
+        match finish {
+            Finish::Sum | Finish::Plain => sum,
+            Finish::Relu => sum.relu(),
+            Finish::SkipRelu => sum.add(T::load(slot)).relu(),
         }
     }
 }

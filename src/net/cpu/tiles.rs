@@ -46,12 +46,13 @@ pub(super) trait TileProducts {
     /// For what is done with the sums.
     type Register: Vector;
 
-    /// For tiles of `height` rows.
+    /// For tiles of `height` rows. If `streams`, weights are not kept in the nearest cache, where
+    /// operands are read again and again.
     ///
     /// # Safety
     /// The tile registers of this thread must be [`configured`](Tiles::configure) for this height, and nothing else
     /// may use them as long as the result is in use.
-    unsafe fn new(height: usize) -> Self;
+    unsafe fn new(height: usize, streams: bool) -> Self;
 
     /// Sets all sums to 0.
     fn clear(&mut self);
@@ -71,11 +72,11 @@ pub(super) trait TileProducts {
     /// They must be readable.
     unsafe fn load(from: *const u16) -> Self::Register;
 
-    /// Rounds the lanes to bf16 and writes them.
+    /// Rounds the lanes of both to bf16 and writes them.
     ///
     /// # Safety
     /// They must be writable.
-    unsafe fn store(register: Self::Register, to: *mut u16);
+    unsafe fn store(registers: [Self::Register; 2], to: *mut u16);
 }
 
 /// A computation that works with any [`TileProducts`].
@@ -156,7 +157,7 @@ struct Emulated {
 impl TileProducts for Emulated {
     type Register = Plain;
 
-    unsafe fn new(height: usize) -> Emulated {
+    unsafe fn new(height: usize, _streams: bool) -> Emulated {
         Emulated { height, sums: Sums::ZERO }
     }
 
@@ -202,10 +203,10 @@ impl TileProducts for Emulated {
         Plain::load(&numbers)
     }
 
-    unsafe fn store(register: Plain, to: *mut u16) {
-        let mut numbers = [0.0; Plain::LANES];
-        register.store(&mut numbers);
-        for (i, &number) in numbers.iter().enumerate() {
+    unsafe fn store(registers: [Plain; 2], to: *mut u16) {
+        let mut numbers = [[0.0; Plain::LANES]; 2];
+        registers.into_iter().zip(&mut numbers).for_each(|(register, numbers)| register.store(numbers));
+        for (i, &number) in numbers.as_flattened().iter().enumerate() {
             // SAFETY: guaranteed by the caller.
             unsafe { to.add(i).write(super::products::bf16(normal(number))) };
         }
@@ -278,22 +279,16 @@ mod amx {
     }
 
     /// Sums are in `tmm0` to `tmm3` (those of the second tile of rows from `tmm2` on), operands in `tmm4` and `tmm5`,
-    /// weights in `tmm6` and `tmm7`. The sums stay there between the functions: no compiled code uses these registers.
-    struct Amx;
+    /// weights in `tmm6` and `tmm7`. All stay there from one instruction to the next: no compiled code uses these registers.
+    struct Amx {
+        /// Whether weights pass by the L1 cache.
+        streams: bool,
+    }
 
-    /// Tiles of operands are at `x` and `y`, those of weights at `w`.
-    macro_rules! step {
-        ($factors:ident, [$($line:literal)*] $($operand:ident = $at:expr),*) => {
-            asm!(
-                $($line,)*
-                $($operand = in(reg) $at,)*
-                w = in(reg) $factors.weights,
-                row = in(reg) $factors.row,
-                line = in(reg) LINE,
-                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                options(nostack, readonly),
-            )
+    /// One instruction that changes a tile register.
+    macro_rules! tile {
+        ($register:tt: $instruction:literal $(, $operand:ident = $value:expr)*) => {
+            asm!($instruction, $($operand = in(reg) $value,)* out($register) _, options(nostack, readonly))
         };
     }
 
@@ -302,99 +297,49 @@ mod amx {
         type Register = x86::__m512;
 
         #[inline(always)]
-        unsafe fn new(_height: usize) -> Amx {
-            let mut amx = Amx;
-            amx.clear();
-            amx
+        unsafe fn new(_height: usize, streams: bool) -> Amx {
+            Amx { streams }
         }
 
         #[inline(always)]
         fn clear(&mut self) {
             // SAFETY: guaranteed by the caller of `new`.
             unsafe {
-                asm!(
-                    "tilezero tmm0",
-                    "tilezero tmm1",
-                    "tilezero tmm2",
-                    "tilezero tmm3",
-                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                    options(nostack, nomem),
-                );
+                tile!("tmm0": "tilezero tmm0");
+                tile!("tmm1": "tilezero tmm1");
+                tile!("tmm2": "tilezero tmm2");
+                tile!("tmm3": "tilezero tmm3");
             }
         }
 
         #[inline(always)]
-        unsafe fn step<const C: usize>(&mut self, factors: Factors) {
-            let [x, y] = factors.operands;
-            // SAFETY: guaranteed by the caller.
+        unsafe fn step<const C: usize>(&mut self, Factors { operands, wanted, row, weights }: Factors) {
+            // SAFETY: guaranteed by the caller, and that of `new`.
             unsafe {
-                match (C, factors.wanted) {
-                    (2, [true, true]) => step!(
-                        factors,
-                        [
-                            "tileloadd tmm6, [{w} + {line}*1]"
-                            "tileloadd tmm4, [{x} + {row}*1]"
-                            "tdpbf16ps tmm0, tmm4, tmm6"
-                            "tileloadd tmm7, [{w} + {line}*1 + 1024]"
-                            "tdpbf16ps tmm1, tmm4, tmm7"
-                            "tileloadd tmm5, [{y} + {row}*1]"
-                            "tdpbf16ps tmm2, tmm5, tmm6"
-                            "tdpbf16ps tmm3, tmm5, tmm7"
-                        ]
-                        x = x, y = y
-                    ),
-                    (2, [true, false]) => step!(
-                        factors,
-                        [
-                            "tileloadd tmm6, [{w} + {line}*1]"
-                            "tileloadd tmm4, [{x} + {row}*1]"
-                            "tdpbf16ps tmm0, tmm4, tmm6"
-                            "tileloadd tmm7, [{w} + {line}*1 + 1024]"
-                            "tdpbf16ps tmm1, tmm4, tmm7"
-                        ]
-                        x = x
-                    ),
-                    (2, [false, true]) => step!(
-                        factors,
-                        [
-                            "tileloadd tmm6, [{w} + {line}*1]"
-                            "tileloadd tmm5, [{y} + {row}*1]"
-                            "tdpbf16ps tmm2, tmm5, tmm6"
-                            "tileloadd tmm7, [{w} + {line}*1 + 1024]"
-                            "tdpbf16ps tmm3, tmm5, tmm7"
-                        ]
-                        y = y
-                    ),
-                    (_, [true, true]) => step!(
-                        factors,
-                        [
-                            "tileloadd tmm6, [{w} + {line}*1]"
-                            "tileloadd tmm4, [{x} + {row}*1]"
-                            "tdpbf16ps tmm0, tmm4, tmm6"
-                            "tileloadd tmm5, [{y} + {row}*1]"
-                            "tdpbf16ps tmm2, tmm5, tmm6"
-                        ]
-                        x = x, y = y
-                    ),
-                    (_, [true, false]) => step!(
-                        factors,
-                        [
-                            "tileloadd tmm6, [{w} + {line}*1]"
-                            "tileloadd tmm4, [{x} + {row}*1]"
-                            "tdpbf16ps tmm0, tmm4, tmm6"
-                        ]
-                        x = x
-                    ),
-                    (_, [false, true]) => step!(
-                        factors,
-                        [
-                            "tileloadd tmm6, [{w} + {line}*1]"
-                            "tileloadd tmm5, [{y} + {row}*1]"
-                            "tdpbf16ps tmm2, tmm5, tmm6"
-                        ]
-                        y = y
-                    ),
-                    (_, [false, false]) => {}
+                if self.streams {
+                    tile!("tmm6": "tileloaddt1 tmm6, [{w} + {line}*1]", w = weights, line = LINE);
+                    if C == 2 {
+                        tile!("tmm7": "tileloaddt1 tmm7, [{w} + {line}*1 + 1024]", w = weights, line = LINE);
+                    }
+                } else {
+                    tile!("tmm6": "tileloadd tmm6, [{w} + {line}*1]", w = weights, line = LINE);
+                    if C == 2 {
+                        tile!("tmm7": "tileloadd tmm7, [{w} + {line}*1 + 1024]", w = weights, line = LINE);
+                    }
+                }
+                if wanted[0] {
+                    tile!("tmm4": "tileloadd tmm4, [{x} + {row}*1]", x = operands[0], row = row);
+                    tile!("tmm0": "tdpbf16ps tmm0, tmm4, tmm6");
+                    if C == 2 {
+                        tile!("tmm1": "tdpbf16ps tmm1, tmm4, tmm7");
+                    }
+                }
+                if wanted[1] {
+                    tile!("tmm5": "tileloadd tmm5, [{x} + {row}*1]", x = operands[1], row = row);
+                    tile!("tmm2": "tdpbf16ps tmm2, tmm5, tmm6");
+                    if C == 2 {
+                        tile!("tmm3": "tdpbf16ps tmm3, tmm5, tmm7");
+                    }
                 }
             }
         }
@@ -432,9 +377,9 @@ mod amx {
         }
 
         #[inline(always)]
-        unsafe fn store(register: x86::__m512, to: *mut u16) {
+        unsafe fn store([low, high]: [x86::__m512; 2], to: *mut u16) {
             // SAFETY: guaranteed by the caller.
-            unsafe { to.cast::<x86::__m256bh>().write_unaligned(x86::_mm512_cvtneps_pbh(register)) }
+            unsafe { to.cast::<x86::__m512bh>().write_unaligned(x86::_mm512_cvtne2ps_pbh(high, low)) }
         }
     }
 }
