@@ -188,7 +188,7 @@ impl Direct {
         let (above, below) = (row > 0, row + 1 < height);
         let (left, right) = (begin + layout.height() > positions, begin < (width - 1) * positions);
         let line = 0b010 | u32::from(left) | u32::from(right) << 2;
-        line << 3 | line * u32::from(above) | (line * u32::from(below)) << 6
+        (line * u32::from(above)) | (line << 3) | ((line * u32::from(below)) << 6)
     }
 }
 

@@ -219,6 +219,8 @@ pub(super) struct Straight {
     stages: Vec<Stage<Direct>>,
     /// Words per row of the input, and of all other boards.
     words: [usize; 2],
+    /// Lines of the board, of zeros and of ones.
+    lines: [Vec<f32>; 2],
 }
 
 pub(super) struct StraightBuffers {
@@ -240,7 +242,8 @@ impl Straight {
         let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
         let words = [words(planes + usize::from(ones)), words(stages[0].conv.outputs())];
         assert!(stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]), "a tower of one width");
-        Straight { tiles, planes, ones, board, stages, words }
+        let lines = [0.0, 1.0].map(|number| vec![number; board.width]);
+        Straight { tiles, planes, ones, board, stages, words, lines }
     }
 
     fn buffers(&self, group: usize) -> StraightBuffers {
@@ -259,7 +262,7 @@ impl Straight {
     fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut StraightBuffers) -> &'a Aligned {
         self.lay_out(place, buffers);
         let StraightBuffers { input, boards: [x, y], globals, squares, .. } = buffers;
-        self.write(place, planes, [self.planes, 0], input.as_mut());
+        self.write(place, planes, input.as_mut());
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
         for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
@@ -273,7 +276,7 @@ impl Straight {
         x
     }
 
-    /// Clears the borders where `place` has them, and writes the plane of ones.
+    /// Clears the borders where `place` has them.
     fn lay_out(&self, place: Place, buffers: &mut StraightBuffers) {
         if std::mem::replace(&mut buffers.positions, place.positions) == place.positions {
             return;
@@ -281,23 +284,33 @@ impl Straight {
         let [input, others] = self.words;
         place.clear_border(input, buffers.input.as_mut());
         buffers.boards.iter_mut().for_each(|boards| place.clear_border(others, boards.as_mut()));
-        if self.ones {
-            let ones = vec![1.0; place.positions * self.board.height * self.board.width];
-            self.write(place, &ones, [1, self.planes], buffers.input.as_mut());
+    }
+
+    /// `[n, planes, height, width]` to interleaved boards, two planes at a time; after them comes that of ones.
+    fn write(&self, place: Interleaved, planes: &[f32], input: &mut [f32]) {
+        let (Board { height, width }, words) = (self.board, self.words[0]);
+        let step = place.positions * words;
+        let [zeros, ones] = &self.lines;
+        for (position, planes) in planes.chunks_exact(self.planes * height * width).enumerate() {
+            for (word, row) in
+                (0..self.channels().div_ceil(2)).flat_map(|word| (0..height).map(move |row| (word, row)))
+            {
+                let line = |plane: usize| match plane {
+                    plane if plane < self.planes => &planes[(plane * height + row) * width..][..width],
+                    plane if plane < self.channels() => ones,
+                    _ => zeros,
+                };
+                let slots = input[(place.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
+                for (slot, (&low, &high)) in slots.zip(line(2 * word).iter().zip(line(2 * word + 1))) {
+                    *slot = word_of([low, high]);
+                }
+            }
         }
     }
 
-    /// `[n, count, height, width]` to the channels from `first` on of interleaved boards.
-    fn write(&self, place: Interleaved, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
-        let (words, (word, half)) = (self.words[0], (first / 2, first % 2));
-        let step = place.positions * words;
-        for (position, plane, row, numbers) in each_square(self.board, count, planes) {
-            let (word, half) = (word + (half + plane) / 2, (half + plane) % 2);
-            let slots = input[(place.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
-            for (slot, &number) in slots.zip(numbers) {
-                *slot = with_half(*slot, half, bf16(number));
-            }
-        }
+    /// Channels of the input.
+    fn channels(&self) -> usize {
+        self.planes + usize::from(self.ones)
     }
 
     /// Applies `global` to interleaved boards.
@@ -326,8 +339,7 @@ impl Straight {
             for at in rows_of(position) {
                 for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<2>().0) {
                     let [low, high] = halves(*word);
-                    *word = with_half(*word, 0, bf16(Global::change(low, added[0])));
-                    *word = with_half(*word, 1, bf16(Global::change(high, added[1])));
+                    *word = word_of([Global::change(low, added[0]), Global::change(high, added[1])]);
                 }
             }
         }
@@ -339,8 +351,7 @@ fn halves(word: f32) -> [f32; 2] {
     [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
 }
 
-/// A word with one of its halves replaced.
-fn with_half(word: f32, half: usize, bits: u16) -> f32 {
-    let kept = word.to_bits() & (0xffff_0000 >> (16 * half));
-    f32::from_bits(kept | u32::from(bits) << (16 * half))
+/// The word of two numbers, rounded.
+fn word_of([low, high]: [f32; 2]) -> f32 {
+    f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
 }
