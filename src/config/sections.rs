@@ -51,7 +51,7 @@ section! {
 }
 
 choice! {
-    /// `net.precision`
+    /// `net.precision` and `train.precision`
     pub enum Precision {
         /// 32 bits.
         F32 = "f32",
@@ -59,6 +59,12 @@ choice! {
         Bf16 = "bf16",
         /// The fastest on this CPU whose answers are close to those of f32.
         Auto = "auto",
+    }
+}
+
+impl Precision {
+    fn is_f32(&self) -> bool {
+        *self == Precision::F32
     }
 }
 
@@ -302,6 +308,11 @@ section! {
         /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;
+        /// Precision of the convolutions' products in forward and backward pass: `f32`, `bf16` (if the CPU has AMX; sums,
+        /// weights and everything else stay in 32 bits), or `auto`: a new run takes bf16 where the CPU has AMX, and keeps
+        /// what it took.
+        #[serde(skip_serializing_if = "Precision::is_f32")]
+        precision: Precision = Precision::F32;
     }
 }
 

@@ -20,6 +20,7 @@ pub mod model;
 mod parts;
 pub mod precision;
 pub mod tensors;
+mod tiles;
 mod training;
 mod vector;
 pub mod weights;

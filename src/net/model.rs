@@ -20,8 +20,9 @@ use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
 use super::parts::{self, Flow, Part};
 use super::tensors;
+use super::tiles::Tiles;
 use super::weights::Weights;
-use crate::config::NetConfig;
+use crate::config::{NetConfig, Precision};
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Random, stream};
@@ -174,18 +175,20 @@ impl Network {
     /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
     /// for the player to move). Batch statistics on an autodiff device, running ones after [`Network::snapshot`].
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
-        let Outputs { policy, wdl, .. } = self.outputs(planes, false);
+        let Outputs { policy, wdl, .. } = self.outputs(planes, None);
         (policy, wdl)
     }
 
-    /// The same, with the logits of the auxiliary heads.
-    pub fn forward_in_training(&self, planes: Tensor<4>) -> Outputs {
-        self.outputs(planes, true)
+    /// The same, with the logits of the auxiliary heads; convolutions that learn multiply in this precision, if the CPU
+    /// has it ([`trains_in`]).
+    pub fn forward_in_training(&self, planes: Tensor<4>, precision: Precision) -> Outputs {
+        self.outputs(planes, Some(precision))
     }
 
-    fn outputs(&self, planes: Tensor<4>, in_training: bool) -> Outputs {
+    fn outputs(&self, planes: Tensor<4>, in_training: Option<Precision>) -> Outputs {
+        let tiles = if in_training == Some(Precision::Bf16) { Tiles::here() } else { None };
         let Layers { tower, policy, logits, auxiliary, .. } = &self.layers;
-        let run = |layers: &[Layer], x: Flow| parts::run(layers, &self.parts, x);
+        let run = |layers: &[Layer], x: Flow| parts::run(layers, &self.parts, x, tiles);
         let x = run(tower, Flow::Planes(planes));
         let p = run(policy, x.clone());
         let joined = |parts: &[Vec<Layer>], from: &Flow| {
@@ -197,7 +200,7 @@ impl Network {
         let hidden = run(hidden, x);
         let head =
             |head: &AuxiliaryHead| joined(&head.parts, if head.kind.is_policy() { &p } else { &hidden });
-        let auxiliary = auxiliary.iter().filter(|_| in_training).map(head).collect();
+        let auxiliary = auxiliary.iter().filter(|_| in_training.is_some()).map(head).collect();
         Outputs { policy, auxiliary, wdl: run(last, hidden).row() }
     }
 
@@ -239,6 +242,16 @@ impl Network {
             .map_err(|e| Error::Data(format!("{place} does not hold the weights of this network: {e}")))?;
         Ok(network)
     }
+}
+
+/// Whether networks can be trained here in `precision`, which must be a named one.
+pub fn trains_in(precision: Precision) -> bool {
+    precision == Precision::F32 || Tiles::here().is_some()
+}
+
+/// The precision in which networks are trained fastest here.
+pub fn fastest_training() -> Precision {
+    if trains_in(Precision::Bf16) { Precision::Bf16 } else { Precision::F32 }
 }
 
 /// Gives every parameter an id derived from its path. Matrices and kernels get He-normal numbers (He et al. 2015),

@@ -10,6 +10,7 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use super::layers::{self, Layer, Weighted};
+use super::tiles::Tiles;
 use super::training;
 use super::weights::Numbers;
 
@@ -48,14 +49,15 @@ impl Flow {
     }
 }
 
-/// Applies `layers`, whose weights are in `parts`, to `x`.
-pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow) -> Flow {
+/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, `tiles` multiply what convolutions with
+/// batch norm multiply, if there are any.
+pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, tiles: Option<Tiles>) -> Flow {
     let part = |name: &str| &parts.iter().find(|part| part.0 == name).expect("a part for each layer").1;
     layers.iter().fold(x, |x, layer| match layer {
-        Layer::Conv(conv) => part(&conv.name).conv(x, None, conv.relu),
+        Layer::Conv(conv) => part(&conv.name).conv(x, None, conv.relu, tiles),
         Layer::Block { first, second, .. } => {
-            let y = part(&first.name).conv(x.clone(), None, first.relu);
-            part(&second.name).conv(y, Some(x), true)
+            let y = part(&first.name).conv(x.clone(), None, first.relu, tiles);
+            part(&second.name).conv(y, Some(x), true, tiles)
         }
         Layer::Ones => {
             let planes = x.planes();
@@ -156,11 +158,12 @@ impl Part {
     }
 
     /// The convolution of `x`, plus `skip`, with ReLU if that is wanted.
-    fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool) -> Flow {
+    fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, tiles: Option<Tiles>) -> Flow {
         let y = match (self, x) {
             (Part::Normed(layer), x) if layer.is_fused(&x) => {
                 assert!(activate, "in training a norm ends in a ReLU");
-                return Flow::Boards(layer.train(x.boards(), skip.map(Flow::boards)), layer.outputs());
+                let y = layer.train(x.boards(), skip.map(Flow::boards), tiles);
+                return Flow::Boards(y, layer.outputs());
             }
             (Part::Normed(layer), x) => {
                 let y = layer.norm.forward(layer.conv.forward(x.planes()));
@@ -211,9 +214,10 @@ impl NormedConv {
     }
 
     /// `relu(norm(conv(x)) + skip)` as one operation; updates the running statistics as burn's batch norm does.
-    fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>) -> Tensor<4> {
+    fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>, tiles: Option<Tiles>) -> Tensor<4> {
         let factors = [self.norm.gamma.val(), self.norm.beta.val()];
-        let normed = training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip);
+        let normed =
+            training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip, tiles);
         let momentum = self.norm.momentum;
         for (running, of_batch) in
             [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]
@@ -270,7 +274,7 @@ mod tests {
             [3, 1, -2, 6, 0, 5, 4, -1, 7, 8, 2, -3, -4, -5, -6, -8].map(|n: i8| n.into()).to_vec();
         let data = TensorData::new(numbers, [2, 2, 2, 2]);
         let planes = Tensor::<4>::from_data(data, &training_device()).require_grad();
-        let row = run(&[Layer::Pool], &[], Flow::Planes(planes.clone())).row();
+        let row = run(&[Layer::Pool], &[], Flow::Planes(planes.clone()), None).row();
         let got = row.clone().into_data().try_into_vec::<f32>().unwrap();
         assert_eq!(got, [2.0, 2.0, 6.0, 5.0, 3.5, -5.75, 8.0, -4.0]);
         // each output has a weight of its own

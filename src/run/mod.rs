@@ -78,21 +78,31 @@ struct Run<'a, G: Game> {
     held_out: Window,
 }
 
-/// `config` with a name for `net.precision = "auto"`: the precision of the run in `folder` or, for a new one, the
-/// fastest on this CPU for a network of this size. A run keeps it, since its bytes depend on it.
+/// `config` with names for `net.precision = "auto"` and `train.precision = "auto"`: the precisions of the run in `folder`
+/// or, for a new one, the fastest on this CPU for a network of this size. A run keeps them, since its bytes depend on them.
 ///
 /// # Errors
 /// The settings of the run in `folder` cannot be read.
 pub fn with_named_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: &Path) -> Result<Config> {
     let mut config = config.clone();
-    if config.net.precision == Precision::Auto {
-        config.net.precision = match is_run(folder) {
-            true => settings_of(folder)?.net.precision,
-            false => {
-                let network = Network::new(&config.net, rules.game.shape(), config.seed, &model::device());
-                fastest(&rules.game, &network, &config.net, TOGETHER)
-            }
-        };
+    let [net, training] =
+        [config.net.precision, config.train.precision].map(|named| named == Precision::Auto);
+    if (net || training) && is_run(folder) {
+        let run = settings_of(folder)?;
+        if net {
+            config.net.precision = run.net.precision;
+        }
+        if training {
+            config.train.precision = run.train.precision;
+        }
+        return Ok(config);
+    }
+    if net {
+        let network = Network::new(&config.net, rules.game.shape(), config.seed, &model::device());
+        config.net.precision = fastest(&rules.game, &network, &config.net, TOGETHER);
+    }
+    if training {
+        config.train.precision = model::fastest_training();
     }
     Ok(config)
 }
@@ -116,6 +126,13 @@ pub fn train<G: Game>(
         return Err(Error::Config(
             "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \
              start a run with \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
+                .into(),
+        ));
+    }
+    if !model::trains_in(config.train.precision) {
+        return Err(Error::Config(
+            "train.precision = \"bf16\" needs a CPU with AMX instructions, which this one lacks: start a run with \
+             \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
                 .into(),
         ));
     }

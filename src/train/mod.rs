@@ -148,7 +148,7 @@ impl Trainer {
     fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
         let device = device_of(network);
         let planes = Tensor::from_data(loss::data(&batch.planes), &device);
-        let Outputs { policy, wdl, auxiliary } = network.forward_in_training(planes);
+        let Outputs { policy, wdl, auxiliary } = network.forward_in_training(planes, self.config.precision);
         let found = loss::losses(policy, wdl, batch, self.config.value_weight, &device);
         loss::with_auxiliary(found, &network.layers().auxiliary, auxiliary, batch, &device)
     }

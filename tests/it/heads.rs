@@ -6,7 +6,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 use petteia::board::Symmetry;
-use petteia::config::{Config, NetConfig, TrainConfig};
+use petteia::config::{Config, NetConfig, Precision, TrainConfig};
 use petteia::encode::Planes;
 use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Rules, Shape};
 use petteia::games::Games;
@@ -365,7 +365,7 @@ fn a_heads_gradient_reaches_what_it_shares() {
     let reached = |pick: &dyn Fn(Outputs) -> Tensor<2>| {
         let planes = batch(shape, 4, &mut random(1)).planes;
         let planes = Tensor::from_data(loss::data(&planes), &training_device());
-        let loss = pick(network.forward_in_training(planes)).powi_scalar(2).sum();
+        let loss = pick(network.forward_in_training(planes, Precision::F32)).powi_scalar(2).sum();
         let gradients = GradientsParams::from_grads(loss.backward(), &network);
         let mut reached = Reached { gradients: &gradients, path: Vec::new(), names: Vec::new() };
         network.visit(&mut reached);

@@ -200,7 +200,7 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
         both.train(&rows(4), 0.01).unwrap();
     });
     let planes = burn::tensor::Tensor::from_data(petteia::train::loss::data(&one.planes), &device());
-    let said = both.snapshot().forward_in_training(planes);
+    let said = both.snapshot().forward_in_training(planes, Precision::F32);
     let share = |logits: burn::tensor::Tensor<2>| {
         let logits = logits.into_data().try_into_vec::<f32>().unwrap();
         1.0 / (1.0 + (logits[17] - logits[3]).exp())

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::setup::{Bench, Benchmark, Setup};
 use crate::config::TrainConfig;
 use crate::encode::Planes;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::net::model;
 use crate::parallel;
@@ -26,8 +26,9 @@ const POSITIONS: usize = 4096;
 #[derive(Args)]
 #[command(after_help = "\
 A step consists of drawing a batch from the window, forward and backward pass, and \
-optimizer, all in f32. Positions are from random games, with random targets.")]
-#[command(mut_arg("simulations", |arg| arg.hide(true)), mut_arg("precision", |arg| arg.hide(true)))]
+optimizer, in f32 unless --precision bf16 is given. Positions are from random games, with random targets.")]
+#[command(mut_arg("simulations", |arg| arg.hide(true)))]
+#[command(mut_arg("precision", |arg| arg.help("Of the products of convolutions: bf16 needs a CPU with AMX [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct Train {
     #[command(flatten)]
@@ -47,7 +48,11 @@ impl Benchmark for Step {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
         crate::cli::allocator::keep_freed();
         let batch = bench.setup.batch.unwrap_or(BATCH);
-        let config = TrainConfig { batch, ..TrainConfig::default() };
+        let precision = bench.config.precision;
+        if !model::trains_in(precision) {
+            return Err(Error::Config("--precision bf16: training in it needs a CPU with AMX".into()));
+        }
+        let config = TrainConfig { batch, precision, ..TrainConfig::default() };
         let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));
         let mut random = stream(1, Purpose::Sampling, &[]);
         let mut window = Window::new(POSITIONS, bench.identity.shape);

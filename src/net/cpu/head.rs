@@ -4,13 +4,13 @@
 //! `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines. Each step
 //! has a buffer of its own.
 
-use super::direct::{Direct, Interleaved, Written};
 use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
-use super::tiles::Tiles;
 use super::tiling::Board;
 use crate::encode::Shape;
 use crate::net::layers::{Conv, Layer, Linear};
+use crate::net::tiles::Tiles;
+use crate::net::tiles::direct::{Direct, Interleaved, Written};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
 
@@ -142,7 +142,8 @@ impl Step {
         let Place { board, positions } = place;
         match &self.work {
             Work::Interleaved { layer, finish } => {
-                layer.apply(place, from, to, Written::Rows { stride: self.stride }, *finish);
+                let written = Written::Rows { stride: self.stride };
+                layer.apply(place, from.as_ref(), to.as_mut(), written, *finish);
             }
             Work::Boards { layer, finish, stride } => {
                 layer.on_boards((board, positions), (from, *stride), to, *finish);

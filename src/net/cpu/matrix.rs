@@ -5,7 +5,8 @@
 //! tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. Their order does not
 //! depend on the tile, so that a result does not depend on what else is in the batch.
 
-use super::products::{Packing, Products, Work, bf16};
+use super::products::{Packing, Products, Work};
+use crate::net::tiles::bf16;
 use crate::net::vector::{Aligned, BLOCK, Vector};
 
 /// Rows of the tallest compiled tile.
@@ -89,7 +90,7 @@ impl Matrix {
 
 /// What is applied to the sums before they are stored.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Finish {
+pub(in crate::net) enum Finish {
     /// Nothing; not even the bias is added.
     Sum,
     /// Bias.

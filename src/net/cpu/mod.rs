@@ -22,23 +22,21 @@ macro_rules! unroll {
 }
 
 mod conv;
-mod direct;
 mod head;
-mod matrix;
+pub(in crate::net) mod matrix;
 mod products;
 #[cfg(test)]
 mod tests;
-mod tiles;
-mod tiling;
+pub(in crate::net) mod tiling;
 mod tower;
 mod winograd;
 
 use self::head::{Dense, Head, Place, Source};
 use self::products::Packing;
-use self::tiles::Tiles;
 use self::tiling::Board;
 use self::tower::{Buffers, Tower};
 use super::layers::Layer;
+use super::tiles::Tiles;
 use super::vector::{Aligned, Isa};
 use super::weights::Weights;
 use crate::config::Precision;

@@ -141,31 +141,3 @@ unsafe fn run_bf16(work: impl Work) {
     // SAFETY: guaranteed by the caller.
     unsafe { work.run::<Bf16>() }
 }
-
-/// The bits of `number` as bf16, rounded to nearest, ties to even.
-pub(super) fn bf16(number: f32) -> u16 {
-    if number.is_nan() {
-        return 0x7fc0;
-    }
-    let bits = number.to_bits();
-    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bf16;
-
-    #[test]
-    fn bf16_rounds_to_the_nearest_ties_to_even() {
-        for (bits, want) in [
-            (0x3f80_0000, 0x3f80),
-            (0x3f80_8000, 0x3f80),
-            (0x3f81_8000, 0x3f82),
-            (0x3f80_8001, 0x3f81),
-            (0xbf80_7fff, 0xbf80),
-            (0xffff_ffff, 0x7fc0),
-        ] {
-            assert_eq!(bf16(f32::from_bits(bits)), want, "{bits:x}");
-        }
-    }
-}

@@ -9,26 +9,26 @@ use std::ops::Range;
 
 /// A board with its border of one square.
 #[derive(Clone, Copy)]
-pub(super) struct Board {
-    pub(super) height: usize,
-    pub(super) width: usize,
+pub(in crate::net) struct Board {
+    pub(in crate::net) height: usize,
+    pub(in crate::net) width: usize,
 }
 
 impl Board {
     /// Squares of a padded row.
     #[inline(always)]
-    pub(super) fn pitch(self) -> usize {
+    pub(in crate::net) fn pitch(self) -> usize {
         self.width + 2
     }
 
     /// Squares of a padded board.
-    pub(super) fn padded(self) -> usize {
+    pub(in crate::net) fn padded(self) -> usize {
         (self.height + 2) * self.pitch()
     }
 
     /// The index on the padded board of a square of the board.
     #[inline(always)]
-    pub(super) fn padded_square(self, row: usize, column: usize) -> usize {
+    pub(in crate::net) fn padded_square(self, row: usize, column: usize) -> usize {
         (row + 1) * self.pitch() + column + 1
     }
 }

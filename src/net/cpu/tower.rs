@@ -7,13 +7,13 @@
 
 use super::Engine;
 use super::conv::{Conv3, Transformed};
-use super::direct::{Direct, Interleaved, Written, words};
 use super::head::{Global, Place, Source};
 use super::matrix::Finish;
-use super::products::{Packing, bf16};
-use super::tiles::{Configured, ROWS, Tiles};
+use super::products::Packing;
 use super::tiling::Board;
 use crate::net::layers::{Conv, Layer};
+use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
+use crate::net::tiles::{Configured, ROWS, Tiles, bf16};
 use crate::net::vector::Aligned;
 use crate::net::weights::Weights;
 
@@ -266,7 +266,7 @@ impl Straight {
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
         for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
-            conv.apply(place, from, y, Written::Boards, *finish);
+            conv.apply(place, from.as_ref(), y.as_mut(), Written::Boards, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");

@@ -39,6 +39,9 @@ impl Conv {
 
     /// Convolves the images `x` with `weight`, `[outputs, inputs, kernel, kernel]`, into `z`.
     pub(super) fn forward(&self, weight: &[f32], x: &[f32], z: &mut [f32]) {
+        if let Some(tiles) = self.tiles {
+            return self.forward_by_tiles(tiles, weight, x, z);
+        }
         let weight = self.transformed(weight, false);
         let group = self.group(x.len() / self.input_len());
         x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len())).for_each(
@@ -60,6 +63,9 @@ impl Conv {
         z: &mut [f32],
         dx: Target,
     ) -> Vec<f32> {
+        if let Some(tiles) = self.tiles {
+            return self.backward_by_tiles(tiles, weight, x, gradient, z, dx);
+        }
         let weight = self.transformed(weight, true);
         let images = x.len() / self.input_len();
         let group = self.group(images);

@@ -1,6 +1,7 @@
 //! Memory layout of boards in a training step (borders, tiles, padded channels), and the gradient of a convolution's
 //! output.
 
+use crate::net::tiles::Tiles;
 use crate::net::vector::{BLOCK, Isa, Vector};
 
 /// Floats from one frequency to the next: one cache line more than the rows fill, or all frequencies of a tile could
@@ -19,6 +20,8 @@ pub(super) struct Conv {
     /// 3 or 1.
     pub(super) kernel: usize,
     pub(super) isa: Isa,
+    /// What multiplies in bf16, if that is wanted.
+    pub(super) tiles: Option<Tiles>,
 }
 
 /// The number of channels in memory, rounded up to whole blocks.

@@ -8,6 +8,7 @@
 mod conv;
 mod geometry;
 mod norm;
+mod tiles;
 mod weights;
 mod winograd;
 
@@ -24,6 +25,7 @@ use rayon::iter::{ParallelIterator, repeat_n};
 use self::conv::Target;
 use self::geometry::{Conv, Gradient, padded};
 use self::norm::Moments;
+use crate::net::tiles::Tiles;
 use crate::net::vector::{BLOCK, Isa};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
@@ -81,12 +83,14 @@ pub(in crate::net) fn normed_conv(
     [gamma, beta]: [Tensor<1>; 2],
     epsilon: f64,
     skip: Option<Tensor<4>>,
+    tiles: Option<Tiles>,
 ) -> Normed {
-    normed_conv_with(Isa::widest(), x, weight, [gamma, beta], epsilon, skip)
+    normed_conv_with(Isa::widest(), tiles, x, weight, [gamma, beta], epsilon, skip)
 }
 
 fn normed_conv_with(
     isa: Isa,
+    tiles: Option<Tiles>,
     x: Tensor<4>,
     weight: Tensor<4>,
     [gamma, beta]: [Tensor<1>; 2],
@@ -94,7 +98,7 @@ fn normed_conv_with(
     skip: Option<Tensor<4>>,
 ) -> Normed {
     let ([n, height, width, _], [outputs, inputs, kernel, _]) = (x.dims(), weight.dims());
-    let conv = Conv { height, width, inputs, outputs, kernel, isa };
+    let conv = Conv { height, width, inputs, outputs, kernel, isa, tiles };
     let (x, weight, gamma, beta) = (tracked(x), tracked(weight), tracked(gamma), tracked(beta));
     let skip = skip.map(tracked);
     let shape = [n, height, width, padded(outputs)];
@@ -376,11 +380,11 @@ mod tests {
         tensor.into_data().try_into_vec().expect("floats")
     }
 
-    fn ours(isa: Isa, inputs: Inputs) -> [Tensor<4>; 3] {
+    fn ours(isa: Isa, tiles: Option<Tiles>, inputs: Inputs) -> [Tensor<4>; 3] {
         let outputs = inputs.weight.dims()[0];
         let skip = inputs.skip.map(channels_last);
         let x = channels_last(inputs.x);
-        let normed = normed_conv_with(isa, x, inputs.weight, inputs.factors, EPSILON, skip);
+        let normed = normed_conv_with(isa, tiles, x, inputs.weight, inputs.factors, EPSILON, skip);
         let statistic = |values: Tensor<1>| values.reshape([1, outputs, 1, 1]);
         [planes(normed.y, outputs), statistic(normed.mean), statistic(normed.variance)]
     }
@@ -409,9 +413,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_operation_agrees_with_burns_on_every_instruction_set() {
-        let cases = [
+    fn cases() -> [Case; 8] {
+        [
             Case::new([3, 5, 3, 3], 24, 3, false),
             Case::new([32, 64, 10, 10], 64, 3, true),
             Case::new([32, 18, 10, 10], 32, 3, false),
@@ -420,13 +423,48 @@ mod tests {
             Case::new([32, 5, 2, 1], 18, 3, true),
             Case::new([3, 64, 10, 10], 64, 1, false),
             Case::new([32, 24, 6, 7], 4, 1, true),
-        ];
-        for case in &cases {
+        ]
+    }
+
+    #[test]
+    fn the_operation_agrees_with_burns_on_every_instruction_set() {
+        for case in &cases() {
             let want = case.run(burns);
             for isa in Isa::here() {
                 let what = format!("{:?} {} {} {isa:?}", case.shape, case.outputs, case.kernel);
-                assert_close(&case.run(|inputs| ours(isa, inputs)), &want, &what);
+                assert_close(&case.run(|inputs| ours(isa, None, inputs)), &want, &what);
             }
+        }
+    }
+
+    /// Apart from single numbers, where rounding decides whether a ReLU is active.
+    #[test]
+    fn tiles_of_bf16_are_close_and_instructions_do_what_the_emulation_does() {
+        for case in &cases() {
+            let want = case.run(burns);
+            let by_tiles = |tiles| case.run(|inputs| ours(Isa::widest(), Some(tiles), inputs));
+            let what = format!("{:?} {} {}", case.shape, case.outputs, case.kernel);
+            let got = by_tiles(Tiles::Emulated);
+            assert_apart(&got, &want, 0.1, &what);
+            if let Some(tiles) = Tiles::here() {
+                let real = by_tiles(tiles);
+                // what comes before the products of the backward pass has fused multiply-adds, or not
+                assert!(real[..3] == got[..3], "{what}");
+                assert_apart(&real, &got, 0.001, &what);
+            }
+        }
+    }
+
+    /// Each tensor's distance must be at most a share of its length.
+    fn assert_apart(got: &[Vec<f32>], want: &[Vec<f32>], share: f64, what: &str) {
+        let length = |numbers: &mut dyn Iterator<Item = f32>| {
+            numbers.map(|x| f64::from(x).powi(2)).sum::<f64>().sqrt()
+        };
+        for (i, (got, want)) in got.iter().zip(want).enumerate() {
+            assert_eq!(got.len(), want.len(), "{what}, tensor {i}");
+            let apart = length(&mut got.iter().zip(want).map(|(a, b)| a - b));
+            let all = length(&mut want.iter().copied()).max(0.1);
+            assert!(apart < share * all, "{what}, tensor {i}: {apart} of {all}");
         }
     }
 
@@ -434,9 +472,9 @@ mod tests {
     fn gradients_are_finite_differences() {
         let mut case = Case::new([4, 3, 3, 4], 5, 3, true);
         let isa = Isa::widest();
-        let gradients = case.run(|inputs| ours(isa, inputs));
+        let gradients = case.run(|inputs| ours(isa, None, inputs));
         let loss = |case: &Case| -> f64 {
-            let y = case.run(|inputs| ours(isa, inputs)).swap_remove(0);
+            let y = case.run(|inputs| ours(isa, None, inputs)).swap_remove(0);
             y.iter().zip(&case.seed).map(|(y, seed)| f64::from(*y) * f64::from(*seed)).sum()
         };
         let step = 1e-3;
@@ -473,11 +511,13 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_no_bit() {
         let case = Case::new([37, 24, 6, 7], 24, 3, true);
-        let of = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-            pool.install(|| case.run(|inputs| ours(Isa::widest(), inputs)))
-        };
-        let one = of(1);
-        assert!(one == of(2) && one == of(3));
+        for tiles in [None, Some(Tiles::Emulated)] {
+            let of = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                pool.install(|| case.run(|inputs| ours(Isa::widest(), tiles, inputs)))
+            };
+            let one = of(1);
+            assert!(one == of(2) && one == of(3));
+        }
     }
 }

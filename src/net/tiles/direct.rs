@@ -6,10 +6,9 @@
 //! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
 //! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
 
-use super::matrix::Finish;
-use super::products::bf16;
-use super::tiles::{CHANNELS, Factors, OUTPUTS, ROWS, Sums, TileProducts, TileWork, Tiles};
-use super::tiling::Board;
+use super::{CHANNELS, Factors, OUTPUTS, ROWS, Sums, TileProducts, TileWork, Tiles, bf16};
+use crate::net::cpu::matrix::Finish;
+use crate::net::cpu::tiling::Board;
 use crate::net::layers::Conv;
 use crate::net::vector::{Aligned, Vector};
 use crate::net::weights::Numbers;
@@ -19,19 +18,19 @@ const L1_BYTES: usize = 48 << 10;
 
 /// How the activations of so many positions lie in memory.
 #[derive(Clone, Copy)]
-pub(super) struct Interleaved {
-    pub(super) board: Board,
-    pub(super) positions: usize,
+pub(in crate::net) struct Interleaved {
+    pub(in crate::net) board: Board,
+    pub(in crate::net) positions: usize,
 }
 
 impl Interleaved {
     /// Rows of all positions' padded boards.
-    pub(super) fn rows(self) -> usize {
+    pub(in crate::net) fn rows(self) -> usize {
         self.board.padded() * self.positions
     }
 
     /// The row of the first position's square.
-    pub(super) fn row(self, row: usize, column: usize) -> usize {
+    pub(in crate::net) fn row(self, row: usize, column: usize) -> usize {
         self.board.padded_square(row, column) * self.positions
     }
 
@@ -41,12 +40,12 @@ impl Interleaved {
     }
 
     /// Rows of each tile.
-    pub(super) fn height(self) -> usize {
+    pub(in crate::net) fn height(self) -> usize {
         self.line().div_ceil(self.line().div_ceil(ROWS))
     }
 
     /// Sets the border of boards with so many words per row to zero.
-    pub(super) fn clear_border(self, words: usize, boards: &mut [f32]) {
+    pub(in crate::net) fn clear_border(self, words: usize, boards: &mut [f32]) {
         let (Board { height, .. }, pitch) = (self.board, self.board.pitch());
         let mut clear = |squares: [usize; 2]| {
             let [first, end] = squares.map(|square| square * self.positions * words);
@@ -60,13 +59,13 @@ impl Interleaved {
 }
 
 /// Words of two bf16 per row of so many channels.
-pub(super) fn words(channels: usize) -> usize {
+pub(in crate::net) fn words(channels: usize) -> usize {
     channels.next_multiple_of(CHANNELS) / 2
 }
 
 /// What a convolution writes.
 #[derive(Clone, Copy)]
-pub(super) enum Written {
+pub(in crate::net) enum Written {
     /// Interleaved boards.
     Boards,
     /// `[position, square, output]` in f32, with so many floats per square.
@@ -85,7 +84,7 @@ struct Step {
 }
 
 /// A packed 3x3 or 1x1 convolution.
-pub(super) struct Direct {
+pub(in crate::net) struct Direct {
     tiles: Tiles,
     /// Words of two bf16: `[pair of tiles of outputs, step, tile of the pair, pair of channels, output, channel of the pair]`.
     weights: Aligned,
@@ -101,7 +100,7 @@ pub(super) struct Direct {
 
 impl Direct {
     /// Packs `conv`.
-    pub(super) fn new(conv: &Conv, numbers: &Numbers, board: Board, tiles: Tiles) -> Direct {
+    pub(in crate::net) fn new(conv: &Conv, numbers: &Numbers, board: Board, tiles: Tiles) -> Direct {
         let (&Conv { inputs, outputs, kernel, .. }, Numbers { weight, bias }) = (conv, numbers);
         assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
         let taps = kernel * kernel;
@@ -141,21 +140,21 @@ impl Direct {
     }
 
     /// Output channels.
-    pub(super) fn outputs(&self) -> usize {
+    pub(in crate::net) fn outputs(&self) -> usize {
         self.outputs
     }
 
     /// Words per row that it reads, and that it writes.
-    pub(super) fn words(&self) -> [usize; 2] {
+    pub(in crate::net) fn words(&self) -> [usize; 2] {
         [self.words, words(self.outputs)]
     }
 
     /// Applies the convolution; the tile registers must be configured for the layout.
-    pub(super) fn apply(
+    pub(in crate::net) fn apply(
         &self,
         layout: Interleaved,
-        from: &Aligned,
-        to: &mut Aligned,
+        from: &[f32],
+        to: &mut [f32],
         written: Written,
         finish: Finish,
     ) {
@@ -167,8 +166,8 @@ impl Direct {
                 (layout.rows() * self.words, squares * stride)
             }
         };
-        assert!(from.as_ref().len() >= read && to.as_ref().len() >= floats, "a scratch of another network");
-        let (from, to) = (from.as_ref().as_ptr(), to.as_mut().as_mut_ptr());
+        assert!(from.len() >= read && to.len() >= floats, "a scratch of another network");
+        let (from, to) = (from.as_ptr(), to.as_mut_ptr());
         // SAFETY: the buffers hold as many rows as the layout has; the weights are packed this way.
         unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
     }
@@ -373,7 +372,7 @@ impl Apply<'_> {
                             for channel in (0..width).step_by(T::Register::LANES) {
                                 let sum = biased::<T::Register>(sums, bias, channel);
                                 let sum = if self.finish == Finish::Relu { sum.relu() } else { sum };
-                                part.to.add(channel).cast::<T::Register>().write(sum);
+                                part.to.add(channel).cast::<T::Register>().write_unaligned(sum);
                             }
                             part.position += 1;
                             part.to = part.to.wrapping_add(squares * stride);

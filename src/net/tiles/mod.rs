@@ -1,0 +1,215 @@
+//! Products of whole tiles of bf16, by Intel's AMX; in plain Rust too, so that everything around them can be tested on
+//! any CPU.
+//!
+//! A tile is at most 16 rows of 64 bytes. One of operands is `[row, channel]` with 32 channels in bf16; one of weights
+//! is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in f32. A block of
+//! the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps and
+//! channels pass by, step by step. The order of the sums is that of the steps.
+//!
+//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights.
+
+#![allow(unsafe_code)]
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod amx;
+pub(super) mod direct;
+mod emulated;
+pub(super) mod outer;
+
+use self::emulated::Emulated;
+use super::vector::Vector;
+
+/// Rows of the tallest tile.
+pub(super) const ROWS: usize = 16;
+/// Channels of a tile of operands.
+pub(super) const CHANNELS: usize = 32;
+/// Outputs of a tile of weights.
+pub(super) const OUTPUTS: usize = 16;
+/// Bytes of a row.
+const LINE: usize = 64;
+/// Bytes of a tile of weights.
+const TILE: usize = ROWS * LINE;
+
+/// The sums of a block: `[tile of rows, row, output]`.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Sums(pub(super) [[[f32; 2 * OUTPUTS]; ROWS]; 2]);
+
+impl Sums {
+    pub(super) const ZERO: Sums = Sums([[[0.0; 2 * OUTPUTS]; ROWS]; 2]);
+}
+
+/// The factors of a step.
+#[derive(Clone, Copy)]
+pub(super) struct Factors {
+    /// The first row of operands of both tiles of rows.
+    pub(super) operands: [*const u8; 2],
+    /// Whether each of the tiles takes part.
+    pub(super) wanted: [bool; 2],
+    /// Bytes from one row to the next.
+    pub(super) row: usize,
+    /// Tiles of weights, one for each tile of outputs, one after the other.
+    pub(super) weights: *const u8,
+}
+
+/// A way to multiply tiles, and the registers that go with it: it holds the sums of a block, all of which begin at 0.
+pub(super) trait TileProducts {
+    /// For what is done with the sums.
+    type Register: Vector;
+
+    /// For tiles of `height` rows. If `streams`, weights are not kept in the nearest cache, where
+    /// operands are read again and again.
+    ///
+    /// # Safety
+    /// The tile registers of this thread must be [`configured`](Tiles::configure) for this height, and nothing else
+    /// may use them as long as the result is in use.
+    unsafe fn new(height: usize, streams: bool) -> Self;
+
+    /// Sets all sums to 0.
+    fn clear(&mut self);
+
+    /// Adds the products of a step to the sums of `C` tiles of outputs.
+    ///
+    /// # Safety
+    /// The factors must be readable as they say.
+    unsafe fn step<const C: usize>(&mut self, factors: Factors);
+
+    /// Writes the sums of `C` tiles of outputs.
+    fn write<const C: usize>(&mut self, sums: &mut Sums);
+
+    /// For gradients of weights: sets the sums of `K` taps and two tiles of inputs to 0.
+    fn clear_outer<const K: usize>(&mut self);
+
+    /// Adds the products of inputs (`[tap][tile of inputs]`, `[input, pair, one of the pair]`) and outputs (`[pair, output, one
+    /// of the pair]`): of one tile of inputs, or of two.
+    ///
+    /// # Safety
+    /// The tiles must be readable.
+    unsafe fn outer<const K: usize>(&mut self, inputs: [[*const u8; 2]; K], two: bool, outputs: *const u8);
+
+    /// Writes what [`TileProducts::outer`] summed up, each tile with so many bytes per row.
+    ///
+    /// # Safety
+    /// The tiles must be writable.
+    unsafe fn write_outer<const K: usize>(&mut self, to: [[*mut u8; 2]; K], two: bool, row: usize);
+
+    /// Pairs two rows of 32 channels in bf16: each word is a channel of both. There may be one row or none.
+    ///
+    /// # Safety
+    /// The rows must be readable, and 16 words of each half of the channels writable.
+    unsafe fn pair(rows: [Option<*const u8>; 2], to: [*mut u32; 2]);
+
+    /// Transposes 16 rows of 16 words.
+    ///
+    /// # Safety
+    /// They must be readable and writable.
+    unsafe fn transpose(from: *const u32, to: *mut u32);
+
+    /// Reads as many bf16 as a register has lanes.
+    ///
+    /// # Safety
+    /// They must be readable.
+    unsafe fn load(from: *const u16) -> Self::Register;
+
+    /// Rounds the lanes of both to bf16 and writes them.
+    ///
+    /// # Safety
+    /// They must be writable.
+    unsafe fn store(registers: [Self::Register; 2], to: *mut u16);
+}
+
+/// A computation that works with any [`TileProducts`].
+pub(super) trait TileWork {
+    /// Runs it; must be inlined into the function that is compiled for the instructions of `T`.
+    ///
+    /// # Safety
+    /// As [`TileProducts::new`].
+    unsafe fn run<T: TileProducts>(self);
+}
+
+/// What multiplies tiles.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Tiles {
+    /// The CPU's instructions.
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    Amx,
+    /// Loops, which round exactly as the instructions do.
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
+    Emulated,
+}
+
+impl Tiles {
+    /// AMX, if the CPU has it and the system lets this process use it.
+    pub(super) fn here() -> Option<Tiles> {
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        return amx::is_available().then_some(Tiles::Amx);
+        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+        return None;
+    }
+
+    /// Prepares this thread's tile registers for tiles of `height` rows until the result is dropped.
+    pub(super) fn configure(self, height: usize) -> Configured {
+        debug_assert!((1..=ROWS).contains(&height), "{height}");
+        match self {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Tiles::Amx => amx::configure(height as u8),
+            Tiles::Emulated => {}
+        }
+        Configured(self)
+    }
+
+    /// Runs `work`, compiled for these products.
+    ///
+    /// # Safety
+    /// As [`TileProducts::new`].
+    pub(super) unsafe fn run(self, work: impl TileWork) {
+        match self {
+            // SAFETY: `Tiles::here` has checked for the instructions; the rest is guaranteed by the caller.
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Tiles::Amx => unsafe { amx::run(work) },
+            // SAFETY: guaranteed by the caller.
+            Tiles::Emulated => unsafe { work.run::<Emulated>() },
+        }
+    }
+}
+
+/// Tile registers that are in use; they are released when it is dropped.
+pub(super) struct Configured(Tiles);
+
+impl Drop for Configured {
+    fn drop(&mut self) {
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Tiles::Amx => amx::release(),
+            Tiles::Emulated => {}
+        }
+    }
+}
+
+/// The bits of `number` as bf16, rounded to nearest, ties to even.
+pub(super) fn bf16(number: f32) -> u16 {
+    if number.is_nan() {
+        return 0x7fc0;
+    }
+    let bits = number.to_bits();
+    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bf16;
+
+    #[test]
+    fn bf16_rounds_to_the_nearest_ties_to_even() {
+        for (bits, want) in [
+            (0x3f80_0000, 0x3f80),
+            (0x3f80_8000, 0x3f80),
+            (0x3f81_8000, 0x3f82),
+            (0x3f80_8001, 0x3f81),
+            (0xbf80_7fff, 0xbf80),
+            (0xffff_ffff, 0x7fc0),
+        ] {
+            assert_eq!(bf16(f32::from_bits(bits)), want, "{bits:x}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Convolutions for training by tiles of bf16: forward and both gradients; sums and everything else are in f32.
+//!
+//! 32 images at a time are packed as [`Interleaved`] boards. Forward, and for the gradient of the images with the kernel
+//! turned around, they go through [`Direct`]. The gradient of the weights sums over images and squares: a square's 32
+//! images are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of images are summed in
+//! order: same input, same bits, whatever the number of threads.
+
+use std::cell::RefCell;
+
+use rayon::prelude::*;
+
+use super::conv::Target;
+use super::geometry::{Conv, Gradient, padded};
+use crate::net::cpu::matrix::Finish;
+use crate::net::cpu::tiling::Board;
+use crate::net::layers;
+use crate::net::tiles::Tiles;
+use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
+use crate::net::tiles::outer::{IMAGES, Lines, group_words, outer, pack, pair};
+use crate::net::vector::{Aligned, Vector};
+use crate::net::weights::Numbers;
+
+/// The buffers of a thread.
+#[derive(Default)]
+struct Scratch {
+    x: Boards,
+    dz: Boards,
+    /// Tiles of one square: `[padded square, tile of inputs, input, pair of images]`.
+    inputs: Boards,
+    /// `[square, tile of outputs, pair of images, output]`
+    outputs: Boards,
+    /// A line of a board in f32.
+    line: Vec<f32>,
+}
+
+/// A buffer whose borders are zero.
+struct Boards {
+    words: Aligned,
+    /// What it was laid out for.
+    sizes: [usize; 4],
+}
+
+impl Default for Boards {
+    fn default() -> Boards {
+        Boards { words: Aligned::new(0), sizes: [0; 4] }
+    }
+}
+
+impl Boards {
+    /// A buffer for boards of so many positions and words per square of a position. What was written there stays if the
+    /// sizes do: the border as it was, at first zeros.
+    fn lay_out(&mut self, Interleaved { board, positions }: Interleaved, words: usize) -> &mut [f32] {
+        let sizes = [board.height, board.width, positions, words];
+        if std::mem::replace(&mut self.sizes, sizes) != sizes {
+            let len = board.padded() * positions * words;
+            if self.words.as_ref().len() < len {
+                self.words = Aligned::new(len);
+            } else {
+                self.words.as_mut().fill(0.0);
+            }
+        }
+        self.words.as_mut()
+    }
+}
+
+fn with_scratch(work: impl FnOnce(&mut Scratch)) {
+    thread_local! {
+        static SCRATCH: RefCell<Scratch> = RefCell::default();
+    }
+    SCRATCH.with_borrow_mut(work);
+}
+
+impl Conv {
+    /// [`Conv::forward`] by tiles.
+    pub(super) fn forward_by_tiles(&self, tiles: Tiles, weight: &[f32], x: &[f32], z: &mut [f32]) {
+        let direct = self.direct(tiles, weight);
+        let groups =
+            x.par_chunks(IMAGES * self.input_len()).zip(z.par_chunks_mut(IMAGES * self.output_len()));
+        groups.for_each(|(x, z)| {
+            with_scratch(|scratch| {
+                let layout = self.layout(x.len() / self.input_len());
+                let boards = scratch.x.lay_out(layout, words(self.inputs));
+                pack(tiles, layout, self.inputs, Images(x), boards);
+                let _configured = tiles.configure(layout.height());
+                let written = Written::Rows { stride: padded(self.outputs) };
+                direct.apply(layout, boards, z, written, Finish::Sum);
+            });
+        });
+    }
+
+    /// [`Conv::backward`] by tiles.
+    pub(super) fn backward_by_tiles(
+        &self,
+        tiles: Tiles,
+        weight: &[f32],
+        x: &[f32],
+        gradient: &Gradient,
+        z: &mut [f32],
+        dx: Target,
+    ) -> Vec<f32> {
+        let turned = self.turned();
+        let direct = turned.direct(tiles, &self.turn(weight));
+        let (input_len, output_len) = (IMAGES * self.input_len(), IMAGES * self.output_len());
+        let dx: Vec<Target> = match dx {
+            Target::Here(dx) => dx.chunks_mut(input_len).map(Target::Here).collect(),
+            Target::OverZ => x.chunks(input_len).map(|_| Target::OverZ).collect(),
+            Target::Nowhere => x.chunks(input_len).map(|_| Target::Nowhere).collect(),
+        };
+        let groups = x.par_chunks(input_len).zip(gradient.g.par_chunks(output_len));
+        let sums: Vec<Aligned> = groups
+            .zip(z.par_chunks_mut(output_len).zip(dx))
+            .map(|((x, g), (z, dx))| {
+                let mut sum =
+                    Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs));
+                with_scratch(|scratch| {
+                    let layout = self.layout(x.len() / self.input_len());
+                    let gradient = Gradient { g, ..*gradient };
+                    self.pack(tiles, layout, (x, &gradient, z), scratch);
+                    let Scratch { inputs, outputs, dz, .. } = scratch;
+                    let factors = [inputs, outputs].map(|boards| boards.words.as_ref());
+                    let channels = [self.inputs, self.outputs];
+                    outer(tiles, (layout.board, self.kernel), channels, factors, sum.as_mut());
+                    let dx = match dx {
+                        Target::Nowhere => return,
+                        Target::OverZ => z,
+                        Target::Here(dx) => dx,
+                    };
+                    let _configured = tiles.configure(layout.height());
+                    let written = Written::Rows { stride: padded(self.inputs) };
+                    direct.apply(layout, dz.words.as_ref(), dx, written, Finish::Sum);
+                });
+                sum
+            })
+            .collect();
+        self.sum_of_groups(sums)
+    }
+
+    /// Packs the images, and the gradient of the output, in both forms.
+    fn pack(
+        &self,
+        tiles: Tiles,
+        layout: Interleaved,
+        (x, gradient, z): (&[f32], &Gradient, &[f32]),
+        scratch: &mut Scratch,
+    ) {
+        let Scratch { x: boards, dz, inputs, outputs, line } = scratch;
+        let one = Interleaved { positions: 1, ..layout };
+        let boards = boards.lay_out(layout, words(self.inputs));
+        pack(tiles, layout, self.inputs, Images(x), boards);
+        pair(tiles, layout, self.inputs, boards, inputs.lay_out(one, group_words(self.inputs)), true);
+        let dz = dz.lay_out(layout, words(self.outputs));
+        pack(tiles, layout, self.outputs, Gradients { gradient, z, line }, dz);
+        pair(tiles, layout, self.outputs, dz, outputs.lay_out(one, group_words(self.outputs)), false);
+    }
+
+    fn layout(&self, positions: usize) -> Interleaved {
+        Interleaved { board: Board { height: self.height, width: self.width }, positions }
+    }
+
+    fn direct(&self, tiles: Tiles, weight: &[f32]) -> Direct {
+        let &Conv { height, width, inputs, outputs, kernel, .. } = self;
+        let conv = layers::Conv { name: String::new(), inputs, outputs, kernel, norm: false, relu: false };
+        let numbers = Numbers { weight: weight.to_vec(), bias: vec![0.0; outputs] };
+        Direct::new(&conv, &numbers, Board { height, width }, tiles)
+    }
+
+    /// The convolution from the gradient of the output to that of the images.
+    fn turned(&self) -> Conv {
+        Conv { inputs: self.outputs, outputs: self.inputs, ..self.clone() }
+    }
+
+    /// Its weights: `[inputs, outputs, kernel, kernel]`, with the taps in reverse order.
+    fn turn(&self, weight: &[f32]) -> Vec<f32> {
+        let taps = self.kernel * self.kernel;
+        let mut turned = vec![0.0; weight.len()];
+        for (i, kernel) in weight.chunks_exact(taps).enumerate() {
+            let (output, input) = (i / self.inputs, i % self.inputs);
+            let to = &mut turned[(input * self.outputs + output) * taps..][..taps];
+            to.iter_mut().zip(kernel.iter().rev()).for_each(|(to, tap)| *to = *tap);
+        }
+        turned
+    }
+
+    /// Adds up `[tap, input, output]` of all groups, in order, as `[output, input, tap]`.
+    fn sum_of_groups(&self, sums: Vec<Aligned>) -> Vec<f32> {
+        let taps = self.kernel * self.kernel;
+        let wide = padded(self.outputs);
+        let mut all = vec![0.0; self.outputs * self.inputs * taps];
+        all.par_chunks_mut(self.inputs * taps).enumerate().for_each(|(output, all)| {
+            for (i, slot) in all.iter_mut().enumerate() {
+                let at = (i % taps * padded(self.inputs) + i / taps) * wide + output;
+                *slot = sums.iter().map(|sum| sum.as_ref()[at]).sum();
+            }
+        });
+        all
+    }
+}
+
+/// Images as they are.
+struct Images<'a>(&'a [f32]);
+
+impl Lines for Images<'_> {
+    #[inline(always)]
+    fn line<S: Vector>(&mut self, first: usize, len: usize) -> &[f32] {
+        &self.0[first..][..len]
+    }
+}
+
+/// The gradient of the output `z`, computed line by line.
+struct Gradients<'a> {
+    gradient: &'a Gradient<'a>,
+    z: &'a [f32],
+    line: &'a mut Vec<f32>,
+}
+
+impl Lines for Gradients<'_> {
+    #[inline(always)]
+    fn line<S: Vector>(&mut self, first: usize, len: usize) -> &[f32] {
+        self.line.resize(len, 0.0);
+        self.gradient.line::<S>(self.z, first, self.line);
+        self.line
+    }
+}
