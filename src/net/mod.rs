@@ -9,7 +9,7 @@
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use.
 //!
 //! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search, [`precision`] finds
-//! the fastest on this CPU; the kernels of both passes are written with `vector`.
+//! the fastest on this CPU; the kernels of both passes are written with `vector` and `tiles`.
 
 pub mod auxiliary;
 pub mod cpu;

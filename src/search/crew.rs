@@ -2,67 +2,174 @@
 //!
 //! In: one evaluator for each thread. A batch is cut into parts of nearly the same size, one for each, and the answers
 //! come in the order of the requests. Evaluators answer a request alike in every batch, so no answer depends on the number
-//! of threads.
+//! of threads. The first part is the caller's own. The others go to helpers, which look for work for a moment before they
+//! sleep: rounds follow each other within microseconds, and to be woken takes longer than the work.
 
-use std::sync::Mutex;
-
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use super::evaluator::{Evaluations, Evaluator, Request, evaluate};
 use crate::error::Result;
-use crate::game::Game;
-use crate::parallel;
+use crate::game::{Action, Game};
+
+/// How long a thread looks for what is to come before it sleeps.
+const AWAKE: Duration = Duration::from_micros(200);
 
 /// An evaluator that is several, with a thread for each.
-pub struct Crew<E> {
-    /// `None` for a crew of one, which works on the caller's thread.
-    pool: Option<ThreadPool>,
-    members: Vec<Mutex<Member<E>>>,
+pub struct Crew<G: Game, E> {
+    own: E,
+    helpers: Vec<Helper<G>>,
 }
 
-struct Member<E> {
-    evaluator: E,
+/// A thread with an evaluator.
+struct Helper<G: Game> {
+    /// `None` only while it is dropped.
+    jobs: Option<Sender<Job<G>>>,
+    done: Receiver<Job<G>>,
+    thread: Option<JoinHandle<()>>,
+    /// Buffers that are not in use.
+    spare: Option<Job<G>>,
+    /// Of its evaluator, after its last job.
+    hits: usize,
+}
+
+/// A part of a batch, and what became of it.
+struct Job<G: Game> {
+    states: Vec<G::State>,
+    /// The legal actions of all states, and for each state the end of its own.
+    actions: Vec<Action>,
+    ends: Vec<usize>,
+    seeds: Vec<u64>,
     answers: Evaluations,
+    outcome: Result<()>,
+    hits: usize,
 }
 
-impl<E> std::fmt::Debug for Crew<E> {
+impl<G: Game, E> std::fmt::Debug for Crew<G, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.debug_struct("Crew").field("members", &self.members.len()).finish_non_exhaustive()
+        f.debug_struct("Crew").field("members", &(1 + self.helpers.len())).finish_non_exhaustive()
     }
 }
 
-impl<E> Crew<E> {
+impl<G: Game, E: Evaluator<G> + 'static> Crew<G, E> {
     /// A crew of `threads`, at least 1, with an evaluator that `make` creates for each.
-    pub fn new(threads: usize, make: impl Fn() -> E) -> Crew<E> {
-        let member = || Mutex::new(Member { evaluator: make(), answers: Evaluations::new() });
-        let pool = || ThreadPoolBuilder::new().num_threads(threads).build().expect("threads for a search");
-        Crew { pool: (threads > 1).then(pool), members: (0..threads.max(1)).map(|_| member()).collect() }
+    pub fn new(threads: usize, make: impl Fn() -> E) -> Crew<G, E> {
+        Crew { own: make(), helpers: (1..threads).map(|_| Helper::new(make())).collect() }
     }
 }
 
-impl<G: Game, E: Evaluator<G>> Evaluator<G> for Crew<E> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
-        let part = requests.len().div_ceil(self.members.len()).max(1);
-        let Some(pool) = self.pool.as_ref().filter(|_| requests.len() > part) else {
-            return self.members[0].get_mut().expect("nobody panicked").evaluator.evaluate(requests, out);
-        };
-        let busy = requests.len().div_ceil(part);
-        let work = |index: usize| {
-            let Member { evaluator, answers } = &mut *self.members[index].lock().expect("nobody panicked");
-            let end = requests.len().min((index + 1) * part);
-            evaluate(evaluator, &requests[index * part..end], answers)
-        };
-        pool.install(|| parallel::each(busy, &work))?;
-        out.clear();
-        for member in &mut self.members[..busy] {
-            for row in member.get_mut().expect("nobody panicked").answers.rows() {
-                out.push(row.priors.len(), row.wdl).copy_from_slice(row.priors);
+impl<G: Game> Helper<G> {
+    fn new(mut evaluator: impl Evaluator<G> + 'static) -> Helper<G> {
+        let ((jobs, to_do), (finished, done)) = (channel::<Job<G>>(), channel());
+        let thread = std::thread::spawn(move || {
+            while let Some(mut job) = next(&to_do) {
+                job.work(&mut evaluator);
+                if finished.send(job).is_err() {
+                    return;
+                }
             }
+        });
+        Helper { jobs: Some(jobs), done, thread: Some(thread), spare: Some(Job::new()), hits: 0 }
+    }
+
+    /// Hands over a part of a batch.
+    fn begin(&mut self, requests: &[Request<G>]) {
+        let mut job = self.spare.take().unwrap_or_else(Job::new);
+        job.fill(requests);
+        let jobs = self.jobs.as_ref().expect("it is not being dropped");
+        jobs.send(job).expect("a helper lives as long as its jobs can be sent");
+    }
+
+    /// Waits for what was handed over, and adds its answers.
+    fn end(&mut self, out: &mut Evaluations) -> Result<()> {
+        let mut job = next(&self.done).expect("an evaluator has panicked");
+        for row in job.answers.rows() {
+            out.push(row.priors.len(), row.wdl).copy_from_slice(row.priors);
         }
-        Ok(())
+        self.hits = job.hits;
+        let outcome = std::mem::replace(&mut job.outcome, Ok(()));
+        self.spare = Some(job);
+        outcome
+    }
+}
+
+impl<G: Game> Drop for Helper<G> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // a panic was reported by its thread
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The next of a channel; `None` if there will never be one.
+fn next<T>(from: &Receiver<T>) -> Option<T> {
+    let begun = Instant::now();
+    loop {
+        match from.try_recv() {
+            Ok(next) => return Some(next),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) if begun.elapsed() < AWAKE => std::hint::spin_loop(),
+            Err(TryRecvError::Empty) => return from.recv().ok(),
+        }
+    }
+}
+
+impl<G: Game> Job<G> {
+    fn new() -> Job<G> {
+        Job {
+            states: Vec::new(),
+            actions: Vec::new(),
+            ends: Vec::new(),
+            seeds: Vec::new(),
+            answers: Evaluations::new(),
+            outcome: Ok(()),
+            hits: 0,
+        }
+    }
+
+    fn fill(&mut self, requests: &[Request<G>]) {
+        self.states.clear();
+        self.actions.clear();
+        self.ends.clear();
+        self.seeds.clear();
+        for request in requests {
+            self.states.push(request.state.clone());
+            self.actions.extend_from_slice(request.legal);
+            self.ends.push(self.actions.len());
+            self.seeds.push(request.seed);
+        }
+    }
+
+    fn work(&mut self, evaluator: &mut impl Evaluator<G>) {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let legal = begins.zip(&self.ends).map(|(begin, &end)| &self.actions[begin..end]);
+        let requests = self.states.iter().zip(legal).zip(&self.seeds);
+        let requests: Vec<Request<G>> =
+            requests.map(|((state, legal), &seed)| Request { state, legal, seed }).collect();
+        self.outcome = evaluate(evaluator, &requests, &mut self.answers);
+        self.hits = evaluator.hits();
+    }
+}
+
+impl<G: Game, E: Evaluator<G>> Evaluator<G> for Crew<G, E> {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+        let part = requests.len().div_ceil(1 + self.helpers.len()).max(1);
+        let (own, others) = requests.split_at(part.min(requests.len()));
+        let parts = others.chunks(part);
+        let busy = &mut self.helpers[..parts.len()];
+        busy.iter_mut().zip(parts).for_each(|(helper, part)| helper.begin(part));
+        let mut outcome = self.own.evaluate(own, out);
+        for helper in busy {
+            // every helper is waited for, or the next round would find its answers
+            outcome = outcome.and(helper.end(out));
+        }
+        outcome
     }
 
     fn hits(&self) -> usize {
-        self.members.iter().map(|member| member.lock().expect("nobody panicked").evaluator.hits()).sum()
+        self.own.hits() + self.helpers.iter().map(|helper| helper.hits).sum::<usize>()
     }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use petteia::config::{Bootstrap, Config, GateKind, Kind, NetConfig, RootKind, Setting, limits, settings};
+use petteia::config::{
+    Bootstrap, Config, GateKind, Kind, NetConfig, Precision, RootKind, Setting, limits, settings,
+};
 use petteia::error::Result;
 
 const GOOD: &str = "game.id = 'tic-tac-toe'";
@@ -79,6 +81,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.search.root_temperature = 1.2;
     all_on.search.cpuct_growth = 0.45;
     all_on.search.first_simulations = 6;
+    all_on.train.precision = Precision::Bf16;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");

@@ -1,12 +1,14 @@
 //! A forward pass for CPUs: the whole network for one group of positions at a time, in f32 or bf16.
 //!
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
-//! threads; each thread owns a [`Scratch`]. `conv` holds the 3x3 convolutions of the tower (`tiling` and `winograd` are
-//! its parts), `head` the layers after it, `matrix` the loop behind every layer, `vector` the registers. Activations are
-//! stored channels last; bias, skip connection and ReLU need no pass of their own, and only the requested policy logits
-//! are computed. The code is compiled for several instruction sets and uses the widest available. A result does not
-//! depend on batch, thread or run; between instruction sets it may differ in its last bits. In bf16 the operands of the
-//! tower's products have 16 bits; sums and everything else have 32.
+//! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads: by Winograd's
+//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of
+//! [`tiles`](super::tiles). `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers.
+//! Activations are stored channels last; bias, skip connection and ReLU need no pass of their own, and only the requested
+//! policy logits are computed. The code is compiled for several instruction sets and uses the widest available. A result
+//! does not depend on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as
+//! much as rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads'
+//! first layers, and activations between them); sums and everything else have 32.
 
 #![allow(unsafe_code)]
 

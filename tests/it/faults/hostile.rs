@@ -370,9 +370,10 @@ fn texts_without_end_in_the_files_of_a_run() {
     let (folder, mut tally) = (Folder::new(), Tally::default());
     let path = folder.path.join("run");
     let run = path.display().to_string();
-    copy(&RUN.path, &path);
-    let usual_training = usual(RUN.training(&path));
+    under_way(&path);
     let usual_inspect = usual(Petteia::new(&["inspect", &run]));
+    // which plays and learns
+    let usual_training = usual(RUN.training(&path));
     let checkpoint = "checkpoints/generation-0002";
     for name in [&format!("{checkpoint}/manifest.json"), "config.toml", "metrics.jsonl"] {
         for (what, text) in [("brackets", "["), ("braces", "{\"a\":"), ("digits", "9"), ("quotes", "\"")] {
