@@ -17,9 +17,27 @@ use crate::net::tiles::{Configured, ROWS, Tiles, bf16};
 use crate::net::vector::Aligned;
 use crate::net::weights::Weights;
 
-/// Bytes that a group of positions may use between the stages of a convolution: part of an L2 cache, which also holds
-/// its matrices and boards.
-const GROUP_BYTES: usize = 192 << 10;
+/// Bytes that a group of positions may use between the stages of a convolution: a part of the L2 cache, which also holds
+/// its matrices and boards. Larger groups read the matrices less often; with 2 MiB, this part was the fastest for networks
+/// of 32 to 128 filters, and up to 2.7 times as fast as an eighth of the cache.
+fn group_bytes() -> usize {
+    l2_bytes() * 3 / 8
+}
+
+/// The size of a core's L2 cache, or what all recent ones have at least.
+fn l2_bytes() -> usize {
+    const LEAST: usize = 512 << 10;
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        if __cpuid(0x8000_0000).eax >= 0x8000_0006 {
+            let kilobytes = __cpuid(0x8000_0006).ecx >> 16;
+            return LEAST.max((kilobytes as usize) << 10);
+        }
+    }
+    LEAST
+}
+
 /// Maximum number of positions in a group.
 pub(super) const MAX_GROUP: usize = 32;
 
@@ -65,7 +83,7 @@ impl Tower {
         match self {
             Tower::Winograd(tower) => {
                 let bytes = tower.stages.iter().map(|stage| stage.conv.transformed_bytes()).max();
-                (GROUP_BYTES / bytes.unwrap_or(1)).clamp(1, MAX_GROUP)
+                (group_bytes() / bytes.unwrap_or(1)).clamp(1, MAX_GROUP)
             }
             Tower::Straight(_) => ROWS,
         }
