@@ -140,9 +140,7 @@ fn cells(row: &Map<String, Value>) -> Vec<String> {
     let text = |key: &str| row.get(key).map(display_value).unwrap_or_default();
     let elo = |of: &Value| {
         let [elo, low, high] = ["elo", "low", "high"].map(|key| of[key].as_f64());
-        // a bound that is the value itself is none
-        let known = |bound: Option<f64>| bound.filter(|bound| Some(*bound) != elo);
-        elo.map(|elo| format!("{} ({})", signed(elo), bounds(known(low), known(high)))).unwrap_or_default()
+        elo.map(|elo| format!("{} ({})", signed(elo), bounds(low, high))).unwrap_or_default()
     };
     let cell = |key: &&str| match *key {
         "generations" => format!("{} of {}", text("generations"), text("planned")),

@@ -268,6 +268,18 @@ impl Isa {
         Isa::here().next().expect("the plain set is always there")
     }
 
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "AVX2",
+            Set::Plain if cfg!(target_arch = "aarch64") => "NEON",
+            Set::Plain => "none",
+        }
+    }
+
     /// Floats per vector, and how many registers the accumulators of a tile may occupy ([`Vector::SUMS`]).
     pub(super) fn sizes(self) -> [usize; 2] {
         fn of<S: Vector>() -> [usize; 2] {

@@ -202,7 +202,11 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
         color,
         line,
         points: results.iter().map(|r| (r.generation as f64, r.elo)).collect(),
-        band: results.iter().map(|r| (r.generation as f64, r.low, r.high)).collect(),
+        // an open bound is drawn as the value itself
+        band: results
+            .iter()
+            .map(|r| (r.generation as f64, r.low.unwrap_or(r.elo), r.high.unwrap_or(r.elo)))
+            .collect(),
     }
 }
 

@@ -101,11 +101,9 @@ impl Numbers {
         let mut all: BTreeMap<String, Vec<RatedGeneration>> = BTreeMap::new();
         for (generation, line) in self.of_kind("evaluation") {
             let result = &line["result"];
-            let bounds = ["elo", "elo_low", "elo_high"].map(|key| result[key].as_f64());
-            let [low, high] = [bounds[1], bounds[2]];
+            let [elo, low, high] = ["elo", "elo_low", "elo_high"].map(|key| result[key].as_f64());
             // a clean sweep has only the bound on this side
-            let Some(elo) = bounds[0].or(low).or(high) else { continue };
-            let (low, high) = (low.unwrap_or(elo), high.unwrap_or(elo));
+            let Some(elo) = elo.or(low).or(high) else { continue };
             let opponent = line["opponent"].as_str().unwrap_or_default().to_string();
             all.entry(opponent).or_default().push(RatedGeneration { generation, elo, low, high });
         }

@@ -151,10 +151,10 @@ pub struct RatedGeneration {
     pub generation: usize,
     /// The most likely difference.
     pub elo: f64,
-    /// The lower 95% bound; `elo` if the games set no limit.
-    pub low: f64,
+    /// The lower 95% bound; `None` if the games set no limit.
+    pub low: Option<f64>,
     /// The upper 95% bound, likewise.
-    pub high: f64,
+    pub high: Option<f64>,
 }
 
 /// How much stronger the generations are than the first one that is rated with them, by all games in these lines of the
@@ -168,7 +168,7 @@ pub fn ratings_of(lines: &[Value], opponent: &str) -> Vec<RatedGeneration> {
     let above = |number: usize| {
         let Difference { elo, low, high, .. } =
             ratings.difference(pool.place(number)?, pool.place(pool.first)?)?;
-        Some(RatedGeneration { generation: number, elo, low: low.unwrap_or(elo), high: high.unwrap_or(elo) })
+        Some(RatedGeneration { generation: number, elo, low, high })
     };
     (pool.first..=last).filter_map(above).collect()
 }

@@ -40,8 +40,9 @@ fn runs_are_listed_with_what_became_of_them() {
     let rated = petteia::run::ratings_of(&lines, "random");
     assert_eq!(rows[2]["strength"]["elo"].as_f64(), rated.last().map(|rated| rated.elo));
     let last = lines.iter().rfind(|line| line["kind"] == "evaluation").unwrap();
-    let low = last["result"]["elo_low"].as_f64();
-    assert!(low.is_none() || rows[2]["opponent"]["low"].as_f64() == low, "{}", rows[2]["opponent"]);
+    for (bound, of_match) in [("low", "elo_low"), ("high", "elo_high")] {
+        assert_eq!(rows[2]["opponent"][bound], last["result"][of_match], "an open bound is null");
+    }
     let table = out(&petteia(&["runs", text(runs)], ""));
     assert!(
         table.starts_with("run ") && table.contains("3 of 3") && table.contains("interrupted"),

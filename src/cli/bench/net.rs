@@ -7,9 +7,10 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::setup::{Bench, Benchmark, Setup};
-use crate::config::Precision;
+use crate::config::{EvaluatorKind, Precision};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
+use crate::net::cpu::CpuNet;
 use crate::net::evaluator::NetEvaluator;
 use crate::net::model;
 use crate::net::precision::{Distance, pick, trials};
@@ -87,6 +88,9 @@ fn measure<G: Game>(
     let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
     let requests = requests::<G>(&states, &legal);
     let mut about = json!({"net": bench.net_text(), "precision": precision, "batch": batch});
+    if bench.config.evaluator == EvaluatorKind::Fused {
+        about["instructions"] = json!(CpuNet::instructions(precision));
+    }
     if let (Some(about), Some(Value::Object(compared))) = (about.as_object_mut(), compared) {
         about.extend(compared);
     }

@@ -106,6 +106,15 @@ impl CpuNet {
         CpuNet::precisions().contains(&precision)
     }
 
+    /// The instructions that multiply in `precision`, which must be a named one.
+    pub fn instructions(precision: Precision) -> &'static str {
+        match (precision, Tiles::here()) {
+            (Precision::Bf16, Some(_)) => "AMX",
+            (Precision::Bf16, None) => "AVX-512 BF16",
+            _ => Isa::widest().name(),
+        }
+    }
+
     /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         let engine = match (precision, Tiles::here()) {
