@@ -3,7 +3,7 @@
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
 //! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads: by Winograd's
 //! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of
-//! [`tiles`](super::tiles). `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers.
+//! `net::tiles`. `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers.
 //! Activations are stored channels last; bias, skip connection and ReLU need no pass of their own, and only the requested
 //! policy logits are computed. The code is compiled for several instruction sets and uses the widest available. A result
 //! does not depend on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as
