@@ -11,13 +11,10 @@ of evaluations per CPU second, and Petteia's rate divided by the other engine's.
                                    [--case connect-four:64x5 ...]
 """
 
-import argparse
 import io
 import json
 import statistics
-import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +24,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
+
+from measuring import bench, options, rate, report
 
 CASES = ["connect-four:32x4", "connect-four:64x5", "cage:64x6"]
 BATCHES = [1, 64]
@@ -89,17 +88,12 @@ class Net(nn.Module):
 
 def ours(args, game, net, batch, precision, seconds, save=None):
     """Evaluations per CPU second of Petteia's forward pass; `None` if the CPU lacks the precision."""
-    command = [args.petteia, "bench", "net", "--game", game, "--checkpoint" if Path(net).is_dir() else "--net", net]
-    command += ["--batch", str(batch), "--json"]
-    command += ["--precision", precision, "--seconds", str(seconds / 5)] + (["--save", save] if save else [])
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        if precision == "bf16" and "lacks" in done.stderr:
-            return None
-        raise SystemExit(done.stderr)
-    rate = next(json.loads(line)["cpu"][1] for line in done.stdout.splitlines() if "net/forward" in line)
+    of = "--checkpoint" if Path(net).is_dir() else "--net"
+    arguments = ["net", "--game", game, of, net, "--batch", str(batch), "--precision", precision]
+    arguments += ["--seconds", str(seconds / 5)] + (["--save", save] if save else [])
+    found = bench(args, "net/forward", ["this CPU lacks"], *arguments)
     # a repetition that was too short for a single batch
-    return rate or ours(args, game, net, batch, precision, seconds * 4, save)
+    return found if found != 0 else ours(args, game, net, batch, precision, seconds * 4, save)
 
 
 def check(args, game, net):
@@ -152,15 +146,6 @@ def channels_last(weight):
     return weight.contiguous(memory_format=torch.channels_last)
 
 
-def rate(work, batch, seconds):
-    """Evaluations per CPU second, counting all threads of this process."""
-    start, done = time.process_time(), 0
-    while time.process_time() - start < seconds:
-        work()
-        done += batch
-    return done / (time.process_time() - start)
-
-
 def measure(args, game, net, batch, model, planes):
     """Measures one case, in rounds."""
     planes = planes[:batch]
@@ -185,19 +170,8 @@ def measure(args, game, net, batch, model, planes):
         report(args, line | ({} if name.startswith("ours") else {"ours/theirs": round(mine / median[name], 2)}))
 
 
-def report(args, line):
-    text = json.dumps(line) if args.json else "  ".join(f"{name} {value}" for name, value in line.items())
-    print(text, flush=True)
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--petteia", default="target/release/petteia")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds per measurement")
-    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
-    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS|GAME:RUN")
-    args = parser.parse_args()
+    args = options(__doc__, CASES, 5, 1.0, "GAME:FILTERSxBLOCKS|GAME:RUN")
     torch.set_num_threads(1)
     for case in args.case:
         game, net = case.split(":")

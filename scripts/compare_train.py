@@ -9,15 +9,13 @@ Prints medians of positions per CPU second, and Petteia's rate divided by PyTorc
                                      [--case connect-four:64x5 ...]
 """
 
-import argparse
-import json
 import statistics
-import subprocess
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from measuring import bench, options, rate, report
 
 # planes, rows, columns, actions
 SHAPES = {"connect-four": (3, 6, 7, 7), "cage": (18, 10, 10, 1201)}
@@ -82,32 +80,12 @@ def pytorch(shape, filters, blocks, precision):
 
 def ours(args, game, net, precision):
     """Positions per CPU second of Petteia; `None` if the CPU lacks the precision."""
-    command = [args.petteia, "bench", "train", "--game", game, "--net", net, "--batch", str(BATCH), "--json"]
-    command += ["--precision", precision, "--seconds", str(args.seconds / 5)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        if precision == "bf16" and "AMX" in done.stderr:
-            return None
-        raise SystemExit(done.stderr)
-    return next(json.loads(line)["cpu"][1] for line in done.stdout.splitlines() if "train/positions" in line)
-
-
-def theirs(step, seconds):
-    start, done = time.process_time(), 0
-    while time.process_time() - start < seconds:
-        step()
-        done += BATCH
-    return done / (time.process_time() - start)
+    arguments = ["train", "--game", game, "--net", net, "--batch", str(BATCH), "--precision", precision]
+    return bench(args, "train/positions", ["this CPU lacks", "a CPU with AMX"], *arguments, "--seconds", str(args.seconds / 5))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--petteia", default="target/release/petteia")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=8.0, help="CPU seconds per measurement")
-    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
-    parser.add_argument("--case", nargs="+", default=CASES, metavar="GAME:FILTERSxBLOCKS", help=f"games: {', '.join(SHAPES)}")
-    args = parser.parse_args()
+    args = options(__doc__, CASES, 3, 8.0, "GAME:FILTERSxBLOCKS")
     torch.set_num_threads(1)
     for case in args.case:
         game, net = case.split(":")
@@ -120,16 +98,15 @@ def main():
             for precision, step in steps.items():
                 mine = ours(args, game, net, precision)
                 rates[f"ours {precision}"] += [] if mine is None else [mine]
-                rates[f"PyTorch {precision}"].append(theirs(step, args.seconds))
+                rates[f"PyTorch {precision}"].append(rate(step, BATCH, args.seconds))
         median = {name: statistics.median(values) for name, values in rates.items() if values}
-        for name, rate in median.items():
+        for name, found in median.items():
             line = {"case": f"{game} {net}", "engine": name}
-            line |= {"positions/s": [round(x) for x in (min(rates[name]), rate, max(rates[name]))]}
+            line |= {"positions/s": [round(x) for x in (min(rates[name]), found, max(rates[name]))]}
             mine = median.get(name.replace("PyTorch", "ours"))
             if name.startswith("PyTorch") and mine:
-                line["ours/theirs"] = round(mine / rate, 2)
-            text = json.dumps(line) if args.json else "  ".join(f"{key} {value}" for key, value in line.items())
-            print(text, flush=True)
+                line["ours/theirs"] = round(mine / found, 2)
+            report(args, line)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,11 @@ use std::array::from_fn;
 /// Channels that are adjacent in memory: a cache line of floats, to which buffers are aligned.
 pub(super) const BLOCK: usize = 16;
 
+/// The number of channels in memory, rounded up to whole blocks.
+pub(super) fn padded(channels: usize) -> usize {
+    channels.next_multiple_of(BLOCK)
+}
+
 /// A register of floats.
 pub(super) trait Vector: Copy {
     /// Registers that the accumulators of a tile may occupy, leaving enough for the operands.

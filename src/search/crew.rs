@@ -1,7 +1,7 @@
 //! Several threads that evaluate the leaves of one round together.
 //!
-//! In: one evaluator for each thread. A batch is cut into parts of nearly the same size, one for each, and the answers
-//! come in the order of the requests. Evaluators answer a request alike in every batch, so no answer depends on the number
+//! It has an evaluator for each thread. A batch is cut into equal parts, of which the last may be smaller, at most one for
+//! each thread, and the answers come in the order of the requests. Evaluators answer a request alike in every batch, so no answer depends on the number
 //! of threads. The first part is the caller's own. The others go to helpers, which look for work for a moment before they
 //! sleep: rounds follow each other within microseconds, and to be woken takes longer than the work.
 
@@ -78,7 +78,7 @@ impl<G: Game> Helper<G> {
         let mut job = self.spare.take().unwrap_or_else(Job::new);
         job.fill(requests);
         let jobs = self.jobs.as_ref().expect("it is not being dropped");
-        jobs.send(job).expect("a helper lives as long as its jobs can be sent");
+        jobs.send(job).expect("an evaluator has panicked");
     }
 
     /// Waits for what was handed over, and adds its answers.

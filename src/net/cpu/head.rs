@@ -9,8 +9,8 @@ use super::products::Packing;
 use super::tiling::Board;
 use crate::encode::Shape;
 use crate::net::layers::{Conv, Layer, Linear};
-use crate::net::tiles::Tiles;
 use crate::net::tiles::direct::{Direct, Interleaved, Written};
+use crate::net::tiles::{Configured, Tiles};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
 
@@ -25,8 +25,19 @@ pub(super) enum Source {
     Rows { count: usize, stride: usize },
 }
 
-/// The positions that pass through the layers together.
-pub(super) type Place = Interleaved;
+/// The positions that pass through the layers together, and the thread that is prepared for them.
+pub(super) struct Place {
+    pub(super) layout: Interleaved,
+    /// Tile registers, if the network uses them.
+    pub(super) configured: Option<Configured>,
+}
+
+impl Place {
+    /// The registers of a network that uses them.
+    pub(super) fn configured(&self) -> &Configured {
+        self.configured.as_ref().expect("the tower has configured them")
+    }
+}
 
 /// A list of layers, packed.
 pub(super) struct Head {
@@ -72,7 +83,9 @@ impl Head {
             let step = match (layer, end) {
                 (Layer::Conv(conv), Source::Interleaved(tiles)) => {
                     channels = conv.outputs;
-                    let layer = Direct::new(conv, weights.of(&conv.name), board, tiles);
+                    let Numbers { weight, bias } = weights.of(&conv.name);
+                    let sizes = [conv.inputs, conv.outputs, conv.kernel];
+                    let layer = Direct::new(sizes, (weight, bias), board, tiles);
                     let work = Work::Interleaved { layer, finish: Finish::of(conv.relu) };
                     Step { work, count: cells, stride: channels.next_multiple_of(BLOCK) }
                 }
@@ -115,7 +128,7 @@ impl Head {
     /// Applies the steps to the positions in `from`; returns what the last one wrote.
     pub(super) fn apply<'a>(
         &self,
-        place: Place,
+        place: &Place,
         from: &'a Aligned,
         buffers: &'a mut [Aligned],
     ) -> &'a Aligned {
@@ -138,12 +151,12 @@ impl Head {
 }
 
 impl Step {
-    fn apply(&self, place: Place, from: &Aligned, to: &mut Aligned) {
-        let Place { board, positions } = place;
+    fn apply(&self, place: &Place, from: &Aligned, to: &mut Aligned) {
+        let Interleaved { board, positions } = place.layout;
         match &self.work {
             Work::Interleaved { layer, finish } => {
-                let written = Written::Rows { stride: self.stride };
-                layer.apply(place, from.as_ref(), to.as_mut(), written, *finish);
+                let (from, to) = (from.as_ref(), to.as_mut());
+                layer.apply(place.layout, place.configured(), from, to, Written::Rows, *finish);
             }
             Work::Boards { layer, finish, stride } => {
                 layer.on_boards((board, positions), (from, *stride), to, *finish);

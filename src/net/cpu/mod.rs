@@ -39,6 +39,7 @@ use self::tiling::Board;
 use self::tower::{Buffers, Tower};
 use super::layers::Layer;
 use super::tiles::Tiles;
+use super::tiles::direct::Interleaved;
 use super::vector::{Aligned, Isa};
 use super::weights::Weights;
 use crate::config::Precision;
@@ -235,8 +236,7 @@ struct Group<'a> {
 /// Evaluates a group of at most [`CpuNet::group`] positions.
 fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
     let Scratch { tower, policy, logits, value } = scratch;
-    let place = Place { board: net.board, positions: group.ends.len() };
-    let _configured = net.tower.configure(place);
+    let place = &net.tower.configure(Interleaved { board: net.board, positions: group.ends.len() });
     let x = net.tower.apply(place, group.planes, tower);
     let out = net.value.apply(place, x, value).as_ref();
     let rows = out.chunks_exact(net.value.stride());
@@ -246,7 +246,7 @@ fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
 }
 
 /// Computes the wanted logits from the features of the policy.
-fn write_logits(net: &CpuNet, place: Place, features: &Aligned, buffers: &mut [Vec<Aligned>], group: Group) {
+fn write_logits(net: &CpuNet, place: &Place, features: &Aligned, buffers: &mut [Vec<Aligned>], group: Group) {
     let (cells, stride) = (net.shape.cells(), net.policy.stride());
     assert_eq!(buffers.len(), net.logits.len(), "a scratch of another network");
     for (part, buffers) in net.logits.iter().zip(&mut *buffers) {

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 /// A board with its border of one square.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(in crate::net) struct Board {
     pub(in crate::net) height: usize,
     pub(in crate::net) width: usize,

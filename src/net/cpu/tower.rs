@@ -13,9 +13,9 @@ use super::products::Packing;
 use super::tiling::Board;
 use crate::net::layers::{Conv, Layer};
 use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
-use crate::net::tiles::{Configured, ROWS, Tiles, bf16};
+use crate::net::tiles::{ROWS, Tiles, bf16};
 use crate::net::vector::Aligned;
-use crate::net::weights::Weights;
+use crate::net::weights::{Numbers, Weights};
 
 /// Bytes that a group of positions may use between the stages of a convolution: a part of the L2 cache, which also holds
 /// its matrices and boards. Larger groups read the matrices less often; with 2 MiB, this part was the fastest for networks
@@ -98,17 +98,20 @@ impl Tower {
     }
 
     /// Prepares this thread for [`Tower::apply`], and for the heads that read its features.
-    pub(super) fn configure(&self, place: Place) -> Option<Configured> {
-        match self {
+    pub(super) fn configure(&self, layout: Interleaved) -> Place {
+        let configured = match self {
             Tower::Winograd(_) => None,
-            Tower::Straight(tower) => Some(tower.tiles.configure(place.height())),
-        }
+            Tower::Straight(tower) => Some(layout.configure(tower.tiles)),
+        };
+        Place { layout, configured }
     }
 
     /// The features of positions, of which `planes` are the input (`[position, plane, row, column]`).
-    pub(super) fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut Buffers) -> &'a Aligned {
+    pub(super) fn apply<'a>(&self, place: &Place, planes: &[f32], buffers: &'a mut Buffers) -> &'a Aligned {
         match (self, buffers) {
-            (Tower::Winograd(tower), Buffers::Winograd(buffers)) => tower.apply(place, planes, buffers),
+            (Tower::Winograd(tower), Buffers::Winograd(buffers)) => {
+                tower.apply(place.layout.positions, planes, buffers)
+            }
             (Tower::Straight(tower), Buffers::Straight(buffers)) => tower.apply(place, planes, buffers),
             _ => panic!("a scratch of another network"),
         }
@@ -139,19 +142,6 @@ fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Ve
 /// Whether a plane of ones follows the planes of the input.
 fn has_ones(weights: &Weights) -> bool {
     weights.layers.tower.first() == Some(&Layer::Ones)
-}
-
-/// The squares of so many planes: `(position, plane, row, column)` and the number there.
-fn each_square(
-    board: Board,
-    count: usize,
-    planes: &[f32],
-) -> impl Iterator<Item = (usize, usize, usize, &[f32])> {
-    let Board { height, width } = board;
-    planes.chunks_exact(width).enumerate().map(move |(line, numbers)| {
-        let (plane, row) = (line / height, line % height);
-        (plane / count, plane % count, row, numbers)
-    })
 }
 
 /// A tower of Winograd's convolutions.
@@ -200,17 +190,17 @@ impl Winograd {
         }
     }
 
-    fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut WinogradBuffers) -> &'a Aligned {
+    fn apply<'a>(&self, positions: usize, planes: &[f32], buffers: &'a mut WinogradBuffers) -> &'a Aligned {
         let WinogradBuffers { input, boards: [x, y], between, globals } = buffers;
         self.write(planes, [self.planes, 0], input.as_mut());
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
         for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
-            conv.apply(place.positions, from, y, between, *finish);
+            conv.apply(positions, from, y, between, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
-                global.apply((place.board, place.positions), (&mut *x, conv.stride()), buffers);
+                global.apply((self.board, positions), (&mut *x, conv.stride()), buffers);
             }
         }
         x
@@ -219,9 +209,10 @@ impl Winograd {
     /// `[n, count, height, width]` to the channels from `first` on of padded boards, channels last.
     fn write(&self, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
         let (board, stride) = (self.board, self.stages[0].conv.input_stride());
-        for (position, plane, row, numbers) in each_square(board, count, planes) {
-            let square = position * board.padded() + board.padded_square(row, 0);
-            let slots = input[square * stride + first + plane..].iter_mut().step_by(stride);
+        for (line, numbers) in planes.chunks_exact(board.width).enumerate() {
+            let (plane, row) = (line / board.height, line % board.height);
+            let square = plane / count * board.padded() + board.padded_square(row, 0);
+            let slots = input[square * stride + first + plane % count..].iter_mut().step_by(stride);
             slots.zip(numbers).for_each(|(slot, &number)| *slot = number);
         }
     }
@@ -249,13 +240,16 @@ pub(super) struct StraightBuffers {
     /// For each stage with a [`Global`], and the squares of one position for it, in f32.
     globals: Vec<[Aligned; 2]>,
     squares: Aligned,
-    /// How many positions the buffers were laid out for: their borders are zero.
-    positions: usize,
+    /// Where the borders are zero.
+    laid_out: Option<Interleaved>,
 }
 
 impl Straight {
     fn new(weights: &Weights, board: Board, plain: Packing, tiles: Tiles) -> Straight {
-        let pack = |conv: &Conv| Direct::new(conv, weights.of(&conv.name), board, tiles);
+        let pack = |conv: &Conv| {
+            let Numbers { weight, bias } = weights.of(&conv.name);
+            Direct::new([conv.inputs, conv.outputs, conv.kernel], (weight, bias), board, tiles)
+        };
         let planes = weights.layers.shape.planes;
         let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
         let words = [words(planes + usize::from(ones)), words(stages[0].conv.outputs())];
@@ -273,41 +267,42 @@ impl Straight {
             boards: [(); 2].map(|()| Aligned::new(rows * self.words[1])),
             globals: globals.map(|global| global.buffers(group)).collect(),
             squares: Aligned::new(squares * 2 * self.words[1]),
-            positions: 0,
+            laid_out: None,
         }
     }
 
-    fn apply<'a>(&self, place: Place, planes: &[f32], buffers: &'a mut StraightBuffers) -> &'a Aligned {
-        self.lay_out(place, buffers);
+    fn apply<'a>(&self, place: &Place, planes: &[f32], buffers: &'a mut StraightBuffers) -> &'a Aligned {
+        let (layout, configured) = (place.layout, place.configured());
+        self.lay_out(layout, buffers);
         let StraightBuffers { input, boards: [x, y], globals, squares, .. } = buffers;
-        self.write(place, planes, input.as_mut());
+        self.write(layout, planes, input.as_mut());
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
         for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
-            conv.apply(place, from.as_ref(), y.as_mut(), Written::Boards, *finish);
+            conv.apply(layout, configured, from.as_ref(), y.as_mut(), Written::Boards, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
-                self.change(global, place, x.as_mut(), squares, buffers);
+                self.change(global, layout, x.as_mut(), squares, buffers);
             }
         }
         x
     }
 
-    /// Clears the borders where `place` has them.
-    fn lay_out(&self, place: Place, buffers: &mut StraightBuffers) {
-        if std::mem::replace(&mut buffers.positions, place.positions) == place.positions {
+    /// Clears the borders where `layout` has them.
+    fn lay_out(&self, layout: Interleaved, buffers: &mut StraightBuffers) {
+        if buffers.laid_out.replace(layout) == Some(layout) {
             return;
         }
         let [input, others] = self.words;
-        place.clear_border(input, buffers.input.as_mut());
-        buffers.boards.iter_mut().for_each(|boards| place.clear_border(others, boards.as_mut()));
+        layout.clear_border(input, buffers.input.as_mut());
+        buffers.boards.iter_mut().for_each(|boards| layout.clear_border(others, boards.as_mut()));
     }
 
     /// `[n, planes, height, width]` to interleaved boards, two planes at a time; after them comes that of ones.
-    fn write(&self, place: Interleaved, planes: &[f32], input: &mut [f32]) {
+    fn write(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
         let (Board { height, width }, words) = (self.board, self.words[0]);
-        let step = place.positions * words;
+        let step = layout.positions * words;
         let [zeros, ones] = &self.lines;
         for (position, planes) in planes.chunks_exact(self.planes * height * width).enumerate() {
             for (word, row) in
@@ -318,7 +313,7 @@ impl Straight {
                     plane if plane < self.channels() => ones,
                     _ => zeros,
                 };
-                let slots = input[(place.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
+                let slots = input[(layout.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
                 for (slot, (&low, &high)) in slots.zip(line(2 * word).iter().zip(line(2 * word + 1))) {
                     *slot = word_of([low, high]);
                 }
@@ -335,17 +330,17 @@ impl Straight {
     fn change(
         &self,
         global: &Global,
-        place: Interleaved,
+        layout: Interleaved,
         boards: &mut [f32],
         squares: &mut Aligned,
         buffers: &mut [Aligned; 2],
     ) {
         let (Board { height, width }, words) = (self.board, self.words[1]);
         let rows_of = |position: usize| {
-            let row = move |square: usize| place.row(square / width, 0) + square % width * place.positions;
+            let row = move |square: usize| layout.row(square / width, 0) + square % width * layout.positions;
             (0..height * width).map(move |square| (row(square) + position) * words)
         };
-        for position in 0..place.positions {
+        for position in 0..layout.positions {
             let squares = squares.as_mut();
             for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(2 * words)) {
                 let numbers = boards[at..][..words].iter().flat_map(|&word| halves(word));
@@ -353,7 +348,7 @@ impl Straight {
             }
             global.pool(position, squares.chunks_exact(2 * words), buffers);
         }
-        for (position, added) in global.added(place.positions, buffers).enumerate() {
+        for (position, added) in global.added(layout.positions, buffers).enumerate() {
             for at in rows_of(position) {
                 for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<2>().0) {
                     let [low, high] = halves(*word);

@@ -36,7 +36,8 @@ struct Config {
     rows: [u8; 16],
 }
 
-/// Registers 0 to 5 are sums and operands of `height` rows, 6 and 7 weights.
+/// Registers 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights (for gradients of weights, all have the
+/// same 16 rows).
 pub(super) fn configure(height: u8) {
     let mut config = Config { palette: 1, reserved: [0; 15], row_bytes: [0; 16], rows: [0; 16] };
     config.row_bytes[..8].fill(LINE as u16);
@@ -73,7 +74,14 @@ macro_rules! tile {
     };
 }
 
-// SAFETY: used only if `is_available`, by code that is compiled for these instructions.
+/// The instruction that writes a tile register, `row` bytes from one row to the next.
+macro_rules! store {
+    ($instruction:literal, $to:expr, $row:expr) => {
+        asm!($instruction, to = in(reg) $to, row = in(reg) $row, options(nostack))
+    };
+}
+
+// Used only if `is_available`, by code that is compiled for these instructions.
 impl TileProducts for Amx {
     type Register = x86::__m512;
 
@@ -129,27 +137,18 @@ impl TileProducts for Amx {
     fn write<const C: usize>(&mut self, sums: &mut Sums) {
         // SAFETY: the sums have room for four tiles.
         unsafe {
-            asm!(
-                "tilestored [{sums} + {line}*2], tmm0",
-                "tilestored [{sums} + {line}*2 + 2048], tmm2",
-                sums = in(reg) sums,
-                line = in(reg) LINE,
-                options(nostack),
-            );
+            let row = size_of_val(&sums.0[0][0]);
+            store!("tilestored [{to} + {row}*1], tmm0", &mut sums.0[0], row);
+            store!("tilestored [{to} + {row}*1], tmm2", &mut sums.0[1], row);
             if C == 2 {
-                asm!(
-                    "tilestored [{sums} + {line}*2 + 64], tmm1",
-                    "tilestored [{sums} + {line}*2 + 2112], tmm3",
-                    sums = in(reg) sums,
-                    line = in(reg) LINE,
-                    options(nostack),
-                );
+                store!("tilestored [{to} + {row}*1 + 64], tmm1", &mut sums.0[0], row);
+                store!("tilestored [{to} + {row}*1 + 64], tmm3", &mut sums.0[1], row);
             }
         }
     }
 
     #[inline(always)]
-    fn clear_outer<const K: usize>(&mut self) {
+    fn clear_outer(&mut self) {
         self.clear();
         // SAFETY: guaranteed by the caller of `new`.
         unsafe {
@@ -187,7 +186,7 @@ impl TileProducts for Amx {
         macro_rules! write {
             ($instruction:literal, $tap:literal, $tile:literal) => {
                 if $tap < K && [true, two][$tile] {
-                    asm!($instruction, to = in(reg) to[$tap % K][$tile], row = in(reg) row, options(nostack));
+                    store!($instruction, to[$tap % K][$tile], row);
                 }
             };
         }

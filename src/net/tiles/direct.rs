@@ -6,18 +6,18 @@
 //! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
 //! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
 
-use super::{CHANNELS, Factors, OUTPUTS, ROWS, Sums, TileProducts, TileWork, Tiles, bf16};
+use super::{
+    CHANNELS, Configured, Factors, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
+};
 use crate::net::cpu::matrix::Finish;
 use crate::net::cpu::tiling::Board;
-use crate::net::layers::Conv;
-use crate::net::vector::{Aligned, Vector};
-use crate::net::weights::Numbers;
+use crate::net::vector::{Aligned, Vector, padded};
 
 /// Of the CPUs that have the instructions.
 const L1_BYTES: usize = 48 << 10;
 
 /// How the activations of so many positions lie in memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(in crate::net) struct Interleaved {
     pub(in crate::net) board: Board,
     pub(in crate::net) positions: usize,
@@ -39,8 +39,13 @@ impl Interleaved {
         self.board.width * self.positions
     }
 
+    /// Prepares this thread's tile registers for this layout.
+    pub(in crate::net) fn configure(self, tiles: Tiles) -> Configured {
+        tiles.configure(self.height())
+    }
+
     /// Rows of each tile.
-    pub(in crate::net) fn height(self) -> usize {
+    fn height(self) -> usize {
         self.line().div_ceil(self.line().div_ceil(ROWS))
     }
 
@@ -68,8 +73,8 @@ pub(in crate::net) fn words(channels: usize) -> usize {
 pub(in crate::net) enum Written {
     /// Interleaved boards.
     Boards,
-    /// `[position, square, output]` in f32, with so many floats per square.
-    Rows { stride: usize },
+    /// `[position, square, output]` in f32, with outputs in whole blocks.
+    Rows,
 }
 
 /// A tap and some of its channels.
@@ -99,9 +104,13 @@ pub(in crate::net) struct Direct {
 }
 
 impl Direct {
-    /// Packs `conv`.
-    pub(in crate::net) fn new(conv: &Conv, numbers: &Numbers, board: Board, tiles: Tiles) -> Direct {
-        let (&Conv { inputs, outputs, kernel, .. }, Numbers { weight, bias }) = (conv, numbers);
+    /// Packs a convolution of these sizes, with a weight `[output, input, row, column]` and a bias `[output]`.
+    pub(in crate::net) fn new(
+        [inputs, outputs, kernel]: [usize; 3],
+        (weight, bias): (&[f32], &[f32]),
+        board: Board,
+        tiles: Tiles,
+    ) -> Direct {
         assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
         let taps = kernel * kernel;
         assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
@@ -149,26 +158,29 @@ impl Direct {
         [self.words, words(self.outputs)]
     }
 
-    /// Applies the convolution; the tile registers must be configured for the layout.
+    /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish` adds the bias in any case, and a skip connection only on boards.
     pub(in crate::net) fn apply(
         &self,
         layout: Interleaved,
+        configured: &Configured,
         from: &[f32],
         to: &mut [f32],
         written: Written,
         finish: Finish,
     ) {
-        let (read, floats) = match written {
-            Written::Boards => (layout.rows() * self.words, layout.rows() * words(self.outputs)),
-            Written::Rows { stride } => {
-                assert!(stride >= self.outputs.next_multiple_of(OUTPUTS), "rows of {} outputs", self.outputs);
-                let squares = layout.positions * layout.board.height * layout.board.width;
-                (layout.rows() * self.words, squares * stride)
+        assert_eq!(configured.height, layout.height(), "the registers are configured for another layout");
+        let read = layout.rows() * self.words;
+        let floats = match written {
+            Written::Boards => layout.rows() * words(self.outputs),
+            Written::Rows => {
+                assert!(matches!(finish, Finish::Plain | Finish::Relu), "rows have nothing to skip");
+                layout.positions * layout.board.height * layout.board.width * padded(self.outputs)
             }
         };
         assert!(from.len() >= read && to.len() >= floats, "a scratch of another network");
         let (from, to) = (from.as_ptr(), to.as_mut_ptr());
-        // SAFETY: the buffers hold as many rows as the layout has; the weights are packed this way.
+        // SAFETY: the registers are configured, the buffers hold as many rows as the layout has, and the weights are packed
+        // this way.
         unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
     }
 
@@ -216,7 +228,8 @@ impl TileWork for Apply<'_> {
         let tiles = layout.board.height * per_line;
         let tile = |i: usize| Tile { row: i / per_line, begin: (i % per_line * height).min(line - height) };
         let (mut sums, mut turn) = ([Sums::ZERO; 2], 0);
-        // SAFETY: guaranteed by the caller, as is everything below: all rows are on padded boards, and so are their taps.
+        // SAFETY: guaranteed by the caller; all tiles end within their line, taps outside the padded board are not wanted, and
+        // what is read and what is written do not overlap.
         unsafe {
             let mut products = T::new(height, conv.streams());
             let mut unfinished = Unfinished::NOTHING;
@@ -289,7 +302,7 @@ impl Apply<'_> {
         let Apply { conv, layout, .. } = *self;
         let row_bytes = conv.words * size_of::<f32>();
         let square_bytes = layout.positions * row_bytes;
-        let (from, tile) = (self.from.cast::<u8>(), ROWS * OUTPUTS);
+        let from = self.from.cast::<u8>();
         let (mut taps, mut operands) = ([0; 2], [from; 2]);
         for (i, &tile) in pair.iter().enumerate() {
             taps[i] = conv.taps(layout, tile);
@@ -305,7 +318,7 @@ impl Apply<'_> {
         let left = unfinished.parts[0].rows + unfinished.parts[1].rows;
         let share = left.div_ceil(steps);
         products.clear();
-        let weights = conv.weights.as_ref()[column * conv.steps.len() * tile..].as_ptr();
+        let weights = conv.weights.as_ref()[column * conv.steps.len() * TILE_WORDS..].as_ptr();
         for (i, step) in conv.steps.iter().enumerate() {
             if any >> step.tap & 1 == 0 {
                 continue;
@@ -317,7 +330,7 @@ impl Apply<'_> {
                     operands: operands.map(|operands| operands.wrapping_add(offset)),
                     wanted: taps.map(|taps| taps >> step.tap & 1 == 1),
                     row: row_bytes,
-                    weights: weights.add(i * C * tile).cast(),
+                    weights: weights.add(i * C * TILE_WORDS).cast(),
                 });
                 self.finish::<T>(unfinished, share);
             }
@@ -333,9 +346,9 @@ impl Apply<'_> {
             Written::Boards => {
                 (self.layout.row(row, 0) + begin) * words(self.conv.outputs) + column * OUTPUTS / 2
             }
-            Written::Rows { stride } => {
+            Written::Rows => {
                 let squares = position * board.height * board.width + row * board.width + square;
-                squares * stride + column * OUTPUTS
+                squares * padded(self.conv.outputs) + column * OUTPUTS
             }
         };
         Part { sums: sums.as_ptr(), rows: sums.len(), to: self.to.wrapping_add(floats), position }
@@ -367,7 +380,8 @@ impl Apply<'_> {
                             }
                             part.to = part.to.add(words(self.conv.outputs));
                         }
-                        Written::Rows { stride } => {
+                        Written::Rows => {
+                            let stride = padded(self.conv.outputs);
                             let width = (stride - unfinished.column * OUTPUTS).min(2 * OUTPUTS);
                             for channel in (0..width).step_by(T::Register::LANES) {
                                 let sum = biased::<T::Register>(sums, bias, channel);

@@ -1,6 +1,6 @@
-//! Products of tiles in plain Rust, to the last bit as the instructions make them.
+//! Products of tiles in plain Rust, to the last bit as the instructions make them (but for the bits of a NaN).
 
-use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE, TileProducts, bf16};
+use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, bf16};
 use crate::net::vector::{Plain, Vector};
 
 /// Intel's pseudocode of `tdpbf16ps` as loops: per tile, the even and the odd channels are summed apart by fused
@@ -30,7 +30,13 @@ impl TileProducts for Emulated {
                 for (output, sum) in sums[..C * OUTPUTS].iter_mut().enumerate() {
                     let (column, lane) = (output / OUTPUTS, output % OUTPUTS);
                     // SAFETY: guaranteed by the caller.
-                    unsafe { add_row(sum, operands.add(i * row), weights.add(column * TILE + lane * 4)) };
+                    unsafe {
+                        add_row(
+                            sum,
+                            operands.add(i * row),
+                            weights.add((column * TILE_WORDS + lane) * size_of::<u32>()),
+                        )
+                    };
                 }
             }
         }
@@ -40,7 +46,7 @@ impl TileProducts for Emulated {
         *sums = self.sums;
     }
 
-    fn clear_outer<const K: usize>(&mut self) {
+    fn clear_outer(&mut self) {
         self.outer = [[[[0.0; OUTPUTS]; ROWS]; 2]; 3];
     }
 

@@ -1,7 +1,7 @@
 //! Products of whole tiles of bf16, by Intel's AMX; in plain Rust too, so that everything around them can be tested on
 //! any CPU.
 //!
-//! A tile is at most 16 rows of 64 bytes. One of operands is `[row, channel]` with 32 channels in bf16; one of weights
+//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; one of weights
 //! is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in f32. A block of
 //! the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps and
 //! channels pass by, step by step. The order of the sums is that of the steps.
@@ -16,6 +16,8 @@ pub(super) mod direct;
 mod emulated;
 pub(super) mod outer;
 
+use std::marker::PhantomData;
+
 use self::emulated::Emulated;
 use super::vector::Vector;
 
@@ -27,8 +29,8 @@ pub(super) const CHANNELS: usize = 32;
 pub(super) const OUTPUTS: usize = 16;
 /// Bytes of a row.
 const LINE: usize = 64;
-/// Bytes of a tile of weights.
-const TILE: usize = ROWS * LINE;
+/// Words of a tile of weights, of two bf16 each.
+const TILE_WORDS: usize = ROWS * LINE / size_of::<u32>();
 
 /// The sums of a block: `[tile of rows, row, output]`.
 #[derive(Clone, Copy)]
@@ -57,8 +59,8 @@ pub(super) trait TileProducts {
     /// For what is done with the sums.
     type Register: Vector;
 
-    /// For tiles of `height` rows. If `streams`, weights are not kept in the nearest cache, where
-    /// operands are read again and again.
+    /// For tiles of `height` rows. If it `streams`, weights are not kept in the nearest cache, where operands are read
+    /// again and again.
     ///
     /// # Safety
     /// The tile registers of this thread must be [`configured`](Tiles::configure) for this height, and nothing else
@@ -77,8 +79,8 @@ pub(super) trait TileProducts {
     /// Writes the sums of `C` tiles of outputs.
     fn write<const C: usize>(&mut self, sums: &mut Sums);
 
-    /// For gradients of weights: sets the sums of `K` taps and two tiles of inputs to 0.
-    fn clear_outer<const K: usize>(&mut self);
+    /// For gradients of weights: sets the sums of all taps and tiles of inputs to 0.
+    fn clear_outer(&mut self);
 
     /// Adds the products of inputs (`[tap][tile of inputs]`, `[input, pair, one of the pair]`) and outputs (`[pair, output, one
     /// of the pair]`): of one tile of inputs, or of two.
@@ -133,7 +135,7 @@ pub(super) enum Tiles {
     /// The CPU's instructions.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Amx,
-    /// Loops, which round exactly as the instructions do.
+    /// Loops, which round as the instructions do; only the bits of a NaN may differ.
     #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
     Emulated,
 }
@@ -148,14 +150,14 @@ impl Tiles {
     }
 
     /// Prepares this thread's tile registers for tiles of `height` rows until the result is dropped.
-    pub(super) fn configure(self, height: usize) -> Configured {
-        debug_assert!((1..=ROWS).contains(&height), "{height}");
+    fn configure(self, height: usize) -> Configured {
+        assert!((1..=ROWS).contains(&height), "tiles of {height} rows");
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => amx::configure(height as u8),
             Tiles::Emulated => {}
         }
-        Configured(self)
+        Configured { tiles: self, height, of_this_thread: PhantomData }
     }
 
     /// Runs `work`, compiled for these products.
@@ -173,12 +175,16 @@ impl Tiles {
     }
 }
 
-/// Tile registers that are in use; they are released when it is dropped.
-pub(super) struct Configured(Tiles);
+/// Tile registers of a thread that are in use, for tiles of a height; they are released when it is dropped.
+pub(super) struct Configured {
+    tiles: Tiles,
+    height: usize,
+    of_this_thread: PhantomData<*const ()>,
+}
 
 impl Drop for Configured {
     fn drop(&mut self) {
-        match self.0 {
+        match self.tiles {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => amx::release(),
             Tiles::Emulated => {}

@@ -5,23 +5,16 @@
 //! times `[image, output]`.
 
 use super::direct::{Interleaved, words};
-use super::{CHANNELS, OUTPUTS, ROWS, TileProducts, TileWork, Tiles};
+use super::{CHANNELS, OUTPUTS, ROWS, TILE_WORDS, TileProducts, TileWork, Tiles};
 use crate::net::cpu::tiling::Board;
-use crate::net::vector::{BLOCK, Vector};
+use crate::net::vector::{Vector, padded};
 
 /// Images of a group.
 pub(in crate::net) const IMAGES: usize = 2 * ROWS;
-/// Words of a tile.
-const TILE: usize = ROWS * 16;
 
 /// Words of a group's channels on one square, in tiles.
 pub(in crate::net) fn group_words(channels: usize) -> usize {
     words(channels) * IMAGES
-}
-
-/// Channels in whole blocks.
-fn padded(channels: usize) -> usize {
-    channels.next_multiple_of(BLOCK)
 }
 
 /// Boards of f32, `[position, row, column, channel]` with channels in whole blocks.
@@ -80,7 +73,7 @@ pub(in crate::net) fn outer(
     unsafe { tiles.run(Outer { board, kernel, channels, inputs, outputs, sum }) };
 }
 
-/// Rounds lines of so many channels to bf16, on interleaved boards.
+/// [`pack`].
 struct Pack<'a, L> {
     layout: Interleaved,
     channels: usize,
@@ -118,8 +111,7 @@ impl<L: Lines> TileWork for Pack<'_, L> {
     }
 }
 
-/// From interleaved boards of so many channels to tiles with pairs of images in words: `[square, tile of channels, pair,
-/// channel]`, or, with a border, `[padded square, tile of channels, channel, pair]`.
+/// [`pair`].
 struct Pair<'a> {
     layout: Interleaved,
     channels: usize,
@@ -133,16 +125,16 @@ impl TileWork for Pair<'_> {
     unsafe fn run<T: TileProducts>(self) {
         let Pair { layout, channels, from, to, transposed } = self;
         let Interleaved { board, positions } = layout;
-        let (words, size) = (words(channels), words(channels) * IMAGES);
-        let mut pairs = [[0_u32; TILE]; 2];
+        let (words, size) = (words(channels), group_words(channels));
+        let mut pairs = [[0_u32; TILE_WORDS]; 2];
         for square in 0..board.height * board.width {
             let (row, column) = (square / board.width, square % board.width);
             let first = layout.row(row, 0) + column * positions;
             let place = if transposed { board.padded_square(row, column) } else { square };
             let tiles = &mut to[place * size..][..size];
-            for (chunk, tiles) in tiles.chunks_exact_mut(2 * TILE).enumerate() {
+            for (chunk, tiles) in tiles.chunks_exact_mut(2 * TILE_WORDS).enumerate() {
                 let tiles = tiles.as_mut_ptr().cast::<u32>();
-                let direct = [tiles, tiles.wrapping_add(TILE)];
+                let direct = [tiles, tiles.wrapping_add(TILE_WORDS)];
                 let target = if transposed { pairs.each_mut().map(|half| half.as_mut_ptr()) } else { direct };
                 for pair in 0..IMAGES / 2 {
                     let line = |image: usize| {
@@ -168,7 +160,7 @@ impl TileWork for Pair<'_> {
     }
 }
 
-/// The gradient of the weights, `[tap, input, output]`, of one group of images.
+/// [`outer`].
 struct Outer<'a> {
     board: Board,
     kernel: usize,
@@ -210,7 +202,7 @@ impl Outer<'_> {
                 for input in (0..high).step_by(2 * ROWS) {
                     let two = input + ROWS < high;
                     for down in 0..K {
-                        products.clear_outer::<K>();
+                        products.clear_outer();
                         // rows of the output whose tap is on the board
                         let rows = (K / 2).saturating_sub(down)..(height + K / 2 - down).min(height);
                         for row in rows {
@@ -219,14 +211,15 @@ impl Outer<'_> {
                                 let square =
                                     board.padded_square(row + down, column) - K / 2 * (board.pitch() + 1);
                                 let tile = |tap: usize, i: usize| {
-                                    let word = (square + tap) * per_input + (input / ROWS + i) * TILE;
+                                    let word = (square + tap) * per_input + (input / ROWS + i) * TILE_WORDS;
                                     inputs.as_ptr().wrapping_add(word).cast::<u8>()
                                 };
                                 let mut taps = [[std::ptr::null(); 2]; K];
                                 for (tap, place) in taps.iter_mut().enumerate() {
                                     *place = [tile(tap, 0), tile(tap, 1)];
                                 }
-                                let word = (row * width + column) * per_output + output / OUTPUTS * TILE;
+                                let word =
+                                    (row * width + column) * per_output + output / OUTPUTS * TILE_WORDS;
                                 products.outer::<K>(taps, two, outputs.as_ptr().wrapping_add(word).cast());
                             }
                         }

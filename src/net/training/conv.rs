@@ -11,9 +11,9 @@ use std::cell::RefCell;
 
 use rayon::prelude::*;
 
-use super::geometry::{Conv, Gradient, padded, plane_stride};
+use super::geometry::{Conv, Gradient, plane_stride};
 use super::winograd::{gradient_transform, input_gradient, input_transform, output_transform};
-use crate::net::vector::{Aligned, Kernel, Vector, vectors, vectors_mut};
+use crate::net::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
 /// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
 const GROUPS: usize = 16;
@@ -29,6 +29,17 @@ pub(super) enum Target<'a> {
     /// Over `z`, which is not needed any more and has the same size.
     OverZ,
     Here(&'a mut [f32]),
+}
+
+impl<'a> Target<'a> {
+    /// For each of so many groups of images, where the gradient of its images goes, of so many floats at most.
+    pub(super) fn split(self, groups: usize, len: usize) -> Vec<Target<'a>> {
+        match self {
+            Target::Here(dx) => dx.chunks_mut(len).map(Target::Here).collect(),
+            Target::OverZ => (0..groups).map(|_| Target::OverZ).collect(),
+            Target::Nowhere => (0..groups).map(|_| Target::Nowhere).collect(),
+        }
+    }
 }
 
 impl Conv {
@@ -69,11 +80,7 @@ impl Conv {
         let weight = self.transformed(weight, true);
         let images = x.len() / self.input_len();
         let group = self.group(images);
-        let dx: Vec<Target> = match dx {
-            Target::Here(dx) => dx.chunks_mut(group * self.input_len()).map(Target::Here).collect(),
-            Target::OverZ => (0..images).step_by(group).map(|_| Target::OverZ).collect(),
-            Target::Nowhere => (0..images).step_by(group).map(|_| Target::Nowhere).collect(),
-        };
+        let dx = dx.split(images.div_ceil(group), group * self.input_len());
         let sums: Vec<Aligned> = x
             .par_chunks(group * self.input_len())
             .zip(gradient.g.par_chunks(group * self.output_len()))

@@ -2,7 +2,7 @@
 //! output.
 
 use crate::net::tiles::Tiles;
-use crate::net::vector::{BLOCK, Isa, Vector};
+use crate::net::vector::{BLOCK, Isa, Vector, padded};
 
 /// Floats from one frequency to the next: one cache line more than the rows fill, or all frequencies of a tile could
 /// map to the same few cache sets.
@@ -22,11 +22,6 @@ pub(super) struct Conv {
     pub(super) isa: Isa,
     /// What multiplies in bf16, if that is wanted.
     pub(super) tiles: Option<Tiles>,
-}
-
-/// The number of channels in memory, rounded up to whole blocks.
-pub(super) fn padded(channels: usize) -> usize {
-    channels.next_multiple_of(BLOCK)
 }
 
 impl Conv {

@@ -23,10 +23,10 @@ use burn::tensor::{Bytes, DType, Device, Shape, Tensor};
 use rayon::iter::{ParallelIterator, repeat_n};
 
 use self::conv::Target;
-use self::geometry::{Conv, Gradient, padded};
+use self::geometry::{Conv, Gradient};
 use self::norm::Moments;
 use crate::net::tiles::Tiles;
-use crate::net::vector::{BLOCK, Isa};
+use crate::net::vector::{BLOCK, Isa, padded};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
 

@@ -10,15 +10,13 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::conv::Target;
-use super::geometry::{Conv, Gradient, padded};
+use super::geometry::{Conv, Gradient};
 use crate::net::cpu::matrix::Finish;
 use crate::net::cpu::tiling::Board;
-use crate::net::layers;
 use crate::net::tiles::Tiles;
 use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
 use crate::net::tiles::outer::{IMAGES, Lines, group_words, outer, pack, pair};
-use crate::net::vector::{Aligned, Vector};
-use crate::net::weights::Numbers;
+use crate::net::vector::{Aligned, Vector, padded};
 
 /// The buffers of a thread.
 #[derive(Default)]
@@ -33,7 +31,7 @@ struct Scratch {
     line: Vec<f32>,
 }
 
-/// A buffer whose borders are zero.
+/// Boards of the sizes that the last user needed.
 struct Boards {
     words: Aligned,
     /// What it was laid out for.
@@ -47,8 +45,8 @@ impl Default for Boards {
 }
 
 impl Boards {
-    /// A buffer for boards of so many positions and words per square of a position. What was written there stays if the
-    /// sizes do: the border as it was, at first zeros.
+    /// A buffer for boards of so many positions and words per square of a position: zeros, unless the last boards had the
+    /// same sizes. Then what was written is still there, and a border that nobody wrote is still zero.
     fn lay_out(&mut self, Interleaved { board, positions }: Interleaved, words: usize) -> &mut [f32] {
         let sizes = [board.height, board.width, positions, words];
         if std::mem::replace(&mut self.sizes, sizes) != sizes {
@@ -81,9 +79,7 @@ impl Conv {
                 let layout = self.layout(x.len() / self.input_len());
                 let boards = scratch.x.lay_out(layout, words(self.inputs));
                 pack(tiles, layout, self.inputs, Images(x), boards);
-                let _configured = tiles.configure(layout.height());
-                let written = Written::Rows { stride: padded(self.outputs) };
-                direct.apply(layout, boards, z, written, Finish::Sum);
+                direct.apply(layout, &layout.configure(tiles), boards, z, Written::Rows, Finish::Plain);
             });
         });
     }
@@ -98,14 +94,10 @@ impl Conv {
         z: &mut [f32],
         dx: Target,
     ) -> Vec<f32> {
-        let turned = self.turned();
-        let direct = turned.direct(tiles, &self.turn(weight));
+        let turned =
+            (!matches!(dx, Target::Nowhere)).then(|| self.turned().direct(tiles, &self.turn(weight)));
         let (input_len, output_len) = (IMAGES * self.input_len(), IMAGES * self.output_len());
-        let dx: Vec<Target> = match dx {
-            Target::Here(dx) => dx.chunks_mut(input_len).map(Target::Here).collect(),
-            Target::OverZ => x.chunks(input_len).map(|_| Target::OverZ).collect(),
-            Target::Nowhere => x.chunks(input_len).map(|_| Target::Nowhere).collect(),
-        };
+        let dx = dx.split(x.len().div_ceil(input_len), input_len);
         let groups = x.par_chunks(input_len).zip(gradient.g.par_chunks(output_len));
         let sums: Vec<Aligned> = groups
             .zip(z.par_chunks_mut(output_len).zip(dx))
@@ -125,9 +117,9 @@ impl Conv {
                         Target::OverZ => z,
                         Target::Here(dx) => dx,
                     };
-                    let _configured = tiles.configure(layout.height());
-                    let written = Written::Rows { stride: padded(self.inputs) };
-                    direct.apply(layout, dz.words.as_ref(), dx, written, Finish::Sum);
+                    let turned = turned.as_ref().expect("packed unless nothing is wanted");
+                    let configured = layout.configure(tiles);
+                    turned.apply(layout, &configured, dz.words.as_ref(), dx, Written::Rows, Finish::Plain);
                 });
                 sum
             })
@@ -159,9 +151,7 @@ impl Conv {
 
     fn direct(&self, tiles: Tiles, weight: &[f32]) -> Direct {
         let &Conv { height, width, inputs, outputs, kernel, .. } = self;
-        let conv = layers::Conv { name: String::new(), inputs, outputs, kernel, norm: false, relu: false };
-        let numbers = Numbers { weight: weight.to_vec(), bias: vec![0.0; outputs] };
-        Direct::new(&conv, &numbers, Board { height, width }, tiles)
+        Direct::new([inputs, outputs, kernel], (weight, &vec![0.0; outputs]), Board { height, width }, tiles)
     }
 
     /// The convolution from the gradient of the output to that of the images.

@@ -7,9 +7,9 @@ use std::array::from_fn;
 
 use rayon::prelude::*;
 
-use super::geometry::{Conv, padded};
+use super::geometry::Conv;
 use super::winograd::{kernel_gradient, kernel_transform};
-use crate::net::vector::{Aligned, BLOCK, Kernel, Vector, vectors_mut};
+use crate::net::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors_mut};
 
 impl Conv {
     /// The transformed kernel: `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.

@@ -8,8 +8,8 @@
 
 use std::array::from_fn;
 
-use super::geometry::{Conv, Gradient, padded, plane_stride};
-use crate::net::vector::{BLOCK, Vector, vectors, vectors_mut};
+use super::geometry::{Conv, Gradient, plane_stride};
+use crate::net::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
 /// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
 #[inline(always)]

@@ -1,0 +1,41 @@
+"""What the scripts that compare Petteia with other engines share: options, rates per CPU second, and how lines are printed."""
+
+import argparse
+import json
+import subprocess
+import time
+
+
+def options(about, cases, rounds, seconds, kinds):
+    """The parsed options of a script; `kinds` says what a case may be."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--petteia", default="target/release/petteia")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=seconds, help="CPU seconds per measurement")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--case", nargs="+", default=cases, metavar=kinds)
+    return parser.parse_args()
+
+
+def bench(args, measurement, lacks, *arguments):
+    """The rate per CPU second of a measurement of `petteia bench`; `None` if its error has one of the texts `lacks`."""
+    done = subprocess.run([args.petteia, "bench", *arguments, "--json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        if any(text in done.stderr for text in lacks):
+            return None
+        raise SystemExit(done.stderr)
+    return next(json.loads(line)["cpu"][1] for line in done.stdout.splitlines() if measurement in line)
+
+
+def rate(work, count, seconds):
+    """How many per CPU second, if `work` does so many at once; all threads of this process count."""
+    start, done = time.process_time(), 0
+    while time.process_time() - start < seconds:
+        work()
+        done += count
+    return done / (time.process_time() - start)
+
+
+def report(args, line):
+    text = json.dumps(line) if args.json else "  ".join(f"{name} {value}" for name, value in line.items())
+    print(text, flush=True)
