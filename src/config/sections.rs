@@ -188,10 +188,11 @@ section! {
         /// decided: the best action is played, without a temperature (0: never; a cautious value is 0.95).
         #[serde(skip_serializing_if = "is_off")]
         decided: f32 = 0.0, 0.0..=1.0;
-        /// Up to this many uniformly random actions begin a game (they are not trained on).
+        /// Up to this many uniformly random actions begin a game (they are not trained on), after `policy_plies`.
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
-        /// Up to this many actions after those are drawn from the network's policy without a search, at
-        /// `policy_temperature`; they are not trained on (KataGo's policy initialization).
+        /// Up to this many actions at the start of a game are drawn from the network's policy without a search, at
+        /// `policy_temperature`; they are not trained on (KataGo's policy initialization). Random actions after them
+        /// leave the lines that self-play would follow at any of their plies.
         #[serde(skip_serializing_if = "is_off")]
         policy_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// The temperature of `policy_plies`.

@@ -43,6 +43,8 @@ pub struct Episode<G: Game> {
     unsearched: usize,
     /// How many more are to be drawn from the network's policy.
     policy_plies: usize,
+    /// How many uniformly random actions follow them.
+    random_plies: usize,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
     policy: Vec<BTreeMap<String, u32>>,
@@ -79,6 +81,7 @@ impl<G: Game> Episode<G> {
             start,
             unsearched: 0,
             policy_plies: 0,
+            random_plies: 0,
             actions: Vec::new(),
             visits: Vec::new(),
             policy: Vec::new(),
@@ -86,9 +89,12 @@ impl<G: Game> Episode<G> {
             wdl: Vec::new(),
         };
         if is_usual {
-            episode.play_random_plies();
+            episode.random_plies = episode.random.random_range(0..=selfplay.random_plies);
             if selfplay.policy_plies > 0 {
                 episode.policy_plies = episode.random.random_range(0..=selfplay.policy_plies);
+            }
+            if episode.policy_plies == 0 {
+                episode.play_random_plies();
             }
         }
         episode.begin();
@@ -161,8 +167,7 @@ impl<G: Game> Episode<G> {
     }
 
     fn play_random_plies(&mut self) {
-        let plies = self.random.random_range(0..=self.settings.random_plies);
-        for _ in 0..plies {
+        for _ in 0..std::mem::take(&mut self.random_plies) {
             let legal = self.game.legal(self.root());
             if legal.is_empty() {
                 return;
@@ -194,6 +199,9 @@ impl<G: Game> Episode<G> {
         self.earlier += self.search.simulations();
         let action = draw(&priors, self.settings.policy_temperature, &mut self.random);
         self.play_unsearched(action, wdl);
+        if self.policy_plies == 0 {
+            self.play_random_plies();
+        }
         self.begin();
     }
 

@@ -168,15 +168,21 @@ fn a_game_that_begins_elsewhere_is_recorded_from_there() {
 
 #[test]
 fn policy_plies_are_drawn_from_the_priors_and_not_trained_on() {
-    let mut lengths = BTreeSet::new();
+    let (mut lengths, mut from_policy) = (BTreeSet::new(), BTreeSet::new());
     for record in played(&config(&["selfplay.policy_plies=6", "selfplay.random_plies=2"]), Starts::default())
     {
         let unsearched = record.visits.iter().take_while(|visits| visits.is_empty()).count();
         lengths.insert(unsearched);
         assert!(record.visits[unsearched..].iter().all(|visits| !visits.is_empty()));
+        // random plies, which have no value of their own, come last
+        let is_random = |wdl: &[f32; 3]| *wdl == [0.0, 1.0, 0.0];
+        let drawn = record.wdl[..unsearched].iter().take_while(|wdl| !is_random(wdl)).count();
+        assert!(record.wdl[drawn..unsearched].iter().all(is_random) && unsearched - drawn <= 2);
+        from_policy.insert(drawn);
         assert_eq!(samples(&rules(), &record).unwrap().len(), record.actions.len() - unsearched);
     }
     assert!(lengths.iter().all(|length| *length <= 8) && lengths.len() > 4, "{lengths:?}");
+    assert!(from_policy.iter().all(|drawn| *drawn <= 6) && from_policy.len() > 4, "{from_policy:?}");
 }
 
 #[test]
