@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: format, lints, the README's test command, exports read by tract,
-# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, and the fused forward pass under
-# AddressSanitizer if a nightly toolchain is installed.
+# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, and the
+# fused forward pass under AddressSanitizer if a nightly toolchain is installed.
 #
 # The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON; if that is not set, this script creates
 # an environment under target/python with the packages of scripts/requirements.txt, once.
@@ -76,10 +76,16 @@ step cargo clippy --release --locked --package breakthrough --all-targets -- -D 
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate
-# the library alone
+# the program without the page, and the library alone
+step cargo check --release --locked --no-default-features --features cli
 step cargo check --release --locked --lib --no-default-features
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
+    if command -v node && command -v npm && command -v "${CHROMIUM:-chromium}"; then
+        step scripts/check_page.sh "$PETTEIA"
+    else
+        printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
+    fi
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
         step sanitize
     else

@@ -90,7 +90,7 @@
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`], [`conformance`] (the test of a
 //!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
 //! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
-//! - Using it: [`arena`], [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`cli`]
+//! - Using it: [`arena`], [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to play and watch), [`cli`]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -146,6 +146,8 @@ pub mod report;
 pub mod balance;
 pub mod export;
 pub mod protocol;
+#[cfg(feature = "web")]
+pub mod web;
 #[cfg(feature = "cli")]
 pub mod cli;
 

@@ -27,6 +27,7 @@ use crate::search::Search;
 use crate::search::cache::Cached;
 use crate::search::crew::Crew;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::search::policy::draw;
 use crate::solve::Solver;
 
 /// The default number of simulations of a trained agent; see [`Search`] for the definition of a simulation.
@@ -36,6 +37,8 @@ pub const DEFAULT_SIMULATIONS: usize = 100;
 const CACHE: usize = 4;
 /// How many positions a search evaluates together while the fastest precision is looked for.
 const TOGETHER: usize = 8;
+/// Plies of a game in which an agent's replies to a person vary.
+pub const VARIED_PLIES: usize = 12;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
@@ -474,6 +477,17 @@ impl<G: Game> SearchAgent<G> {
         let analysis = Analysis::of(&search);
         self.search = Some(search);
         Ok(analysis)
+    }
+
+    /// An action for a game with a person, who wants other games with the same agent: one of those that the last search
+    /// visited at least half as often as `analysis.action`, drawn by their visits. A proven result is not given away.
+    pub fn varied(&mut self, analysis: &Analysis) -> Action {
+        let is_solved = self.search.as_ref().is_some_and(|search| search.tree().is_solved());
+        let best = analysis.visits.iter().find(|(action, _)| *action == analysis.action);
+        let least = best.map_or(0, |(_, visits)| visits.div_ceil(2)).max(1);
+        let good: Vec<(Action, u32)> =
+            analysis.visits.iter().copied().filter(|(_, visits)| *visits >= least).collect();
+        if is_solved || good.is_empty() { analysis.action } else { draw(&good, 1.0, &mut self.random) }
     }
 
     /// The agent's default number of simulations.

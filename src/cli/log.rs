@@ -11,10 +11,9 @@ use std::time::SystemTime;
 use super::own_command;
 use crate::error::Result;
 use crate::program::Program;
+use crate::run::LOG;
 use crate::storage;
 
-/// The file in the run's folder.
-pub const LOG: &str = "train.log";
 /// The length at which the older half is dropped, in bytes.
 const LARGEST: u64 = 1 << 20;
 

@@ -35,8 +35,9 @@ mod report;
 mod review;
 mod rules;
 mod runs;
-mod saved;
 mod screen;
+#[cfg(feature = "web")]
+mod serve;
 mod signals;
 mod solve;
 mod table;
@@ -212,6 +213,8 @@ enum Command {
     Runs(runs::Runs),
     Watch(watch::Watch),
     Report(report::Report),
+    #[cfg(feature = "web")]
+    Serve(serve::Serve),
     Records(records::Records),
     Inspect(inspect::Inspect),
     Games(games::Games),
@@ -240,6 +243,8 @@ impl Cli {
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
             Command::Export(command) => command.run::<R>(),
             Command::Report(command) => command.run::<R>(),
+            #[cfg(feature = "web")]
+            Command::Serve(command) => command.run::<R>(),
             Command::Rules(command) => on_game::<R>(&command.game.clone(), command),
             Command::Runs(command) => command.run(),
             Command::Watch(command) => command.run(),

@@ -6,19 +6,20 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use clap::Args;
+use rand::RngExt;
 
 use super::board::{Marks, drawn, player_text};
 use super::review::review;
-use super::saved;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Job;
-use crate::session::Session;
+use crate::session::{Session, saved};
 use crate::solve::Solver;
+use crate::storage;
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help (more), quit";
 const HELP: &str = "  legal      list all your actions
@@ -68,9 +69,10 @@ pub struct Play {
     /// Position to start from [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
-    /// Random seed of the opponent
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// Random seed of the agents: the same seed and actions give the same game
+    /// [default: another one in each game]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Worker threads; the opponent plays the same with any number [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -109,7 +111,8 @@ impl Job for Play {
             print_rules::<G>()?;
             print_text(COMMANDS)?;
         }
-        HumanGame { rules: &rules, session, contestant: &contestant, other, person, seed: self.seed }.play()
+        let seed = self.seed.unwrap_or_else(|| rand::rng().random());
+        HumanGame { rules: &rules, session, contestant: &contestant, other, person, seed }.play()
     }
 }
 
@@ -138,7 +141,7 @@ impl<G: Game> HumanGame<'_, G> {
                 }
                 print_text("type undo to take back an action, or quit to leave")?;
             } else if let Some(agent) = self.agent_for(self.game().to_move(&state)) {
-                let action = agent.agent(self.stream()).choose(&state)?;
+                let action = self.reply(agent, &state)?;
                 print_text(&format!(
                     "{} plays {}",
                     player_text(self.game(), self.game().to_move(&state)),
@@ -225,14 +228,16 @@ impl<G: Game> HumanGame<'_, G> {
         if path.exists() {
             return print_text(&format!("{} already exists: choose another name", path.display()));
         }
-        match saved::write(&self.rules.identity, &self.session, path) {
+        let text = saved::text(&self.rules.identity, &self.session);
+        match storage::write_whole(path, text.as_bytes()) {
             Ok(()) => print_text(&format!("saved in {}", path.display())),
             Err(error) => print_text(&error.to_string()),
         }
     }
 
     fn load(&mut self, path: &Path) -> Result<()> {
-        match saved::read(self.rules, path) {
+        let text = storage::read_text(path, "a saved game");
+        match text.and_then(|text| saved::parse(self.rules, &text, &path.display().to_string())) {
             Ok(session) => {
                 self.session = session;
                 self.show_board(Vec::new())
@@ -248,6 +253,17 @@ impl<G: Game> HumanGame<'_, G> {
     /// The agent that acts for a player; `None` if the person does.
     fn agent_for(&self, player: Player) -> Option<&Contestant<G>> {
         if player == self.person { self.other.as_ref() } else { Some(self.contestant) }
+    }
+
+    /// What an agent plays; in the first plies not always the same.
+    fn reply(&self, agent: &Contestant<G>, state: &G::State) -> Result<Action> {
+        match agent.search_agent(self.stream()) {
+            Some(mut agent) if self.session.actions().len() < VARIED_PLIES => {
+                let analysis = agent.analyze(state)?;
+                Ok(agent.varied(&analysis))
+            }
+            _ => agent.agent(self.stream()).choose(state),
+        }
     }
 
     fn stream(&self) -> Random {

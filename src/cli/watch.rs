@@ -2,19 +2,16 @@
 
 use std::fs::File;
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use serde_json::Value;
 
-use super::log::LOG;
 use super::{catch_interrupts, interrupted, print};
 use crate::error::{Error, Result};
-use crate::replay::store;
-use crate::run::{self, State};
+use crate::run::{self, LOG, State};
 
 /// The time between two looks.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -54,7 +51,7 @@ impl Watch {
                 break;
             }
             if let Some(bar) = &bar {
-                bar.set_message(doing(&self.run));
+                bar.set_message(run::doing(&self.run));
                 bar.tick();
             }
             thread::sleep(INTERVAL);
@@ -102,25 +99,6 @@ impl Tail {
         // the first line may have lost its beginning
         let skipped = usize::from(is_first && at > 0);
         Ok(text.lines().skip(skipped).map(String::from).collect())
-    }
-}
-
-/// What the run is doing, by what is in its folder.
-fn doing(folder: &Path) -> String {
-    let lines = run::metrics_of(folder).unwrap_or_default();
-    let last = |kind: &str| lines.iter().rfind(|line| line["kind"] == kind);
-    let number = |line: Option<&Value>, key: &str| line.and_then(|line| line[key].as_u64()).unwrap_or(0);
-    let [played, trained] = ["selfplay", "train"].map(|kind| number(last(kind), "generation"));
-    let next = played + 1;
-    let shards = store::list(folder).unwrap_or_default();
-    let shards = shards.iter().filter(|(generation, _)| *generation as u64 == next).count();
-    match (trained < played, shards) {
-        (true, _) => format!("generation {played}: training"),
-        (false, _) if lines.last().is_some_and(|line| line["kind"] == "train") => {
-            format!("generation {played}: training, step {}", number(last("train"), "step"))
-        }
-        (false, 0) => format!("generation {next}: self-play"),
-        (false, shards) => format!("generation {next}: self-play, {shards} shards of games are finished"),
     }
 }
 

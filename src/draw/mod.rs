@@ -23,6 +23,8 @@ const AROUND: usize = 6;
 /// Characters of a caption that fit above a square.
 const CHARACTERS: usize = 6;
 const LINE: usize = 16;
+/// How strong the arrows of an expected line are, as a weight.
+const LINE_WEIGHT: f32 = 0.35;
 
 /// The colors of all drawings on a page; a single drawing carries them itself.
 pub const STYLE: &str = include_str!("board.css");
@@ -39,6 +41,8 @@ pub struct Marks {
     pub targets: Vec<Place>,
     /// Actions with a weight from 0 to 1: heat on a square, or an arrow from one to another.
     pub weights: Vec<(Vec<Place>, f32)>,
+    /// The actions of an expected line, numbered from 1.
+    pub line: Vec<Vec<Place>>,
 }
 
 impl Marks {
@@ -141,6 +145,7 @@ impl Drawing {
         self.draw_marks(&mut out);
         self.draw_pieces(&mut out);
         self.draw_weights(&mut out);
+        self.draw_line(&mut out);
         self.draw_labels(&mut out, height);
         out += "</svg>";
         out
@@ -247,9 +252,31 @@ impl Drawing {
                 [from, .., to] if from == to => {}
                 [from, .., to] => {
                     let [begin, end] = [from, to].map(|(y, x)| [middle(x), middle(y)]);
-                    *out += &shapes::arrow(begin, end, weight);
+                    *out += &shapes::arrow("b-arrow", begin, end, weight);
                 }
             }
+        }
+    }
+
+    /// Arrows with numbers; for actions with one square, only the numbers. The first action is drawn last.
+    fn draw_line(&self, out: &mut String) {
+        let middle = |(y, x): Place| [x, y].map(|at| (at * SQUARE + SQUARE / 2) as f32);
+        for (index, places) in self.marks.line.iter().enumerate().rev() {
+            let (Some(&from), Some(&to)) = (places.first(), places.last()) else { continue };
+            let [begin, end] = [from, to].map(middle);
+            let mut at = end;
+            if from != to {
+                *out += &shapes::arrow("b-line", begin, end, LINE_WEIGHT);
+                at = [0, 1].map(|axis| begin[axis] + 0.55 * (end[axis] - begin[axis]));
+            }
+            let [x, y] = at;
+            let _ = write!(
+                out,
+                "<circle class=\"b-step\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"8\"/>\
+                 <text class=\"b-number\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                y + 4.0,
+                index + 1
+            );
         }
     }
 

@@ -48,8 +48,8 @@ pub(super) fn drawn(shape: PieceShape, letter: &str) -> String {
     }
 }
 
-/// An arrow from the middle of one square to another; its width and opacity follow the weight.
-pub(super) fn arrow([x0, y0]: [f32; 2], [x1, y1]: [f32; 2], weight: f32) -> String {
+/// An arrow of a CSS class from the middle of one square to another; its width and opacity follow the weight.
+pub(super) fn arrow(class: &str, [x0, y0]: [f32; 2], [x1, y1]: [f32; 2], weight: f32) -> String {
     let (dx, dy) = (x1 - x0, y1 - y0);
     let length = (dx * dx + dy * dy).sqrt();
     let (dx, dy) = (dx / length, dy / length);
@@ -71,5 +71,5 @@ pub(super) fn arrow([x0, y0]: [f32; 2], [x1, y1]: [f32; 2], weight: f32) -> Stri
     for (index, (x, y)) in points.into_iter().enumerate() {
         let _ = write!(d, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
     }
-    format!("<path class=\"b-arrow\" opacity=\"{:.2}\" d=\"{d}z\"/>", 0.35 + 0.55 * weight)
+    format!("<path class=\"{class}\" opacity=\"{:.2}\" d=\"{d}z\"/>", 0.35 + 0.55 * weight)
 }

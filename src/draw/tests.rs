@@ -40,7 +40,12 @@ impl Job for EveryPosition {
             let legal = game.legal(state);
             let shares: Vec<_> = legal.iter().map(|&action| (action, 1.0 / legal.len() as f32)).collect();
             let marks = marks.with_shares(game, state, &shares);
+            let line = states[ply..].iter().zip(&actions[ply..]).take(3);
+            let line: Vec<_> = line.map(|(state, &action)| game.touched(state, action)).collect();
+            let numbered = line.iter().filter(|places| !places.is_empty()).count();
+            let marks = Marks { line, ..marks };
             let text = file(game, state, &marks, "a <title> & more");
+            assert_eq!(text.matches("b-number\"").count(), numbered);
             assert!(is_well_formed(&text), "{}: {text}", rules.identity.id);
             assert!(!text.contains("NaN") && text.contains("a &lt;title&gt; &amp; more"), "{text}");
             let view = game.view(state);

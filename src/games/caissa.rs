@@ -54,6 +54,7 @@ use crate::game::{
 use crate::random::mix;
 
 mod squares;
+mod why;
 
 use squares::{ALL, AROUND, CELLS, LEAP, SIDE, bishop, group, lowest, reconnecting, removable, rook};
 
@@ -486,6 +487,10 @@ impl Game for Caissa {
             && state.plies < MAX_PLIES
             && state.targets(self)[kind] >> to & 1 == 1;
         legal.then(|| Action((kind * CELLS + to) as u16))
+    }
+
+    fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
+        why::why_illegal(self, state, text)
     }
 
     fn state_text(&self, state: &State) -> String {

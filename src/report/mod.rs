@@ -121,19 +121,7 @@ pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
     let body = html! {
         h1 { (G::TITLE) ": " (names.join(", ")) }
         @for run in runs { (summary(run, compared)) }
-        h2 { "What it learned" }
-        div.charts {
-            (strength(runs).figure())
-            (against(runs).figure())
-            @for measure in &MEASURES { (measure_chart(runs, measure).figure()) }
-            (scores(runs).figure())
-            @for run in runs { (endings(run, compared).figure()) }
-        }
-        h2 { "Where the time went" }
-        div.charts {
-            (speed(runs).figure())
-            (time(runs).figure())
-        }
+        (charts(runs))
         @for run in runs {
             @let shown = games::shown(rules, run);
             @if !shown.is_empty() {
@@ -147,6 +135,25 @@ pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
         (settings(runs))
     };
     Ok(page::page(&title, &body))
+}
+
+/// The curves of these runs.
+pub fn charts(runs: &[Numbers]) -> Markup {
+    html! {
+        h2 { "What it learned" }
+        div.charts {
+            (strength(runs).figure())
+            (against(runs).figure())
+            @for measure in &MEASURES { (measure_chart(runs, measure).figure()) }
+            (scores(runs).figure())
+            @for run in runs { (endings(run, runs.len() > 1).figure()) }
+        }
+        h2 { "Where the time went" }
+        div.charts {
+            (speed(runs).figure())
+            (time(runs).figure())
+        }
+    }
 }
 
 /// What a run is, in a few lines, and what it said about itself.

@@ -5,7 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::draw;
 use crate::program::Program;
 
-const STYLE: &str = include_str!("page.css");
+/// The style of pages and charts, without the colors of boards.
+pub const STYLE: &str = include_str!("page.css");
 
 /// A page that needs nothing else.
 pub fn page(title: &str, body: &Markup) -> String {

@@ -66,3 +66,5 @@ mod traces;
 mod trees;
 mod trycmd;
 mod watching;
+#[cfg(feature = "web")]
+mod web;

@@ -16,7 +16,7 @@ use super::winograd::{gradient_transform, input_gradient, input_transform, outpu
 use crate::net::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
 /// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
-const GROUPS: usize = 16;
+pub(super) const GROUPS: usize = 16;
 /// Tiles that are processed together: enough for the products, few enough for the L2 cache.
 const TILES: usize = 64;
 /// The number of rows of a product is padded to a multiple of this.

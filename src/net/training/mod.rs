@@ -413,7 +413,7 @@ mod tests {
         }
     }
 
-    fn cases() -> [Case; 8] {
+    fn cases() -> [Case; 9] {
         [
             Case::new([3, 5, 3, 3], 24, 3, false),
             Case::new([32, 64, 10, 10], 64, 3, true),
@@ -423,6 +423,8 @@ mod tests {
             Case::new([32, 5, 2, 1], 18, 3, true),
             Case::new([3, 64, 10, 10], 64, 1, false),
             Case::new([32, 24, 6, 7], 4, 1, true),
+            // more groups of 32 images than are summed apart
+            Case::new([550, 3, 3, 2], 5, 3, false),
         ]
     }
 

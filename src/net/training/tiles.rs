@@ -1,15 +1,15 @@
 //! Convolutions for training by tiles of bf16: forward and both gradients; sums and everything else are in f32.
 //!
-//! 32 images at a time are packed as [`Interleaved`] boards. Forward, and for the gradient of the images with the kernel
-//! turned around, they go through [`Direct`]. The gradient of the weights sums over images and squares: a square's 32
-//! images are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of images are summed in
-//! order: same input, same bits, whatever the number of threads.
+//! Up to 32 images at a time are packed as [`Interleaved`] boards. Forward, and for the gradient of the images with the
+//! kernel turned around, they go through [`Direct`]. The gradient of the weights sums over images and squares: a square's
+//! 32 images are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of images are summed in
+//! order, so the same input gives the same bits, whatever the number of threads.
 
 use std::cell::RefCell;
 
 use rayon::prelude::*;
 
-use super::conv::Target;
+use super::conv::{GROUPS, Target};
 use super::geometry::{Conv, Gradient};
 use crate::net::cpu::matrix::Finish;
 use crate::net::cpu::tiling::Board;
@@ -17,6 +17,9 @@ use crate::net::tiles::Tiles;
 use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
 use crate::net::tiles::outer::{IMAGES, Lines, group_words, outer, pack, pair};
 use crate::net::vector::{Aligned, Vector, padded};
+
+/// Images that go forward together at least: with fewer, packing takes more than what another thread saves.
+const FEWEST: usize = 8;
 
 /// The buffers of a thread.
 #[derive(Default)]
@@ -72,8 +75,10 @@ impl Conv {
     /// [`Conv::forward`] by tiles.
     pub(super) fn forward_by_tiles(&self, tiles: Tiles, weight: &[f32], x: &[f32], z: &mut [f32]) {
         let direct = self.direct(tiles, weight);
-        let groups =
-            x.par_chunks(IMAGES * self.input_len()).zip(z.par_chunks_mut(IMAGES * self.output_len()));
+        // no number depends on the images beside it
+        let images = (x.len() / self.input_len()).div_ceil(rayon::current_num_threads());
+        let group = images.clamp(FEWEST, IMAGES);
+        let groups = x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len()));
         groups.for_each(|(x, z)| {
             with_scratch(|scratch| {
                 let layout = self.layout(x.len() / self.input_len());
@@ -99,32 +104,57 @@ impl Conv {
         let (input_len, output_len) = (IMAGES * self.input_len(), IMAGES * self.output_len());
         let dx = dx.split(x.len().div_ceil(input_len), input_len);
         let groups = x.par_chunks(input_len).zip(gradient.g.par_chunks(output_len));
+        let mut groups: Vec<_> = groups.zip(z.par_chunks_mut(output_len).zip(dx)).collect();
+        // there are not more sums than in f32, however large the batch is
+        let run = groups.len().div_ceil(GROUPS).max(1);
         let sums: Vec<Aligned> = groups
-            .zip(z.par_chunks_mut(output_len).zip(dx))
-            .map(|((x, g), (z, dx))| {
-                let mut sum =
-                    Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs));
-                with_scratch(|scratch| {
-                    let layout = self.layout(x.len() / self.input_len());
+            .par_chunks_mut(run)
+            .map(|run| {
+                let [mut sum, mut other] = [(); 2].map(|()| None);
+                for ((x, g), (z, dx)) in run {
                     let gradient = Gradient { g, ..*gradient };
-                    self.pack(tiles, layout, (x, &gradient, z), scratch);
-                    let Scratch { inputs, outputs, dz, .. } = scratch;
-                    let factors = [inputs, outputs].map(|boards| boards.words.as_ref());
-                    let channels = [self.inputs, self.outputs];
-                    outer(tiles, (layout.board, self.kernel), channels, factors, sum.as_mut());
-                    let dx = match dx {
-                        Target::Nowhere => return,
-                        Target::OverZ => z,
-                        Target::Here(dx) => dx,
-                    };
-                    let turned = turned.as_ref().expect("packed unless nothing is wanted");
-                    let configured = layout.configure(tiles);
-                    turned.apply(layout, &configured, dz.words.as_ref(), dx, Written::Rows, Finish::Plain);
-                });
-                sum
+                    let into = if sum.is_none() { &mut sum } else { &mut other };
+                    let into = into.get_or_insert_with(|| self.empty_sum());
+                    self.backward_of_group(tiles, turned.as_ref(), (x, &gradient, z), dx, into.as_mut());
+                    if let (Some(sum), Some(other)) = (&mut sum, &other) {
+                        sum.as_mut().iter_mut().zip(other.as_ref()).for_each(|(sum, other)| *sum += other);
+                    }
+                }
+                sum.expect("a run has a group")
             })
             .collect();
         self.sum_of_groups(sums)
+    }
+
+    /// The gradients of one group: that of the weights into `sum`.
+    fn backward_of_group(
+        &self,
+        tiles: Tiles,
+        turned: Option<&Direct>,
+        (x, gradient, z): (&[f32], &Gradient, &mut [f32]),
+        dx: &mut Target,
+        sum: &mut [f32],
+    ) {
+        with_scratch(|scratch| {
+            let layout = self.layout(x.len() / self.input_len());
+            self.pack(tiles, layout, (x, gradient, z), scratch);
+            let Scratch { inputs, outputs, dz, .. } = scratch;
+            let factors = [inputs, outputs].map(|boards| boards.words.as_ref());
+            outer(tiles, (layout.board, self.kernel), [self.inputs, self.outputs], factors, sum);
+            let dx = match dx {
+                Target::Nowhere => return,
+                Target::OverZ => z,
+                Target::Here(dx) => dx,
+            };
+            let turned = turned.expect("packed unless nothing is wanted");
+            let configured = layout.configure(tiles);
+            turned.apply(layout, &configured, dz.words.as_ref(), dx, Written::Rows, Finish::Plain);
+        });
+    }
+
+    /// `[tap, input, output]` of zeros, padded.
+    fn empty_sum(&self) -> Aligned {
+        Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs))
     }
 
     /// Packs the images, and the gradient of the output, in both forms.

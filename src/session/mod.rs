@@ -3,6 +3,8 @@
 //! Everything that follows a game uses one: play in the terminal, protocols, external programs, displayed records. It
 //! accepts only legal actions, so the position is always valid.
 
+pub mod saved;
+
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 

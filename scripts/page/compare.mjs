@@ -1,0 +1,35 @@
+// The view "Compare": a game of two agents, and a match file.
+
+import { chooseOption, expect } from './hands.mjs'
+
+export async function testCompare({ url, open, test, shot, match }) {
+  const page = await open()
+  const compare = page.locator('.compare')
+
+  await test('two agents play a game', async () => {
+    await page.goto(`${url}/#compare/tic-tac-toe`)
+    await compare.getByLabel('First agent', { exact: true }).waitFor()
+    await chooseOption(compare.getByLabel('First agent', { exact: true }), /generation|playouts/)
+    await chooseOption(compare.getByLabel('Second agent', { exact: true }), /playouts/)
+    await compare.getByLabel('Pause between actions', { exact: true }).selectOption('0')
+    await compare.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.waitForFunction(() => /First agent [0-9½]+, second/.test(document.querySelector('.compare .tally').textContent), null, { timeout: 30000 })
+    await shot(page, 'compare')
+    await page.waitForFunction(() => /^Game 2/.test(document.querySelector('.compare .tally').textContent), null, { timeout: 30000 })
+    await compare.getByRole('button', { name: 'Pause', exact: true }).click()
+    await compare.getByRole('button', { name: 'Start', exact: true }).waitFor()
+  })
+
+  if (match) await test('a match file is clicked through', async () => {
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), compare.getByRole('button', { name: 'Open a match file' }).click()])
+    await chooser.setFiles(match)
+    const games = compare.getByLabel('Games', { exact: true })
+    await games.waitFor()
+    expect(await games.locator('option').count() === 4, 'not all games are listed')
+    await games.selectOption({ index: 2 })
+    await compare.locator('.viewer').getByRole('button', { name: 'To the end' }).click()
+    await page.waitForFunction(() => /wins|draw/i.test(document.querySelector('.compare .viewer .status').textContent))
+    await shot(page, 'compare-file')
+  })
+  await page.context().close()
+}

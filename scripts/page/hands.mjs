@@ -1,0 +1,94 @@
+// What a user does with the page: choose, click, wait.
+// In: a page of the browser. Everything goes through the mouse, the keyboard and controls found by their labels.
+
+/** A small generator, so that a failure can be repeated. */
+export function random(seed) {
+  let state = seed >>> 0 || 1
+  return below => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+export const state = page => page.locator('.play').getAttribute('data-state')
+
+export function untilState(page, ...states) {
+  return page.waitForFunction(wanted => wanted.includes(document.querySelector('.play')?.dataset.state), states, { polling: 20 })
+}
+
+export async function gotoGame(page, url, id) {
+  await page.goto(`${url}/#play/${id}`)
+  await page.waitForSelector(`.play[data-game="${id}"]`)
+  await untilState(page, 'yours', 'thinking', 'over')
+}
+
+/** Opens a game against the agent whose name fits, at the lowest level. */
+export async function openGame(page, url, id, agent = /^random$/) {
+  await gotoGame(page, url, id)
+  await chooseOption(page.getByLabel('Opponent', { exact: true }), agent)
+  const strength = page.locator('.play').getByLabel('Strength', { exact: true })
+  if (await strength.isVisible()) await strength.selectOption('level-0')
+  await page.getByRole('button', { name: 'New game' }).click()
+  await untilState(page, 'yours', 'thinking')
+}
+
+export async function chooseOption(select, pattern) {
+  const texts = await select.locator('option').allTextContents()
+  const index = texts.findIndex(text => pattern.test(text))
+  if (index < 0) throw new Error(`no choice fits ${pattern}: ${texts.join(', ')}`)
+  const value = await select.locator('option').nth(index).getAttribute('value')
+  await select.selectOption(value)
+}
+
+/** The middle of a square, in the window. */
+export async function middle(page, place) {
+  return page.locator('.play').evaluate((play, place) => {
+    const square = play.querySelector(`[data-place="${place}"]`)
+    square.scrollIntoView({ block: 'nearest' })
+    const box = square.getBoundingClientRect()
+    return [box.x + box.width / 2, box.y + box.height / 2]
+  }, place)
+}
+
+export async function clickSquare(page, place) {
+  await page.mouse.click(...await middle(page, place))
+}
+
+/** What can be clicked: squares where the middle is, and buttons of choices. */
+const OFFERS = () => {
+  const squares = [...document.querySelectorAll('.play .square.from, .play .square.target')]
+  const selected = document.querySelector('.play .square.selected')
+  const targets = squares.filter(square => square.classList.contains('target'))
+  // captures first: games end sooner
+  const captures = targets.filter(square => square.previousElementSibling?.classList.contains('ring'))
+  const wanted = selected ? (captures.length ? captures : targets) : squares
+  const centers = wanted.map(square => {
+    const box = square.getBoundingClientRect()
+    return { square: true, at: [box.x + box.width / 2, box.y + box.height / 2] }
+  })
+  const buttons = [...document.querySelectorAll('.play .choices:first-of-type button:not(.quiet)')].map((_, index) => ({ index }))
+  const state = document.querySelector('.play').dataset.state
+  return { state, offers: selected && !wanted.length ? buttons : [...centers, ...buttons] }
+}
+
+/** Plays random legal actions by clicks until the game is over; returns what the status line says. */
+export async function playToTheEnd(page, seed, most = 4000) {
+  const below = random(seed)
+  for (let click = 0; click < most; click++) {
+    await untilState(page, 'yours', 'over', 'failed')
+    const { state, offers } = await page.evaluate(OFFERS)
+    const status = () => page.locator('.play .status').textContent()
+    if (state === 'over') return status()
+    if (state === 'failed') throw new Error(await status())
+    if (state !== 'yours') continue
+    if (!offers.length) throw new Error('it is my turn, but nothing can be clicked')
+    const offer = offers[below(offers.length)]
+    if (offer.square) await page.mouse.click(...offer.at)
+    else await page.locator('.play .choices').first().locator('button:not(.quiet)').nth(offer.index).click()
+  }
+  throw new Error(`the game is not over after ${most} clicks`)
+}
+
+export function expect(condition, message) {
+  if (!condition) throw new Error(message)
+}

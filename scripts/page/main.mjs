@@ -1,0 +1,127 @@
+// Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
+// Options: --screenshots DIR, --only PART (games, play, watch, compare, hostile, looks), --url URL (of a program that runs).
+
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createRequire } from 'node:module'
+import { parseArgs } from 'node:util'
+import { execFileSync, spawn } from 'node:child_process'
+
+import { testCompare } from './compare.mjs'
+import { testGames } from './games.mjs'
+import { testHostile } from './hostile.mjs'
+import { testLooks } from './looks.mjs'
+import { testPlay } from './play.mjs'
+import { testWatch } from './watch.mjs'
+
+const { values: options } = parseArgs({ options: { screenshots: { type: 'string' }, only: { type: 'string' }, url: { type: 'string' } } })
+const { chromium } = createRequire(`${process.env.PAGE_MODULES}/`)('playwright-core')
+const program = path.resolve(process.env.PETTEIA)
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'petteia-page-'))
+const children = []
+const failures = []
+const pages = []
+let passed = 0
+
+function start(args, name) {
+  const log = fs.openSync(path.join(folder, `${name}.log`), 'w')
+  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', log, log] })
+  children.push(child)
+  return path.join(folder, `${name}.log`)
+}
+
+/** Runs one test and notes how it went. */
+async function test(name, body) {
+  const begin = Date.now()
+  try {
+    await body()
+    passed++
+    console.log(`ok    ${name} (${((Date.now() - begin) / 1000).toFixed(1)} s)`)
+  } catch (error) {
+    failures.push(name)
+    console.log(`FAIL  ${name}: ${error.stack ?? error}`)
+    for (const [index, page] of pages.entries()) {
+      if (!page.isClosed()) await page.screenshot({ path: path.join(folder, `failure-${failures.length}-${index}.png`) }).catch(() => {})
+    }
+  }
+}
+
+/** The address that the program prints. */
+async function addressIn(log) {
+  for (let wait = 0; wait < 100; wait++) {
+    const found = fs.readFileSync(log, 'utf8').match(/http:\/\/127\.0\.0\.1:\d+/)
+    if (found) return found[0]
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  throw new Error(`petteia serve printed no address:\n${fs.readFileSync(log, 'utf8')}`)
+}
+
+/** Small runs: one that has finished, one that is at work, and a match of the finished one. */
+function prepare() {
+  const config = path.resolve('configs/tic-tac-toe.toml')
+  const small = ['selfplay.games=64', 'selfplay.bootstrap_games=64', 'net.filters=8', 'net.blocks=1', 'search.simulations=16', 'arena.games=10', 'arena.final_games=20']
+  const settings = small.flatMap(setting => ['--set', setting])
+  const run = (...args) => execFileSync(program, args, { cwd: folder, stdio: 'ignore' })
+  run('train', config, '--run', 'runs/done', ...settings, '--generations', '2', '--threads', '2')
+  run('arena', 'tic-tac-toe', 'runs/done:16', 'rollout:16', '--games', '4', '--save', 'match.jsonl')
+  // long enough to be at work while the page is looked at
+  start(['train', config, '--run', 'runs/live', ...settings, '--set', 'selfplay.games=256', '--generations', '200', '--threads', '1'], 'train')
+}
+
+function browserOf(browser, errors) {
+  /** A page of its own; errors in its console are collected. */
+  return async function open({ width = 1280, height = 860, dark = false, settings = {}, touch = false } = {}) {
+    const context = await browser.newContext({
+      viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', hasTouch: touch, acceptDownloads: true,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await context.addInitScript(text => localStorage.getItem('petteia.settings') ?? localStorage.setItem('petteia.settings', text), JSON.stringify(settings))
+    const page = await context.newPage()
+    pages.push(page)
+    page.setDefaultTimeout(15000)
+    page.on('console', message => message.type() === 'error' && !page.expectsErrors && errors.push(`console: ${message.text()}`))
+    page.on('response', async response => {
+      if (response.status() < 400 || page.expectsErrors) return
+      const answer = await response.text().catch(() => '')
+      errors.push(`${response.url()}: ${response.status()} ${answer.slice(0, 300)} for ${response.request().postData()?.slice(0, 500)}`)
+    })
+    page.on('pageerror', error => errors.push(`page: ${error.stack}`))
+    return page
+  }
+}
+
+async function all() {
+  const errors = []
+  let { url } = options
+  if (!url) {
+    prepare()
+    url = await addressIn(start(['serve', '--folder', 'runs', '--port', '0'], 'serve'))
+  }
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
+  const screenshots = options.screenshots && path.resolve(options.screenshots)
+  if (screenshots) fs.mkdirSync(screenshots, { recursive: true })
+  const shot = async (page, name, more = {}) => screenshots && page.screenshot({ path: path.join(screenshots, `${name}.png`), ...more })
+  const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder }
+  const parts = { play: testPlay, games: testGames, watch: testWatch, compare: testCompare, looks: testLooks, hostile: testHostile }
+  for (const [name, part] of Object.entries(parts)) {
+    if (!options.only || options.only === name) await part(tools)
+  }
+  await test('no error in the console', () => {
+    if (errors.length) throw new Error([...new Set(errors)].join('\n'))
+  })
+  await browser.close()
+}
+
+try {
+  await all()
+} catch (error) {
+  failures.push('the tests themselves')
+  console.log(`FAIL  ${error.stack}`)
+} finally {
+  for (const child of children) child.kill('SIGTERM')
+  if (failures.length) console.log(`logs are in ${folder}`)
+  else fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 300 })
+}
+console.log(failures.length ? `${failures.length} failed: ${failures.join(', ')}` : `all ${passed} passed`)
+process.exit(failures.length ? 1 : 0)

@@ -1,0 +1,78 @@
+//! A game in progress as a text: what people save and load.
+//!
+//! One JSON object with the game, its options, the start and the actions; the rules check all of it when it is read.
+
+use serde::{Deserialize, Serialize};
+
+use super::Session;
+use crate::error::{Error, Result};
+use crate::game::{Game, GameIdentity, Rules, Settings, option_differences};
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// A saved game as it stands in its text, not yet checked by the rules.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Saved {
+    format: u32,
+    /// The registry id.
+    pub game: String,
+    /// The game's switches.
+    pub options: Settings,
+    /// The position in which the game started.
+    pub start: String,
+    /// The actions since.
+    pub actions: Vec<String>,
+}
+
+/// The text of a game.
+pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>) -> String {
+    let saved = Saved {
+        format: FORMAT,
+        game: identity.id.clone(),
+        options: identity.options.clone(),
+        start: session.game().state_text(session.start()),
+        actions: session.texts(),
+    };
+    let text = serde_json::to_string_pretty(&saved).expect("plain data");
+    format!("{text}\n")
+}
+
+impl Saved {
+    /// Reads a text that came from `place`.
+    ///
+    /// # Errors
+    /// It is not a saved game, or of a newer format.
+    pub fn parse(text: &str, place: &str) -> Result<Saved> {
+        let wrong = |what: String| Error::Data(format!("{place}: {what}"));
+        let saved: Saved =
+            serde_json::from_str(text).map_err(|error| wrong(format!("it is not a saved game: {error}")))?;
+        if saved.format != FORMAT {
+            return Err(wrong(format!("it has format {}, and this program reads {FORMAT}", saved.format)));
+        }
+        Ok(saved)
+    }
+}
+
+/// Reads a game of these rules from a text that came from `place`, and plays it.
+///
+/// # Errors
+/// It is not a saved game, is of another game, or contradicts the rules.
+pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<Session<G>> {
+    let wrong = |what: String| Error::Data(format!("{place}: {what}"));
+    let saved = Saved::parse(text, place)?;
+    if saved.game != rules.identity.id {
+        return Err(wrong(format!("it is a game of {}, not of {}", saved.game, rules.identity.id)));
+    }
+    if saved.options != rules.identity.options {
+        let differences = option_differences(&saved.options, &rules.identity.options);
+        return Err(wrong(format!("it has other game options (there / here): {differences}")));
+    }
+    let start = rules.game.parse_state(&saved.start)?;
+    let mut session = Session::from(rules.game.clone(), start);
+    for action in &saved.actions {
+        session.play_text(action).map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(session)
+}

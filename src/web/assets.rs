@@ -1,0 +1,48 @@
+//! The files of the page, inside the program.
+
+use crate::draw;
+use crate::report::page;
+
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The page itself, with a place for its token.
+pub(super) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
+
+/// The scripts of these names, with their texts.
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("assets/", $name)))),*]
+    };
+}
+
+static SCRIPTS: [(&str, &str); 17] = scripts![
+    "analysis.js",
+    "api.js",
+    "app.js",
+    "board.js",
+    "choices.js",
+    "compare.js",
+    "dom.js",
+    "games.js",
+    "graph.js",
+    "pick.js",
+    "picker.js",
+    "play.js",
+    "setup.js",
+    "shelf.js",
+    "store.js",
+    "view.js",
+    "watch.js",
+];
+
+/// The type and the text of an asset.
+pub(super) fn asset(name: &str) -> Option<(&'static str, &'static str)> {
+    match name {
+        "style.css" => Some((STYLE, include_str!("assets/style.css"))),
+        "report.css" => Some((STYLE, page::STYLE)),
+        "board.css" => Some((STYLE, draw::STYLE)),
+        _ => SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, text)| (SCRIPT, *text)),
+    }
+}

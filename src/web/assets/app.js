@@ -1,0 +1,90 @@
+// The page: three views, and which of them is shown.
+// In: the place in the address (#play/phage, #watch/0, #compare/phage) and /api/home, asked for now and then.
+
+import { get } from './api.js'
+import { Compare } from './compare.js'
+import { h, sentence } from './dom.js'
+import { Play } from './play.js'
+import { current } from './store.js'
+import { Watch } from './watch.js'
+
+const HOME = 10000
+const SHOWN = 8000
+/** Of a checkpoint that the program does not list. */
+const SIMULATIONS = 100
+
+const main = document.getElementById('main')
+const alert = document.getElementById('alert')
+let hiding
+
+/** Tells an error, for a while. */
+function fail(error) {
+  alert.textContent = sentence(error.message)
+  alert.hidden = false
+  clearTimeout(hiding)
+  hiding = setTimeout(() => (alert.hidden = true), SHOWN)
+}
+
+function go(...place) {
+  const hash = `#${place.filter(part => part != null && part !== '').join('/')}`
+  if (location.hash === hash) route()
+  else location.hash = hash
+}
+
+/** Opens games in the view that clicks through them. */
+function openGames(games) {
+  views.compare.showFile(games)
+  go('compare', 'games')
+}
+
+/** Plays against a checkpoint of a run. */
+function playAgainst(run, { agent: key, generation, elo }) {
+  const known = views.play.home.agents[run.game]?.find(agent => agent.key === key)
+  const name = `${run.name}, generation ${generation}`
+  const made = { key, name, kind: 'trained', simulations: SIMULATIONS, elo, generation, options: run.options ?? {} }
+  views.play.challenge(run.game, known ?? made)
+}
+
+const playOn = game => views.play.take(game)
+const views = {
+  play: new Play({ go, openGames, fail }),
+  watch: new Watch({ go, playAgainst, playOn, fail }),
+  compare: new Compare({ go, playOn, fail }),
+}
+
+function route() {
+  const [name, ...rest] = location.hash.slice(1).split('/')
+  const tab = Object.hasOwn(views, name) ? name : 'play'
+  for (const link of document.querySelectorAll('[data-tab]')) {
+    if (link.dataset.tab === tab) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  }
+  if (main.firstChild !== views[tab].element) {
+    main.replaceChildren(views[tab].element)
+    window.scrollTo(0, 0)
+  }
+  document.title = `Petteia: ${tab}`
+  const place = rest.join('/')
+  if (place) current.write(`place.${tab}`, place)
+  views[tab].open(place || current.read(`place.${tab}`))
+}
+
+async function askHome(first = false) {
+  if (first || document.visibilityState === 'visible') {
+    try {
+      const home = await get('home')
+      document.getElementById('program').textContent = home.program
+      for (const view of Object.values(views)) view.offerHome(home)
+      if (first) {
+        window.addEventListener('hashchange', route)
+        route()
+        first = false
+      }
+    } catch (error) {
+      if (first) main.replaceChildren(h('p', { role: 'alert' }, error.message))
+    }
+  }
+  setTimeout(() => askHome(first), HOME)
+}
+
+askHome(true)

@@ -1,0 +1,234 @@
+// A board to click, to drag on, and to use by keyboard.
+// In: an answer of /api/position and whether its legal actions can be played here.
+// Out: `onAction` with the text of an action; `onSelection` with what must be chosen by text.
+
+import { h, s } from './dom.js'
+import { beginnings, brush, brushes, key, onlyBeginning, pick } from './pick.js'
+
+const SQUARE = 40
+const DRAG = 6
+
+export class Board {
+  constructor({ onAction = () => {}, onSelection = () => {} } = {}) {
+    Object.assign(this, { onAction, onSelection, clicked: [], cursor: null, drag: null, brush: '', usable: false })
+    this.element = h('div.board-holder', {
+      tabindex: 0,
+      role: 'application',
+      onpointerdown: event => this.pointerdown(event),
+      onpointermove: event => this.pointermove(event),
+      onpointerup: event => this.pointerup(event),
+      onpointercancel: () => this.endDrag(),
+      onkeydown: event => this.keydown(event),
+      onblur: () => this.setCursor(null),
+    })
+  }
+
+  /** Shows a position; `usable` if its actions can be played on the board. */
+  show(position, usable) {
+    this.position = position
+    this.usable = usable
+    this.legal = usable ? position.legal : []
+    this.endDrag()
+    const svg = new DOMParser().parseFromString(position.svg, 'image/svg+xml').documentElement
+    this.svg = document.importNode(svg, true)
+    this.svg.removeAttribute('width')
+    this.svg.removeAttribute('height')
+    const [, top, width, height] = this.svg.getAttribute('viewBox').split(' ').map(Number)
+    const { style } = this.element.parentElement
+    style.setProperty('--shape', width / height)
+    style.setProperty('--columns', position.columns)
+    style.setProperty('--squares-top', `${(100 * -top) / height}%`)
+    style.setProperty('--squares', `${(100 * SQUARE * position.rows) / height}%`)
+    this.readLabels()
+    this.overlay = s('g.squares')
+    this.svg.append(this.overlay)
+    this.element.replaceChildren(this.svg)
+    this.element.setAttribute('aria-label', this.description())
+    this.columns = this.byColumn()
+    this.brushes = brushes(this.legal)
+    if (!this.brushes.includes(this.brush)) this.brush = ''
+    const must = onlyBeginning(this.legal)
+    this.select(must ? [must] : [])
+  }
+
+  description() {
+    const what = this.svg.querySelector('title')?.textContent ?? 'Board'
+    return this.usable ? `${what}. Arrow keys move over the board, Enter chooses a square, Escape begins again.` : what
+  }
+
+  /** The names of ranks and files, as they are drawn. */
+  readLabels() {
+    this.labels = { rows: [], columns: [] }
+    for (const label of this.svg.querySelectorAll('.b-label')) {
+      const [x, y] = ['x', 'y'].map(name => Number(label.getAttribute(name)))
+      if (x < 0) this.labels.rows[Math.floor(y / SQUARE)] = label.textContent
+      else this.labels.columns[Math.floor(x / SQUARE)] = label.textContent
+    }
+  }
+
+  squareName([row, column]) {
+    return `${this.labels.columns[column] ?? column + 1}${this.labels.rows[row] ?? ''}`
+  }
+
+  /** The piece that is drawn on a square. */
+  pieceAt([row, column]) {
+    const at = `translate(${column * SQUARE} ${row * SQUARE})`
+    return [...this.svg.querySelectorAll(':scope > g[transform]')].find(piece => piece.getAttribute('transform') === at)
+  }
+
+  /** Actions that are named after their column can be had anywhere in it. */
+  byColumn() {
+    const named = ({ text, places }) => places.length === 1 && text === this.labels.columns[places[0][1]]
+    return this.legal.length > 0 && this.legal.every(named) ? new Map(this.legal.map(action => [action.places[0][1], action])) : null
+  }
+
+  select(clicked) {
+    this.clicked = clicked
+    const { play, choices, next } = clicked.length
+      ? pick(this.legal, clicked)
+      : { play: null, choices: [], next: beginnings(this.legal) }
+    if (play) return this.play(play)
+    const wanted = this.brush && choices.find(({ text }) => brush(text) === this.brush)
+    if (wanted) return this.play(wanted)
+    this.next = next
+    this.draw()
+    this.onSelection({ choices, clicked, brushes: this.brushes })
+  }
+
+  play(action) {
+    this.clicked = []
+    this.next = new Map()
+    this.legal = []
+    this.columns = null
+    this.draw()
+    this.onSelection({ choices: [], clicked: [], brushes: this.brushes })
+    this.onAction(action.text)
+  }
+
+  /** What a click on a square does. */
+  click(place) {
+    const column = this.columns?.get(place[1])
+    if (column) return this.play(column)
+    if (this.next.has(key(place))) return this.select([...this.clicked, place])
+    const begins = beginnings(this.legal).get(key(place))
+    const again = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
+    // a miss must not play an action of one square
+    this.select(begins === 'from' && !again ? [place] : [])
+  }
+
+  clear() {
+    if (this.clicked.length) this.select([])
+  }
+
+  draw() {
+    const marks = []
+    const { rows, columns } = this.position
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        const place = [row, column]
+        let kind = this.next.get(key(place)) ?? ''
+        if (this.columns?.has(column)) kind ||= 'column'
+        if (this.clicked.some(square => key(square) === key(place))) kind += ' selected'
+        if (this.cursor && key(this.cursor) === key(place)) kind += ' cursor'
+        const [x, y] = [column * SQUARE, row * SQUARE]
+        if (/target|via/.test(kind)) {
+          const occupied = this.pieceAt(place)
+          const all = !this.clicked.length
+          marks.push(s('circle', {
+            class: occupied ? 'ring' : all ? 'spot faint' : 'spot', cx: x + 20, cy: y + 20, r: occupied ? 17.5 : all ? 5 : 7,
+          }))
+        }
+        marks.push(s('rect', {
+          class: `square ${kind}`, x: x + 1, y: y + 1, width: 38, height: 38, rx: 4,
+          id: `square-${row}-${column}`, 'data-place': key(place),
+        }))
+      }
+    }
+    this.overlay.replaceChildren(...marks)
+  }
+
+  setCursor(place) {
+    this.cursor = place
+    if (!this.position) return
+    this.draw()
+    if (place) this.element.setAttribute('aria-activedescendant', `square-${place.join('-')}`)
+    else this.element.removeAttribute('aria-activedescendant')
+    const square = place && this.overlay.querySelector('.cursor')
+    if (square) {
+      const look = this.pieceAt(place)?.querySelector('[class^=b-]')?.getAttribute('class') ?? ''
+      const piece = look.replace(/^b-/, '').replace('closed', 'closed square').replace('nobody', 'piece')
+      const can = { from: 'can act', target: 'can be chosen', via: 'can be chosen' }[this.next.get(key(place))] ?? ''
+      square.setAttribute('role', 'img')
+      square.setAttribute('aria-label', [this.squareName(place), piece || 'empty', can].filter(Boolean).join(', '))
+    }
+  }
+
+  placeOf(event) {
+    const square = document.elementFromPoint(event.clientX, event.clientY)?.closest?.('.square')
+    return square && this.element.contains(square) ? square.dataset.place.split(',').map(Number) : null
+  }
+
+  pointerdown(event) {
+    const place = this.placeOf(event)
+    if (!place || event.button !== 0 || !this.usable || this.drag) return
+    const begins = beginnings(this.legal).get(key(place)) === 'from' && !this.next.has(key(place)) || this.next.get(key(place)) === 'from'
+    const selected = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
+    const fresh = begins && !selected
+    if (fresh) this.select([place])
+    const piece = begins || selected ? this.pieceAt(place) : null
+    this.drag = { place, fresh, piece, from: [event.clientX, event.clientY], moving: false, pointer: event.pointerId }
+  }
+
+  pointermove(event) {
+    const { drag } = this
+    if (!drag?.piece || event.pointerId !== drag.pointer) return
+    const [dx, dy] = [event.clientX - drag.from[0], event.clientY - drag.from[1]]
+    if (!drag.moving && Math.hypot(dx, dy) < DRAG) return
+    if (!drag.moving) {
+      drag.moving = true
+      this.element.setPointerCapture(drag.pointer)
+      this.element.classList.add('dragging')
+      this.overlay.before(drag.piece)
+    }
+    const scale = this.svg.getScreenCTM().a
+    const [row, column] = drag.place
+    drag.piece.setAttribute('transform', `translate(${column * SQUARE + dx / scale} ${row * SQUARE + dy / scale})`)
+  }
+
+  pointerup(event) {
+    const { drag } = this
+    const place = this.placeOf(event)
+    if (!drag || event.pointerId !== drag.pointer) return
+    this.endDrag()
+    if (!place) return
+    const stayed = key(place) === key(drag.place)
+    if (stayed ? !drag.fresh && !drag.moving : drag.moving && this.next.has(key(place))) this.click(place)
+  }
+
+  endDrag() {
+    if (this.drag?.moving) {
+      const [row, column] = this.drag.place
+      this.drag.piece.setAttribute('transform', `translate(${column * SQUARE} ${row * SQUARE})`)
+      this.element.classList.remove('dragging')
+    }
+    this.drag = null
+  }
+
+  keydown(event) {
+    if (!this.position || event.ctrlKey || event.metaKey || event.altKey) return
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
+    const { rows, columns } = this.position
+    if (step) {
+      const [row, column] = this.cursor ?? this.clicked.at(-1) ?? this.position.last?.at(-1) ?? [rows - 1, 0]
+      const moved = this.cursor ? [row + step[0], column + step[1]] : [row, column]
+      this.setCursor([Math.min(rows - 1, Math.max(0, moved[0])), Math.min(columns - 1, Math.max(0, moved[1]))])
+    } else if ((event.key === 'Enter' || event.key === ' ') && this.cursor) {
+      const { cursor } = this
+      if (this.usable) this.click(cursor)
+      this.setCursor(cursor)
+    } else {
+      return
+    }
+    event.preventDefault()
+  }
+}

@@ -1,0 +1,70 @@
+// Games to click through: a list, and the game chosen from it with its value graph.
+// In: games as /api/load gives them. Out: `playOn` with a game up to the position looked at, `fail` with errors.
+
+import { only, post } from './api.js'
+import { button, download, h, sentence } from './dom.js'
+import { View } from './view.js'
+
+export class Games {
+  constructor({ playOn, fail }) {
+    Object.assign(this, { playOn, fail, games: [] })
+    this.view = new View({ playback: true, onPly: () => this.draw() })
+    this.list = h('select.games', { size: 8, 'aria-label': 'Games', onchange: () => this.show(this.list.selectedIndex) })
+    this.status = h('p.status', { role: 'status' })
+    this.element = h('div.columns.viewer', null,
+      h('div.main', null, this.view.stage, h('div.below', null, this.status)),
+      h('aside.side', null, this.list, this.view.track,
+        h('div.buttons', null,
+          button('Play on from here', () => this.playOn(this.seen)),
+          button('Save this game', () => this.save()))))
+  }
+
+  get seen() {
+    const game = this.games[this.list.selectedIndex]
+    return { ...game, actions: game.actions.slice(0, this.view.ply) }
+  }
+
+  /** Takes up games; the one looked at stays if it is still there. */
+  set(games) {
+    const before = this.games[this.list.selectedIndex]
+    this.games = games
+    this.list.replaceChildren(...games.map(game => h('option', null, game.name)))
+    this.list.hidden = games.length < 2
+    this.list.size = Math.min(8, Math.max(2, games.length))
+    const same = before ? games.findIndex(game => JSON.stringify(game) === JSON.stringify(before)) : -1
+    this.list.selectedIndex = Math.max(0, same)
+    if (same < 0 && games.length) return this.show(0)
+  }
+
+  show(index) {
+    const game = this.games[index]
+    this.view.toggle(false)
+    this.view.set(game, { ply: 0, scores: game.scores ?? [] })
+    return this.draw()
+  }
+
+  async draw() {
+    try {
+      const position = await this.view.render()
+      if (!position) return
+      const mover = position.players[position.to_move === 'first' ? 0 : 1]
+      const game = this.games[this.list.selectedIndex]
+      const next = game.actions[this.view.ply]
+      const result = { first: `${position.players[0]} wins.`, second: `${position.players[1]} wins.`, draw: 'A draw.' }[game.outcome]
+      if (position.over) this.status.textContent = `${sentence(position.over.text)}.`
+      else if (next) this.status.textContent = `${mover} plays ${next}.`
+      else this.status.textContent = result ?? `${mover} to move.`
+    } catch (error) {
+      this.status.textContent = error.message
+    }
+  }
+
+  async save() {
+    try {
+      const { name, text } = await post('save', only(this.games[this.list.selectedIndex]))
+      download(name, text)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// From clicked squares to an action, for any game.
+// In: legal actions with the squares they touch in order, and the squares clicked so far.
+// Out: what is played, what must be chosen by its text, and which squares can be next.
+
+const same = (a, b) => a[0] === b[0] && a[1] === b[1]
+export const key = place => place.join(',')
+const end = action => action.places.at(-1)
+
+/** Is `clicked` in `places` in this order, from its first square on? */
+function fits({ places }, clicked) {
+  if (!places.length || !same(places[0], clicked[0])) return false
+  let at = 0
+  return clicked.slice(1).every(square => {
+    at = places.findIndex((place, index) => index > at && same(place, square))
+    return at > 0
+  })
+}
+
+/** Has the last click completed the action? */
+function complete(action, clicked) {
+  return same(end(action), clicked.at(-1)) && (action.places.length === 1 || clicked.length > 1)
+}
+
+export function pick(legal, clicked) {
+  const left = legal.filter(action => fits(action, clicked))
+  const done = left.filter(action => complete(action, clicked))
+  const longer = left.filter(action => !done.includes(action))
+  const before = clicked.slice(0, -1)
+  // a longer action can be had by a click on its last square instead
+  const elsewhere = action =>
+    before.length > 0 && legal.filter(other => fits(other, [...before, end(action)]) && same(end(other), end(action))).length === 1
+  if (done.length === 1 && longer.every(elsewhere)) return { play: done[0], choices: [], next: new Map() }
+  return { play: null, choices: done, next: next(longer, clicked) }
+}
+
+/** The squares that lead on: "target" ends an action, "via" tells actions with the same end apart. */
+function next(actions, clicked) {
+  const ends = new Map()
+  for (const action of actions) ends.set(key(end(action)), (ends.get(key(end(action))) ?? 0) + 1)
+  const squares = new Map()
+  for (const action of actions) {
+    const shared = ends.get(key(end(action))) > 1
+    for (const place of shared ? action.places.slice(1, -1) : []) {
+      if (!clicked.some(square => same(square, place))) squares.set(key(place), 'via')
+    }
+  }
+  for (const square of ends.keys()) squares.set(square, 'target')
+  return squares
+}
+
+/** The squares where an action begins: "from", or "target" if that is all of it. */
+export function beginnings(legal) {
+  const squares = new Map()
+  for (const { places } of legal) {
+    if (places.length) squares.set(key(places[0]), places.length > 1 ? 'from' : squares.get(key(places[0])) ?? 'target')
+  }
+  return squares
+}
+
+/** The only square where an action can begin, if that is so and it leads to others: a chain that must go on. */
+export function onlyBeginning(legal) {
+  const first = legal[0]?.places[0]
+  return first && legal.every(({ places }) => places.length > 1 && same(places[0], first)) ? first : null
+}
+
+/**
+ * Names for what is put on a square, if squares offer a choice of the same things everywhere ("W", "B" for "W@b2" and
+ * "B@b2"); otherwise none.
+ */
+export function brushes(legal) {
+  const groups = new Map()
+  for (const action of legal.filter(({ places }) => places.length === 1)) {
+    const square = key(action.places[0])
+    groups.set(square, [...(groups.get(square) ?? []), action])
+  }
+  let names = null
+  for (const group of groups.values()) {
+    if (group.length < 2) return []
+    const ours = group.map(({ text }) => brush(text))
+    names ??= ours
+    if (ours.join() !== names.join()) return []
+  }
+  return names && new Set(names).size === names.length ? names : []
+}
+
+/** What stands before the "@" of an action. */
+export const brush = text => text.split('@')[0]

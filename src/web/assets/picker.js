@@ -1,0 +1,123 @@
+// Choosing a game, an agent and how strong it plays.
+// In: games and agents of /api/home. Out: the agent, and its strength as /api/search wants it.
+// A level is a number of simulations, so that it means the same on every computer.
+
+import { field, fill, h } from './dom.js'
+
+/** The name of a game with its variant. */
+export function titleOf(games, id) {
+  const game = games.find(game => game.id === id)
+  if (!game) return id
+  const variant = game.id.slice(game.name.length + 1)
+  if (!variant) return game.title
+  return `${game.title}, ${/^\d+$/.test(variant) ? `${variant} × ${variant}` : variant}`
+}
+
+/** The games for a select, variants together. */
+export function gameChoices(games) {
+  const titles = [...new Set(games.map(game => game.title))]
+  return titles.map(label => {
+    const choices = games.filter(game => game.title === label).map(game => [game.id, titleOf(games, game.id)])
+    return choices.length > 1 ? { label, choices } : choices[0]
+  })
+}
+
+/** Simulations of the levels 1 to 9. */
+const LEVELS = [1, 4, 16, 50, 100, 200, 400, 800, 1600]
+const OWN = {
+  simulations: { label: 'Simulations', value: 300, min: 1, max: 1000000, step: 1 },
+  seconds: { label: 'Seconds', value: 2, min: 0.1, max: 60, step: 0.1 },
+}
+
+export class Picker {
+  constructor(label, change) {
+    this.change = change
+    this.agents = []
+    this.select = h('select', { onchange: () => this.changed() })
+    this.strength = h('select', { 'aria-label': 'Strength', onchange: () => this.changed() })
+    this.number = h('input', { type: 'number', onchange: () => this.changed(), hidden: true })
+    this.strengthField = field('Strength', h('span.strength', null, this.strength, this.number))
+    this.element = h('div.picker', null, field(label, this.select), this.strengthField)
+  }
+
+  /** Sets what can be chosen; `others` are choices that are no agents. */
+  offer(agents, chosen = this.select.value, others = []) {
+    this.agents = agents
+    const elo = agent => (agent.elo == null ? '' : ` (Elo ${Math.round(agent.elo)})`)
+    const trained = agents.filter(agent => agent.kind === 'trained')
+    const simple = agents.filter(agent => agent.kind !== 'trained')
+    const choice = agent => [agent.key, agent.name + elo(agent)]
+    const groups = [
+      { label: 'Trained', choices: trained.map(choice) },
+      { label: 'Without training', choices: simple.map(choice) },
+      { label: 'Others', choices: others },
+    ]
+    fill(this.select, groups.filter(group => group.choices.length), chosen)
+    this.describe()
+  }
+
+  get agent() {
+    return this.agents.find(agent => agent.key === this.select.value) ?? null
+  }
+
+  /** The best choice where nobody has chosen yet. */
+  static usual(agents) {
+    const trained = agents.filter(agent => agent.kind === 'trained')
+    const newest = trained.reduce((best, agent) => (best && (best.generation ?? 0) >= (agent.generation ?? 0) ? best : agent), null)
+    return newest ?? agents.find(agent => agent.simulations != null) ?? agents[0] ?? null
+  }
+
+  changed() {
+    this.describe()
+    this.change()
+  }
+
+  describe() {
+    const { agent } = this
+    const chosen = this.strength.value
+    this.strengthField.hidden = agent?.simulations == null
+    const level = (simulations, index) => [`level-${index}`, `Level ${index + 1} (${simulations} simulation${simulations > 1 ? 's' : ''})`]
+    fill(this.strength, [
+      ['usual', `Usual (${agent?.simulations} simulations)`],
+      ...LEVELS.map(level),
+      ['simulations', 'Simulations …'],
+      ['seconds', 'Seconds …'],
+    ], chosen || 'usual')
+    const own = OWN[this.strength.value]
+    this.number.hidden = !own
+    if (own && this.number.dataset.kind !== this.strength.value) {
+      const { label, value, ...limits } = own
+      for (const [name, limit] of Object.entries(limits)) this.number.setAttribute(name, limit)
+      this.number.setAttribute('aria-label', label)
+      this.number.dataset.kind = this.strength.value
+      this.number.value = value
+    }
+  }
+
+  /** What /api/search is told. */
+  get limits() {
+    if (this.agent?.simulations == null) return {}
+    const kind = this.strength.value
+    if (kind === 'usual') return { simulations: this.agent.simulations }
+    if (kind.startsWith('level-')) return { simulations: LEVELS[Number(kind.slice(6))] }
+    const { min, max } = OWN[kind]
+    const number = Math.min(max, Math.max(min, Number(this.number.value) || OWN[kind].value))
+    return kind === 'simulations' ? { simulations: Math.round(number) } : { seconds: number }
+  }
+
+  /** What to remember, for `take`. */
+  get state() {
+    return { name: this.agent?.name ?? this.select.value, strength: this.strength.value, number: this.number.value }
+  }
+
+  /** A key holds for as long as the program runs, a name from then on. */
+  take(state, key) {
+    if (!state) return
+    const agent = this.agents.find(agent => agent.key === key) ?? this.agents.find(agent => agent.name === state.name)
+    const value = agent?.key ?? state.name
+    if ([...this.select.options].some(option => option.value === value)) this.select.value = value
+    this.strength.value = state.strength
+    this.describe()
+    if (!this.number.hidden && state.number) this.number.value = state.number
+  }
+}

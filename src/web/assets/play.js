@@ -1,0 +1,399 @@
+// The view "Play": a person against an agent, or two persons.
+// In: games and agents of /api/home, a game to go on with. Out: `go` to another place, `openGames` to look at games.
+// The page holds the game. What an answer was asked for may be gone when it comes: then it is dropped (`turn`).
+
+import { only, post, search, stopSearch } from './api.js'
+import { Analysis, upTo } from './analysis.js'
+import { Choices } from './choices.js'
+import { button, chip, field, h, sentence } from './dom.js'
+import { titleOf } from './picker.js'
+import { addChallenged, Setup } from './setup.js'
+import { Shelf } from './shelf.js'
+import { current } from './store.js'
+import { View } from './view.js'
+
+const SIDES = ['first', 'second']
+
+export class Play {
+  constructor({ go, openGames, fail }) {
+    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES })
+    this.analysis = new Analysis(() => {
+      this.hint = null
+      this.look()
+    })
+    this.shelf = new Shelf({
+      record: () => this.record,
+      titleOf: id => titleOf(this.home.games, id),
+      start: text => this.newGame(text),
+      load: (games, look) => (games.length === 1 && !look ? this.take(games[0]) : openGames(games)),
+      say: text => this.say(text),
+      fail,
+    })
+    this.setup = new Setup({
+      onGame: id => go('play', id),
+      onOpponent: () => this.opponentChanged(),
+      onSide: () => this.changed(),
+      onNew: () => this.newGame(),
+    })
+    this.choices = new Choices(text => this.act(text))
+    this.view = new View({
+      onAction: text => this.act(text),
+      onSelection: selection => this.choices.show(selection, this.view.board),
+      onPly: () => this.look(),
+    })
+    this.element = h('section.play.columns', { 'aria-label': 'Play', 'data-state': 'busy' }, this.buildStage(), this.buildSide())
+    document.addEventListener('keydown', event => this.keydown(event))
+  }
+
+  buildStage() {
+    this.status = h('p.status', { role: 'status', 'aria-live': 'polite' })
+    this.buttons = {
+      undo: button('Undo', () => this.undo(), { title: 'Take back your last action (u)', 'aria-keyshortcuts': 'u' }),
+      hint: button('Hint', () => this.showHint(), { title: 'What the analysis would play (h)', 'aria-keyshortcuts': 'h' }),
+      now: button('Move now', () => this.moveNow(), { title: 'The opponent plays what it thinks best so far' }),
+      here: button('Play on from here', () => this.playFromHere()),
+      again: button('Try again', () => this.update()),
+    }
+    const { undo, hint, now, here, again } = this.buttons
+    this.buttons.all = button('Evaluate the whole game', () => this.evaluateAll())
+    return h('div.main', null, this.view.stage, h('div.below', null,
+      this.status, this.choices.actions, this.choices.brushes, h('div.buttons', null, undo, hint, now, here, again)))
+  }
+
+  buildSide() {
+    this.typed = h('input', { type: 'text', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
+    const typing = h('form.row', { onsubmit: event => { event.preventDefault(); this.act(this.typed.value.trim(), true) } },
+      field('Type an action', this.typed), h('button', { type: 'submit' }, 'Play it'))
+    return h('aside.side', null,
+      this.setup.element,
+      h('section', { 'aria-label': 'Analysis' }, this.view.track, this.analysis.words, this.analysis.element,
+        h('div.buttons', null, this.buttons.all)),
+      typing, this.shelf.rules, this.shelf.files, this.shelf.games)
+  }
+
+  // --- what there is to choose from ---
+
+  /** Takes up what the program offers. */
+  offerHome(home) {
+    const text = JSON.stringify([home.games, home.agents])
+    if (text === this.homeText) return
+    Object.assign(this, { home, homeText: text })
+    this.setup.offer(home)
+    if (this.record) this.analysis.offer(this.setup.agents)
+  }
+
+  get judge() {
+    return this.analysis.judge(this.setup.agent)
+  }
+
+  /** Shows a game by its id: the one that is kept, or a new one. */
+  open(id) {
+    const known = this.home.games.find(game => game.id === id)
+    if (!known) return this.go('play', this.record?.game ?? this.home.games[0].id)
+    if (this.record?.game === id) return this.look()
+    const kept = current.read(`play.${id}`)
+    this.record = kept?.record ?? { game: id, options: {}, start: null, actions: [] }
+    this.element.dataset.game = id
+    this.names = known.players
+    this.setup.open(known, kept)
+    this.analysis.offer(this.setup.agents)
+    if (!kept) this.record.options = this.setup.agent?.options ?? {}
+    this.shelf.rules.open = false
+    return this.begin()
+  }
+
+  begin() {
+    this.shelf.show()
+    return this.changed()
+  }
+
+  newGame(start = null) {
+    this.record = { game: this.record.game, options: this.setup.agent?.options ?? {}, start, actions: [] }
+    return this.begin()
+  }
+
+  /** Goes on with a game from elsewhere; the user takes the side that is to move. */
+  async take({ game, options, start, actions }) {
+    const record = { game, options: options ?? {}, start: start ?? null, actions }
+    try {
+      const { to_move: side } = await post('position', only(record))
+      this.replace(record, { ...current.read(`play.${game}`), side })
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  replace(record, choices) {
+    current.write(`play.${record.game}`, { ...choices, record })
+    // what is still awaited belongs to another game
+    this.turn++
+    this.looks++
+    this.record = null
+    this.go('play', record.game)
+  }
+
+  /** A new game against an agent that was chosen elsewhere. */
+  challenge(game, agent) {
+    addChallenged(game, agent)
+    const kept = current.read(`play.${game}`)
+    const record = { game, options: agent.options ?? {}, start: null, actions: [] }
+    this.replace(record, { side: kept?.side ?? 'first', opponent: { name: agent.name, strength: 'usual' } })
+  }
+
+  opponentChanged() {
+    const options = this.setup.agent?.options ?? this.record.options ?? {}
+    if (JSON.stringify(options) !== JSON.stringify(this.record.options ?? {})) {
+      if (this.record.actions.length) this.note = 'This opponent learned other options of the game, so a new game begins.'
+      return this.newGame()
+    }
+    return this.changed()
+  }
+
+  // --- the course of the game ---
+
+  /** Keeps the game and goes on with it. */
+  changed() {
+    this.hint = null
+    this.keep()
+    return this.update()
+  }
+
+  keep() {
+    current.write(`play.${this.record.game}`, { record: this.record, ...this.setup.choices })
+  }
+
+  get atEnd() {
+    return this.view.ply === this.record.actions.length
+  }
+
+  /** The game up to the position that is looked at. */
+  get seen() {
+    return upTo(this.record, this.view.ply)
+  }
+
+  /** Does what comes next in the game; stays where the user looks if `ply` says so. */
+  async update(ply = this.record.actions.length) {
+    const turn = ++this.turn
+    this.setState('busy')
+    await this.stopThinking()
+    if (turn !== this.turn) return
+    this.view.set(this.record, { ply, scores: this.analysis.scores(this.record) })
+    try {
+      const last = await this.view.position(this.record.actions.length)
+      if (turn !== this.turn) return
+      if (!last.over && !this.setup.isMine(last.to_move)) return await this.think(turn)
+      if (last.over) this.finish(last.over)
+      await this.look()
+    } catch (error) {
+      if (turn === this.turn) this.failed(error)
+    }
+  }
+
+  /** Draws the position that is looked at, and evaluates it if nobody else searches. */
+  async look() {
+    const look = ++this.looks
+    try {
+      if (!await this.draw() || this.thinking || !this.analysis.wanted || !this.judge) return
+      const { seen, turn } = this
+      if (this.view.shown.over || this.analysis.enough(seen, this.judge)) return
+      await this.analysis.ask(seen, this.judge)
+      if (turn !== this.turn || look !== this.looks) return
+      this.view.scores = this.analysis.scores(this.record)
+      // what is selected on the board must stay so
+      if (this.marks() && !this.view.board.clicked.length) await this.draw()
+      else this.view.drawValues()
+      this.describeAnalysis()
+    } catch (error) {
+      if (look === this.looks) this.say(sentence(error.message), -1, true)
+    }
+  }
+
+  async draw() {
+    const usable = last => this.atEnd && !this.thinking && !last.over && this.setup.isMine(last.to_move)
+    const position = await this.view.render({ usable, marks: this.marks() })
+    if (!position) return null
+    this.names = position.players
+    this.shelf.position.value = position.position
+    this.describe(position)
+    return position
+  }
+
+  /** Fills the value graph, position by position. */
+  async evaluateAll() {
+    const { turn } = this
+    const look = ++this.looks
+    this.buttons.all.disabled = true
+    try {
+      for (let ply = 0; ply <= this.record.actions.length; ply++) {
+        if ((await this.view.position(ply)).over) continue
+        if (turn !== this.turn || look !== this.looks) return
+        await this.analysis.ask(upTo(this.record, ply), this.judge)
+        if (turn !== this.turn || look !== this.looks) return
+        this.view.scores = this.analysis.scores(this.record)
+        this.view.drawValues()
+      }
+      this.describeAnalysis()
+    } catch (error) {
+      this.fail(error)
+    }
+    this.buttons.all.disabled = false
+  }
+
+  marks() {
+    return this.hint && this.atEnd ? { weights: [[this.hint, 1]] } : this.analysis.marks(this.seen)
+  }
+
+  /** The agent's turn. */
+  async think(turn) {
+    const { actions } = this.record
+    this.thinking = { game: { ...this.record }, agent: this.setup.agent.key }
+    this.look()
+    const answer = await search('play', this.record, this.setup.agent.key, this.setup.limits, actions.length + 1)
+    if (turn !== this.turn) return
+    this.thinking = null
+    this.analysis.learn(this.record, answer)
+    const ply = this.atEnd ? actions.length + 1 : this.view.ply
+    this.record.actions = [...actions, answer.action]
+    this.keep()
+    await this.update(ply)
+  }
+
+  /** Lets the agent answer with what it has found. */
+  moveNow() {
+    this.buttons.now.disabled = true
+    return stopSearch('play', this.thinking.game, this.thinking.agent)
+  }
+
+  /** Ends the agent's search if its answer is no longer wanted. */
+  async stopThinking() {
+    const { thinking } = this
+    this.thinking = null
+    if (thinking) await stopSearch('play', thinking.game, thinking.agent)
+  }
+
+  /** The user's action, from the board or typed. */
+  async act(text, typed = false) {
+    if (!text || !this.atEnd || this.thinking) return
+    const turn = ++this.turn
+    const { actions } = this.record
+    this.setState('busy')
+    try {
+      const position = await post('position', only({ ...this.record, actions: [...actions, text] }))
+      if (turn !== this.turn) return
+      this.typed.value = ''
+      this.record.actions = position.actions
+      this.view.set(this.record)
+      this.view.cache.set(position.actions.length, Promise.resolve(position))
+      await this.changed()
+    } catch (error) {
+      if (turn !== this.turn) return
+      if (!typed) await this.update()
+      this.setState('yours')
+      this.say(sentence(error.message), -1, true)
+    }
+  }
+
+  /** Takes back the user's last action and everything after it. */
+  async undo() {
+    if (!this.record.actions.length || !this.atEnd) return
+    const { movers } = await this.view.position(this.record.actions.length)
+    const last = movers.findLastIndex(mover => this.setup.isMine(mover))
+    if (last < 0) return
+    this.record.actions = this.record.actions.slice(0, last)
+    await this.changed()
+  }
+
+  /** Forgets the hint; the board forgets its selection. */
+  clear() {
+    this.view.board.clear()
+    if (!this.hint) return
+    this.hint = null
+    this.look()
+  }
+
+  playFromHere() {
+    this.record = this.seen
+    return this.changed()
+  }
+
+  async showHint() {
+    if (this.buttons.hint.disabled) return
+    const turn = ++this.turn
+    this.say('Looking for a hint …')
+    try {
+      const answer = await this.analysis.ask(this.seen, this.judge)
+      if (turn !== this.turn) return
+      this.hint = answer.action
+      this.view.scores = this.analysis.scores(this.record)
+      await this.draw()
+    } catch (error) {
+      if (turn === this.turn) this.failed(error)
+    }
+  }
+
+  finish(over) {
+    const { actions } = this.record
+    if (!actions.length) return
+    this.shelf.put({
+      ...only(this.record), outcome: over.outcome, text: over.text,
+      opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
+    })
+  }
+
+  // --- words and buttons ---
+
+  /** The status line, and which buttons are of use. */
+  describe(position) {
+    const { buttons } = this
+    const over = Boolean(position.over)
+    const mine = !over && this.setup.isMine(position.to_move)
+    const past = !this.atEnd
+    const mover = SIDES.indexOf(position.to_move)
+    buttons.here.hidden = !past
+    buttons.now.hidden = !this.thinking
+    buttons.now.disabled = false
+    buttons.again.hidden = true
+    buttons.undo.disabled = past || !this.record.actions.length
+    buttons.hint.disabled = past || !mine || !this.judge
+    buttons.all.disabled = !this.judge || !this.record.actions.length || Boolean(this.thinking)
+    this.typed.disabled = past || !mine
+    const turn = this.setup.alone ? `${this.names[mover]} to move.` : `Your turn: ${this.names[mover]}.`
+    if (past) this.say(`After ${this.view.ply} of ${this.record.actions.length} actions: ${this.names[mover]} to move.`, mover)
+    else if (over) this.say(`${sentence(position.over.text)}.`, SIDES.indexOf(position.over.outcome))
+    else if (this.thinking) this.say(`${this.names[mover]} thinks …`, mover)
+    else this.say([this.note, this.hint && `Hint: ${this.hint}.`, turn].filter(Boolean).join(' '), mover)
+    if (!this.thinking) this.note = ''
+    this.setState(past ? 'past' : over ? 'over' : this.thinking ? 'thinking' : 'yours')
+    this.describeAnalysis()
+  }
+
+  describeAnalysis() {
+    this.analysis.describe(this.seen, this.names, Boolean(this.judge))
+  }
+
+  say(text, player = -1, error = false) {
+    this.status.replaceChildren(...(player >= 0 && this.view.shown ? [chip(this.view.shown.colors[player])] : []), h('span', null, text))
+    this.status.classList.toggle('error', error)
+  }
+
+  setState(state) {
+    this.element.dataset.state = state
+  }
+
+  failed(error) {
+    this.thinking = null
+    this.say(sentence(error.message), -1, true)
+    this.buttons.again.hidden = false
+    this.buttons.now.hidden = true
+    this.setState('failed')
+  }
+
+  keydown(event) {
+    if (!this.element.isConnected || !this.record || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.target.closest?.('input, select, textarea')) return
+    const does = { Escape: () => this.clear(), u: () => this.undo(), h: () => this.showHint() }[event.key]
+    if (!does) return
+    event.preventDefault()
+    does()
+  }
+}

@@ -1,0 +1,92 @@
+// Files, the text of the position, rules, and one's own games that ended.
+// In: the game on the board (`record`). Out: `start` with a position's text, `load` with games, `say` and `fail` with words.
+
+import { only, post } from './api.js'
+import { button, download, field, h, setHtml, upload } from './dom.js'
+import { finished } from './store.js'
+
+export class Shelf {
+  constructor({ record, titleOf, start, load, say, fail }) {
+    Object.assign(this, { record, titleOf, load, say, fail })
+    this.position = h('input', { type: 'text', readonly: true })
+    this.startText = h('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', placeholder: 'text of a position' })
+    this.rulesText = h('div.rules-text')
+    this.rules = h('details.rules', { ontoggle: () => this.showRules() }, h('summary', null, 'Rules'), this.rulesText)
+    this.files = h('details.files', null, h('summary', null, 'Position and files'),
+      h('div.row', null, field('Position', this.position), button('Copy', () => this.copy())),
+      h('form.row', { onsubmit: event => { event.preventDefault(); start(this.startText.value.trim() || null) } },
+        field('Start from', this.startText), h('button', { type: 'submit' }, 'Start')),
+      h('div.buttons', null, button('Save game', () => this.save(this.record())), button('Load games …', () => this.open())))
+    this.list = h('ul.finished')
+    this.title = h('summary')
+    this.games = h('details.own', null, this.title, this.list)
+  }
+
+  async showRules() {
+    if (!this.rules.open) return
+    const { game, options } = this.record()
+    const wanted = JSON.stringify([game, options])
+    if (this.rulesText.dataset.of === wanted) return
+    this.rulesText.replaceChildren('…')
+    try {
+      const { html } = await post('rules', { game, options: options ?? {} })
+      this.rulesText.dataset.of = wanted
+      setHtml(this.rulesText, html)
+    } catch (error) {
+      this.rulesText.replaceChildren(error.message)
+    }
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(this.position.value)
+    } catch {
+      this.position.select()
+      document.execCommand('copy')
+    }
+    this.say('The position is copied.')
+  }
+
+  async save(game) {
+    try {
+      const { name, text } = await post('save', only(game))
+      download(name, text)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  async open() {
+    try {
+      const { games } = await post('load', { text: await upload() })
+      this.load(games)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Adds a game that ended. */
+  put(game) {
+    finished.add({ date: new Date().toISOString(), ...game })
+    this.show()
+  }
+
+  show() {
+    const games = finished.list()
+    this.title.textContent = games.length ? `Your games (${games.length})` : 'Your games'
+    this.list.replaceChildren(...(games.length
+      ? games.map(game => this.entry(game))
+      : [h('li', null, 'None yet. Games that have ended are listed here.')]))
+  }
+
+  entry(game) {
+    const day = game.date.slice(0, 10)
+    const title = `${this.titleOf(game.game)}: ${game.text}`
+    return h('li', null,
+      h('div', null, title, h('small', null, ` ${day}, ${game.actions.length} actions${game.opponent ? `, against ${game.opponent}` : ''}`)),
+      h('div.buttons', null,
+        button('Look', () => this.load([{ ...game, name: title }], true)),
+        button('Save', () => this.save(game)),
+        button('Remove', () => { finished.remove(game); this.show() })))
+  }
+}

@@ -1,0 +1,48 @@
+// What the browser keeps: the game on the board (for this tab) and games that ended (for all of them).
+// In and out: plain values. A browser that keeps nothing is no error.
+
+const GAMES = 'petteia.games'
+const MOST = 40
+
+function read(storage, name) {
+  try {
+    return JSON.parse(storage().getItem(name))
+  } catch {
+    return null
+  }
+}
+
+function write(storage, name, value) {
+  try {
+    storage().setItem(name, JSON.stringify(value))
+  } catch {
+    // full, or not permitted
+  }
+}
+
+const tab = () => sessionStorage
+const all = () => localStorage
+
+export const current = {
+  read: name => read(tab, `petteia.${name}`),
+  write: (name, value) => write(tab, `petteia.${name}`, value),
+}
+
+export const settings = {
+  read: () => read(all, 'petteia.settings') ?? {},
+  write: value => write(all, 'petteia.settings', value),
+}
+
+export const finished = {
+  list: () => read(all, GAMES) ?? [],
+  others(game) {
+    const same = other => ['game', 'options', 'start', 'actions'].every(key => JSON.stringify(other[key]) === JSON.stringify(game[key]))
+    return this.list().filter(other => !same(other))
+  },
+  add(game) {
+    write(all, GAMES, [game, ...this.others(game)].slice(0, MOST))
+  },
+  remove(game) {
+    write(all, GAMES, this.others(game))
+  },
+}

@@ -1,0 +1,162 @@
+// A game on the screen: board, evaluation bar, value graph, list of actions, steps through it.
+// In: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be used.
+// Out: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (what must be chosen by text).
+
+import { only, post } from './api.js'
+import { Board } from './board.js'
+import { button, chip, fill, h, percent, s } from './dom.js'
+import { Graph } from './graph.js'
+
+/** The first player's score in each outcome. */
+const SCORES = { first: 1, second: 0, draw: 0.5 }
+const SPEEDS = [[2000, 'slow'], [1000, 'medium'], [400, 'fast'], [120, 'very fast']]
+
+export class View {
+  constructor({ onAction, onSelection, onPly = () => {}, playback = false } = {}) {
+    Object.assign(this, { onPly, game: null, ply: 0, scores: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null })
+    this.board = new Board({ onAction, onSelection })
+    this.graph = new Graph(ply => this.go(ply))
+    this.barPart = s('rect', { x: 0, width: 10 })
+    this.barRest = s('rect', { x: 0, y: 0, width: 10, height: 100 })
+    this.barText = h('span.bar-text')
+    this.bar = h('div.bar', { role: 'meter', 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-label': 'Expected score of the first player' },
+      s('svg.board', { viewBox: '0 0 10 100', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, this.barRest, this.barPart,
+        s('path.bar-middle', { d: 'M0 50H10' })),
+      this.barText)
+    this.note = h('p.note')
+    this.stage = h('div.stage', null, h('div.board-row', null, this.bar, this.board.element), this.note)
+    this.buildTrack(playback)
+  }
+
+  buildTrack(playback) {
+    const step = (text, label, to) => button(text, () => this.go(to()), { 'aria-label': label, title: label })
+    this.where = h('span.where')
+    this.playing = playback && button('Play', () => this.toggle())
+    this.speed = playback && h('select', { 'aria-label': 'Speed' })
+    if (playback) fill(this.speed, SPEEDS, 1000)
+    this.steps = [
+      step('«', 'To the start', () => 0),
+      step('‹', 'Back', () => this.ply - 1),
+      step('›', 'Forward', () => this.ply + 1),
+      step('»', 'To the end', () => this.length),
+    ]
+    this.moves = h('ol.moves', { 'aria-label': 'Actions of the game' })
+    this.track = h('section.track', { 'aria-label': 'The game so far' },
+      this.graph.element,
+      h('div.steps', null, this.steps, this.where, this.playing, this.speed),
+      this.moves)
+  }
+
+  get length() {
+    return this.game?.actions.length ?? 0
+  }
+
+  /** Sets the game; what is known of positions that stay is kept. */
+  set(game, { ply = game.actions.length, scores = [] } = {}) {
+    const before = this.game
+    const alike = before && ['game', 'start', 'options'].every(key => JSON.stringify(before[key] ?? null) === JSON.stringify(game[key] ?? null))
+    let common = 0
+    while (alike && common < before.actions.length && before.actions[common] === game.actions[common]) common++
+    for (const known of this.cache.keys()) if (!alike || known > common) this.cache.delete(known)
+    Object.assign(this, { game: { ...game, actions: [...game.actions] }, scores, ply: Math.min(ply, game.actions.length) })
+  }
+
+  /** The position after `ply` actions; with marks it is asked for anew. */
+  position(ply, marks) {
+    const ask = extra => post('position', { ...only(this.game), actions: this.game.actions.slice(0, ply), ...extra })
+    if (marks) return ask(marks)
+    if (!this.cache.has(ply)) {
+      const answer = ask()
+      const { cache } = this
+      answer.catch(() => cache.get(ply) === answer && cache.delete(ply))
+      cache.set(ply, answer)
+    }
+    return this.cache.get(ply)
+  }
+
+  /** Goes to a ply as the user wished. */
+  go(ply) {
+    const to = Math.min(this.length, Math.max(0, ply))
+    if (to === this.ply) return
+    this.ply = to
+    this.onPly(to)
+  }
+
+  /** Draws what is to be seen; resolves to the position shown, or to nothing if something newer came. */
+  async render({ usable = () => false, marks = null } = {}) {
+    const turn = ++this.turn
+    const { ply } = this
+    const [position, whole] = await Promise.all([this.position(ply, marks), this.position(this.length)])
+    if (turn !== this.turn) return null
+    this.movers = whole.movers
+    this.ending = whole.over && SCORES[whole.over.outcome]
+    this.board.show(position, usable(whole))
+    this.note.textContent = position.note
+    this.shown = position
+    this.drawMoves(position)
+    this.drawValues()
+    this.steps.forEach((step, index) => (step.disabled = index < 2 ? ply === 0 : ply === this.length))
+    this.where.textContent = `${ply} of ${this.length}`
+    return position
+  }
+
+  drawValues() {
+    if (!this.shown) return
+    const { players, colors, over } = this.shown
+    // until a position is evaluated, the one before it says most
+    const score = over ? SCORES[over.outcome] : this.scores[this.ply] ?? this.scores[this.ply - 1]
+    const part = 100 * (score ?? 0.5)
+    this.barRest.setAttribute('class', score == null ? 'bar-unknown' : colors[1])
+    this.barPart.setAttribute('class', score == null ? 'bar-unknown' : colors[0])
+    this.barPart.setAttribute('y', 100 - part)
+    this.barPart.setAttribute('height', part)
+    this.barText.textContent = score == null ? '' : Math.round(part)
+    const label = score == null ? 'not evaluated' : `${players[0]} ${percent(score)}`
+    this.bar.title = `Expected score: ${label}`
+    this.bar.setAttribute('aria-valuenow', Math.round(part))
+    this.bar.setAttribute('aria-valuetext', label)
+    const scores = this.ending == null ? this.scores : Object.assign([...this.scores], { [this.length]: this.ending })
+    this.graph.show(scores, this.length, this.ply, players[0])
+  }
+
+  drawMoves({ players, colors }) {
+    const entry = (text, index) => {
+      const mover = this.movers[index] === 'second' ? 1 : 0
+      return h('li', null, h('button.move', {
+        type: 'button', title: `${index + 1}. ${players[mover]}: ${text}`, onclick: () => this.go(index + 1),
+      }, chip(colors[mover]), h('span', null, text)))
+    }
+    // what is listed and still holds stays
+    const { actions } = this.game
+    const names = actions.map((text, index) => `${this.movers[index]} ${text} ${players}`)
+    const differs = names.findIndex((name, index) => name !== this.listed[index])
+    const same = differs < 0 ? names.length : differs
+    while (this.moves.children.length > same) this.moves.lastChild.remove()
+    this.moves.append(...actions.slice(same).map((text, index) => entry(text, same + index)))
+    this.listed = names
+    this.moves.querySelector('[aria-current]')?.removeAttribute('aria-current')
+    const current = this.moves.children[this.ply - 1]?.firstChild
+    current?.setAttribute('aria-current', 'step')
+    if (current) this.moves.scrollTop = current.offsetTop - this.moves.offsetTop - this.moves.clientHeight / 2
+    else this.moves.scrollTop = 0
+  }
+
+  /** Starts or stops stepping through the game. */
+  toggle(on = !this.timer) {
+    clearTimeout(this.timer)
+    this.timer = null
+    if (on && this.length) {
+      if (this.ply === this.length) this.go(0)
+      this.tick()
+    }
+    this.playing.textContent = this.timer ? 'Pause' : 'Play'
+  }
+
+  tick() {
+    this.timer = setTimeout(() => {
+      this.go(this.ply + 1)
+      if (this.ply < this.length && this.stage.isConnected) this.tick()
+      else this.toggle(false)
+    }, Number(this.speed.value))
+  }
+}

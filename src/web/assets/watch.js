@@ -1,0 +1,175 @@
+// The view "Watch": runs with live curves, checkpoints, and the games of the newest generation.
+// In: the runs of /api/home. Out: `playAgainst` a checkpoint, `playOn` with a game.
+// What changed is asked for every 2 s while a run runs and the page is visible, every 10 s otherwise.
+
+import { get } from './api.js'
+import { button, duration, h, sentence, setHtml } from './dom.js'
+import { Games } from './games.js'
+import { titleOf } from './picker.js'
+
+const OFTEN = 2000
+const SELDOM = 10000
+const STATES = { running: 'is running', finished: 'has finished', interrupted: 'was interrupted', damaged: 'is damaged' }
+
+export class Watch {
+  constructor({ go, playAgainst, playOn, fail }) {
+    Object.assign(this, { go, playAgainst, id: null, runs: [], timer: null, stamp: null, generation: null, titleOf: id => id })
+    this.list = h('ul.runs')
+    this.title = h('h1')
+    this.doing = h('p.doing')
+    this.progress = h('progress', { max: 1, value: 0, 'aria-label': 'Generations' })
+    this.checkpoints = h('div.wide')
+    this.log = h('pre.log', { tabindex: 0, 'aria-label': 'Log' })
+    this.charts = h('div')
+    this.games = new Games({ playOn, fail })
+    this.gamesText = h('p')
+    this.parts = {
+      curves: h('section', { 'aria-label': 'Curves' }, this.charts),
+      games: h('section', { 'aria-label': 'Games' }, this.gamesText, this.games.element),
+      checkpoints: h('section', { 'aria-label': 'Checkpoints' }, this.checkpoints),
+      log: h('section', { 'aria-label': 'Log' }, this.log),
+    }
+    this.links = h('nav.parts', { 'aria-label': 'Parts' }, Object.keys(this.parts).map(part => h('a', null, sentence(part))))
+    this.details = h('div.run', { hidden: true }, this.title, this.progress, this.doing, this.links, Object.values(this.parts))
+    this.empty = h('p', null, 'There are no runs here. ', h('code', null, 'petteia train configs/tic-tac-toe.toml'),
+      ' begins one; it then appears on this page.')
+    this.element = h('section.watch', { 'aria-label': 'Watch' }, h('nav.run-list', { 'aria-label': 'Runs' }, this.list, this.empty), this.details)
+    document.addEventListener('visibilitychange', () => this.schedule(0))
+  }
+
+  offerHome(home) {
+    this.runs = home.runs
+    this.titleOf = id => titleOf(home.games, id)
+    this.empty.hidden = this.runs.length > 0
+    this.list.replaceChildren(...this.runs.map(run => this.entry(run)))
+    const first = this.runs.find(run => run.state === 'running') ?? this.runs[0]
+    if (this.id == null && first) this.open(first.id)
+  }
+
+  entry(run) {
+    return h('li', null, h('a', { href: `#watch/${run.id}`, 'aria-current': run.id === this.id ? 'page' : null },
+      h('b', null, run.name), h('span', { class: `state ${run.state}` }, run.state),
+      h('small', null, `${this.titleOf(run.game)}, generation ${run.generation ?? 0} of ${run.planned}`)))
+  }
+
+  open(place) {
+    const [id, part] = String(place ?? this.id ?? '').split('/')
+    if (id !== '') {
+      const known = this.runs.some(run => String(run.id) === id)
+      const number = known ? Number(id) : this.runs[0]?.id ?? null
+      if (number !== this.id) Object.assign(this, { id: number, stamp: null, generation: null, run: null })
+    }
+    for (const link of this.list.querySelectorAll('a')) {
+      if (link.hash === `#watch/${this.id}`) link.setAttribute('aria-current', 'page')
+      else link.removeAttribute('aria-current')
+    }
+    this.showPart(part in this.parts ? part : 'curves')
+    this.schedule(0)
+  }
+
+  showPart(part) {
+    Object.keys(this.parts).forEach((name, index) => {
+      this.parts[name].hidden = name !== part
+      const link = this.links.children[index]
+      link.href = `#watch/${this.id}/${name}`
+      if (name === part) link.setAttribute('aria-current', 'page')
+      else link.removeAttribute('aria-current')
+    })
+  }
+
+  schedule(wait) {
+    clearTimeout(this.timer)
+    if (this.element.isConnected && document.visibilityState === 'visible' && this.id != null) {
+      this.timer = setTimeout(() => this.ask(), wait)
+    }
+  }
+
+  /** Asks for the run, and for what changed in it. */
+  async ask() {
+    const { id } = this
+    try {
+      const run = await get(`runs/${id}`)
+      if (id !== this.id) return
+      this.run = run
+      this.show(run)
+      if (run.stamp !== this.stamp) await this.askMore(run)
+    } catch (error) {
+      this.details.hidden = false
+      this.doing.textContent = sentence(error.message)
+    }
+    this.schedule(this.run?.state === 'running' ? OFTEN : SELDOM)
+  }
+
+  /** Curves and games, which change when the run has written something. */
+  async askMore({ id, stamp }) {
+    const charts = await get(`runs/${id}/charts`)
+    if (id !== this.id) return
+    this.showCharts(charts.html)
+    const games = await get(`runs/${id}/games`)
+    if (id !== this.id) return
+    this.showGames(games)
+    this.stamp = stamp
+  }
+
+  show(run) {
+    const listed = this.runs.find(other => other.id === run.id)
+    if (listed && (listed.generation !== run.generation || listed.state !== run.state)) {
+      Object.assign(listed, { generation: run.generation, state: run.state })
+      this.list.replaceChildren(...this.runs.map(run => this.entry(run)))
+    }
+    this.details.hidden = false
+    this.title.textContent = `${this.titleOf(run.game)}: ${run.name}`
+    this.progress.value = run.planned ? run.generation / run.planned : 0
+    this.doing.textContent = [
+      `The run ${STATES[run.state] ?? run.state}`,
+      run.state === 'running' && run.doing,
+      `generation ${run.generation} of ${run.planned}`,
+      run.seconds_left != null && run.state === 'running' && `about ${duration(run.seconds_left)} left`,
+      run.positions_per_second != null && `${Math.round(run.positions_per_second).toLocaleString('en-US')} positions a second`,
+    ].filter(Boolean).join(' · ')
+    this.showCheckpoints(run)
+    const log = run.log.join('\n')
+    if (this.log.textContent !== log) {
+      this.log.textContent = log
+      this.log.scrollTop = this.log.scrollHeight
+    }
+  }
+
+  showCheckpoints(run) {
+    const text = JSON.stringify(run.checkpoints)
+    if (text === this.checkpointsText) return
+    this.checkpointsText = text
+    const number = value => (value == null ? '' : String(Math.round(value)))
+    const bounds = ({ low, high }) => (low == null && high == null ? '' : `${number(low) || '…'} to ${number(high) || '…'}`)
+    const row = point => h('tr', null,
+      h('td', null, point.generation), h('td', null, point.steps ?? ''), h('td', null, number(point.elo)), h('td', null, bounds(point)),
+      h('td', null, point.agent && button('Play it', () => this.playAgainst(run, point),
+        { 'aria-label': `Play against generation ${point.generation}` })))
+    this.checkpoints.replaceChildren(run.checkpoints.length
+      ? h('table', null,
+          h('thead', null, h('tr', null, ['generation', 'steps', 'Elo', '95 %', ''].map(name => h('th', null, name)))),
+          h('tbody', null, [...run.checkpoints].reverse().map(row)))
+      : h('p', null, 'None yet.'))
+  }
+
+  /** Replaces the curves; tables that were opened stay open. */
+  showCharts(html) {
+    const open = [...this.charts.querySelectorAll('details')].map(details => details.open)
+    setHtml(this.charts, html || '<p>The curves begin with the first generation.</p>')
+    this.charts.querySelectorAll('details').forEach((details, index) => (details.open = open[index] ?? false))
+  }
+
+  showGames({ generation, games }) {
+    this.games.element.hidden = !games.length
+    if (!games.length) this.gamesText.textContent = 'No games yet.'
+    if (!games.length || generation === this.generation) return
+    const take = () => {
+      this.generation = generation
+      this.gamesText.replaceChildren(`Games of self-play of generation ${generation}.`)
+      this.games.set(games)
+    }
+    // what the user looks at is not taken away
+    if (this.generation == null || this.parts.games.hidden) return take()
+    this.gamesText.replaceChildren(`Games of self-play of generation ${this.generation}. `, button(`Show those of generation ${generation}`, take))
+  }
+}

@@ -1,0 +1,61 @@
+//! Connections: how many there may be, and how long each may take.
+//!
+//! Each serves one request and is closed. A client that sends its request slowly, or not at all, is cut off after
+//! [`PATIENCE`]; one that does not read its answer, after [`LIFETIME`]. More than [`SOCKETS`] wait in the system's queue.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::error::{Error, Result};
+
+/// How long a client may take to send the head of a request, and then its body.
+const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const UPLOAD: Duration = Duration::from_secs(5);
+/// How long a connection may last; the longest search takes two thirds of it.
+const LIFETIME: Duration = Duration::from_secs(90);
+/// Connections at the same time.
+const SOCKETS: usize = 256;
+/// What a connection may buffer, in bytes; also the longest head of a request.
+const BUFFER: usize = 32 << 10;
+/// How often to look whether to stop, and how long to wait if the system has no more sockets.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers requests until `stop` is set.
+pub(super) async fn listen(listener: std::net::TcpListener, router: Router, stop: &AtomicBool) -> Result<()> {
+    let listener = TcpListener::from_std(listener).map_err(Error::io("the page's port"))?;
+    let sockets = Arc::new(Semaphore::new(SOCKETS));
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(permit) = timeout(PAUSE, sockets.clone().acquire_owned()).await else { continue };
+        let stream = match timeout(PAUSE, listener.accept()).await {
+            Ok(Ok((stream, _))) => stream,
+            // the client is gone, or there are too many open files
+            Ok(Err(_)) => {
+                sleep(PAUSE).await;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(PATIENCE)
+                .keep_alive(false)
+                .max_buf_size(BUFFER)
+                .serve_connection(TokioIo::new(stream), service);
+            // what goes wrong with a client is its own affair
+            let _ = timeout(LIFETIME, connection).await;
+            drop(permit);
+        });
+    }
+    Ok(())
+}

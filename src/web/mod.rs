@@ -1,0 +1,65 @@
+//! A page to play, watch and compare agents in a browser: `petteia serve`.
+//!
+//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their drawings, the
+//! answers of agents, what runs have written down. The page holds its game and sends all of it each time, so the server
+//! keeps nothing but loaded agents. It only reads: no request writes a file, and no text of a request becomes a path.
+//! `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests to answers,
+//! `table` answers about a game, `players` names the agents, `runs` finds and describes runs, `games` reads recorded games.
+
+mod assets;
+mod connection;
+mod games;
+mod guard;
+mod players;
+mod routes;
+mod runs;
+mod table;
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use self::guard::Guard;
+use self::routes::Site;
+use self::runs::Runs;
+use crate::error::{Error, Result};
+use crate::registry::Registry;
+
+/// The port if no other is asked for.
+pub const PORT: u16 = 7180;
+
+/// What the page shows.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Folders of runs and exported files; if there are none, all runs in `folder`, also later ones.
+    pub sources: Vec<PathBuf>,
+    /// A folder of runs.
+    pub folder: PathBuf,
+    /// Threads of each search.
+    pub threads: usize,
+}
+
+/// Serves the page to browsers on this machine until `stop` is set.
+///
+/// # Errors
+/// A source is neither a run nor an exported file, or the system refuses to listen.
+pub fn serve<R: Registry>(listener: TcpListener, shown: &Shown, stop: &AtomicBool) -> Result<()> {
+    let io = || Error::io("the page's port");
+    let address = listener.local_addr().map_err(io())?;
+    let runs = Runs::new(shown)?;
+    let guard = Guard::new(address.port());
+    let site = Arc::new(Site::new::<R>(runs, shown.threads, guard.token().to_string()));
+    listener.set_nonblocking(true).map_err(io())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(8)
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(io())?;
+    let result = runtime.block_on(connection::listen(listener, routes::router(site, guard), stop));
+    // searches of clients that are gone
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,86 @@
+//! The agents that a page can name: by keys, which never become paths.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::runs::Runs;
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
+use crate::checkpoint;
+use crate::error::{Error, Result, quoted};
+use crate::options::Settings;
+
+/// Simulations of the rollout agent unless the page asks for another number.
+const ROLLOUTS: usize = 400;
+
+/// An agent in a list.
+#[derive(Serialize)]
+pub(super) struct Player {
+    pub(super) key: String,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) simulations: Option<usize>,
+    pub(super) elo: Option<f64>,
+    pub(super) generation: Option<usize>,
+    pub(super) run: Option<usize>,
+    pub(super) options: Settings,
+}
+
+impl Player {
+    /// One that no run has made.
+    fn plain(key: &str, name: &str, simulations: Option<usize>) -> Player {
+        let (key, name, options) = (key.into(), name.into(), Settings::new());
+        let kind = match simulations {
+            Some(_) => "rollout",
+            None if key == "perfect" => "perfect",
+            None => "random",
+        };
+        Player { key, name, kind, simulations, elo: None, generation: None, run: None, options }
+    }
+
+    /// One with a network.
+    pub(super) fn trained(key: String, name: String, options: Settings) -> Player {
+        let simulations = Some(DEFAULT_SIMULATIONS);
+        Player { key, name, kind: "trained", simulations, elo: None, generation: None, run: None, options }
+    }
+}
+
+/// Those that play any game; a game of so few plies also has a perfect player.
+pub(super) fn plain(is_small: bool) -> Vec<Player> {
+    let mut players = vec![Player::plain("rollout", "random playouts", Some(ROLLOUTS))];
+    if is_small {
+        players.push(Player::plain("perfect", "perfect", None));
+    }
+    players.push(Player::plain("random", "random", None));
+    players
+}
+
+/// The key of a generation of a run.
+pub(super) fn key_of(run: usize, generation: usize) -> String {
+    format!("run-{run}-{generation}")
+}
+
+/// The agent of a key; `simulations` are for those that search.
+pub(super) fn spec(runs: &Runs, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
+    let unknown = || Error::Config(format!("there is no agent {}: load the page again", quoted(key)));
+    let trained = |path: PathBuf| {
+        AgentSpec::Trained(path, simulations.unwrap_or(DEFAULT_SIMULATIONS), None).at_full_speed()
+    };
+    match key {
+        "rollout" => return Ok(AgentSpec::Rollout(simulations.unwrap_or(ROLLOUTS))),
+        "perfect" => return Ok(AgentSpec::Perfect),
+        "random" => return Ok(AgentSpec::Random),
+        _ => {}
+    }
+    let numbers = |text: &str| text.split('-').map(|part| part.parse().ok()).collect::<Option<Vec<usize>>>();
+    if let Some(numbers) = key.strip_prefix("run-").and_then(numbers) {
+        let [run, generation] = numbers[..] else { return Err(unknown()) };
+        return Ok(trained(checkpoint::path_of(&runs.folder(run)?, generation)));
+    }
+    let file = key.strip_prefix("file-").and_then(numbers).ok_or_else(unknown)?;
+    match file[..] {
+        [file] => runs.files().get(file).map(|file| trained(file.clone())).ok_or_else(unknown),
+        _ => Err(unknown()),
+    }
+}

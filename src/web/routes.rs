@@ -1,0 +1,350 @@
+//! Requests and their answers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::assets::{INDEX, asset};
+use super::games::{self, Loaded};
+use super::guard::{Guard, guarded};
+use super::players::{plain, spec};
+use super::runs::{Runs, options_json};
+use super::table::{self, Asked, Played, Table, Wanted};
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::options::Settings;
+use crate::program::Program;
+use crate::registry::{Job, Registry};
+
+/// Searches at the same time; each uses all threads.
+const SEARCHES: usize = 2;
+/// How long a request waits for its turn to search.
+const TURN: Duration = Duration::from_secs(20);
+/// Games with different options that are kept ready.
+const TABLES: usize = 32;
+/// The length of a page's name for itself.
+const PAGE_NAME: usize = 64;
+
+type Opened = Arc<dyn Table>;
+/// Opens the table of a game; stands for the registry, which is a type.
+type Open = fn(&str, &Settings, usize) -> Result<Opened>;
+type Answer = std::result::Result<Json<Value>, Refusal>;
+
+/// What requests share.
+pub(super) struct Site {
+    runs: Runs,
+    games: Vec<Value>,
+    /// The games that are small enough for a perfect player.
+    small: Vec<String>,
+    open: Open,
+    tables: Mutex<HashMap<(String, String), Opened>>,
+    threads: usize,
+    index: String,
+    turns: Semaphore,
+    /// The search of each page, with what stops it.
+    searches: Mutex<HashMap<String, Arc<AtomicBool>>>,
+}
+
+/// An answer that is none, with the reason.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    words: String,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Refusal {
+        Refusal { status, words: words.into() }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        let status = match error {
+            Error::Missing(_) => StatusCode::NOT_FOUND,
+            Error::Io { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Refusal::new(status, error.to_string())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({"error": self.words}))).into_response()
+    }
+}
+
+/// What opening a game tells about it.
+struct Describe;
+
+impl Job for Describe {
+    type Output = (Value, bool);
+
+    fn run<G: Game>(self, rules: Rules<G>) -> (Value, bool) {
+        let id = &rules.identity.id;
+        let about = json!({
+            "id": id,
+            "title": G::TITLE,
+            "author": G::AUTHOR,
+            "players": rules.game.players(),
+            "name": G::NAME,
+        });
+        (about, rules.game.max_plies() <= table::SMALL)
+    }
+}
+
+fn open<R: Registry>(id: &str, options: &Settings, threads: usize) -> Result<Opened> {
+    R::with_game(id, options, table::Open { threads })
+}
+
+impl Site {
+    pub(super) fn new<R: Registry>(runs: Runs, threads: usize, token: String) -> Site {
+        let (mut games, mut small) = (Vec::new(), Vec::new());
+        for id in R::ids() {
+            let described = R::with_game(&id, &Settings::new(), Describe);
+            let Ok((about, is_small)) = described else { continue };
+            games.push(about);
+            if is_small {
+                small.push(id);
+            }
+        }
+        Site {
+            runs,
+            games,
+            small,
+            open: open::<R>,
+            tables: Mutex::default(),
+            threads,
+            index: INDEX.1.replace("{{token}}", &token),
+            turns: Semaphore::new(SEARCHES),
+            searches: Mutex::default(),
+        }
+    }
+
+    /// The table of a game, kept for the next request.
+    fn table(&self, place: &Played) -> Result<Opened> {
+        let key = (place.game.clone(), options_json(&place.options).to_string());
+        if let Some(table) = locked(&self.tables).get(&key) {
+            return Ok(table.clone());
+        }
+        let table = (self.open)(&place.game, &place.options, self.threads)?;
+        let mut tables = locked(&self.tables);
+        if tables.len() >= TABLES {
+            tables.clear();
+        }
+        tables.insert(key, table.clone());
+        Ok(table)
+    }
+
+    /// A game that was read somewhere, as the page wants it.
+    fn settled(&self, loaded: Loaded) -> Result<Value> {
+        let place = Played {
+            game: loaded.game,
+            options: loaded.options,
+            start: loaded.start,
+            actions: loaded.actions,
+        };
+        let mut game = self.table(&place)?.settled(&place, &loaded.wdl)?;
+        game["name"] = json!(loaded.name);
+        game["game"] = json!(place.game);
+        game["options"] = options_json(&place.options);
+        Ok(game)
+    }
+}
+
+/// A poisoned lock only means that some request panicked; what it guards is replaced as a whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|broken| broken.into_inner())
+}
+
+/// All requests that are known.
+pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
+    Router::new()
+        .route("/", get(index))
+        .route("/assets/{name}", get(assets))
+        .route("/api/home", get(home))
+        .route("/api/rules", post(rules))
+        .route("/api/position", post(position))
+        .route("/api/search", post(search))
+        .route("/api/save", post(save))
+        .route("/api/load", post(load))
+        .route("/api/runs/{id}", get(run))
+        .route("/api/runs/{id}/charts", get(charts))
+        .route("/api/runs/{id}/games", get(run_games))
+        .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing here"))
+        .layer(middleware::from_fn_with_state(guard, guarded))
+        // the guard has read the body already, up to its own limit
+        .layer(axum::extract::DefaultBodyLimit::disable())
+        .with_state(site)
+}
+
+async fn index(State(site): State<Arc<Site>>) -> Html<String> {
+    Html(site.index.clone())
+}
+
+async fn assets(Path(name): Path<String>) -> std::result::Result<Response, Refusal> {
+    let found = asset(&name).ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no such file"));
+    found.map(|(kind, text)| ([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Does work that takes more than a moment, away from the threads that listen.
+async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> std::result::Result<T, Refusal> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result.map_err(Refusal::from),
+        Err(_) => {
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the program failed; its terminal says why"))
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string()))
+}
+
+async fn home(State(site): State<Arc<Site>>) -> Answer {
+    apart(move || {
+        let (runs, mut players) = site.runs.list();
+        let mut agents = BTreeMap::new();
+        for game in &site.games {
+            let id = game["id"].as_str().unwrap_or_default().to_string();
+            let mut all = players.remove(&id).unwrap_or_default();
+            all.extend(plain(site.small.contains(&id)));
+            agents.insert(id, all);
+        }
+        let program = Program::current();
+        let program = format!("{} {}", program.title(), program.version);
+        Ok(Json(json!({"program": program, "games": site.games, "agents": agents, "runs": runs})))
+    })
+    .await
+}
+
+async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+    let place: Played = read(&body)?;
+    apart(move || Ok(Json(json!({"html": site.table(&place)?.rules()?})))).await
+}
+
+async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+    let asked: Asked = read(&body)?;
+    apart(move || Ok(Json(site.table(&asked.place)?.position(&asked)?))).await
+}
+
+async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+    let place: Played = read(&body)?;
+    apart(move || {
+        let today = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+        let name = format!("{}-{}.json", place.game, today.replace(':', "-").trim_end_matches('Z'));
+        Ok(Json(json!({"name": name, "text": site.table(&place)?.saved(&place)?})))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+}
+
+async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+    let Text { text } = read(&body)?;
+    apart(move || {
+        let games = games::read(&text)?.into_iter().map(|loaded| site.settled(loaded));
+        Ok(Json(json!({"games": games.collect::<Result<Vec<Value>>>()?})))
+    })
+    .await
+}
+
+async fn run(State(site): State<Arc<Site>>, Path(id): Path<usize>) -> Answer {
+    apart(move || Ok(Json(site.runs.about(id)?))).await
+}
+
+async fn charts(State(site): State<Arc<Site>>, Path(id): Path<usize>) -> Answer {
+    apart(move || Ok(Json(site.runs.charts(id)?))).await
+}
+
+async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<usize>) -> Answer {
+    apart(move || {
+        let (generation, records) = site.runs.games(id)?;
+        let games = records.into_iter().map(|record| site.settled(Loaded::of_record(record)));
+        Ok(Json(json!({"generation": generation, "games": games.collect::<Result<Vec<Value>>>()?})))
+    })
+    .await
+}
+
+/// What a page asks an agent.
+#[derive(Deserialize)]
+struct Query {
+    #[serde(flatten)]
+    place: Played,
+    agent: String,
+    #[serde(default)]
+    simulations: Option<NonZero<usize>>,
+    #[serde(default)]
+    seconds: Option<f64>,
+    #[serde(default)]
+    page: String,
+    #[serde(default)]
+    seed: u64,
+    #[serde(default)]
+    vary: bool,
+}
+
+/// Ends the search of a page when its request ends, for whatever reason.
+struct Running {
+    site: Arc<Site>,
+    page: String,
+    stop: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Ends the page's earlier search and begins another.
+    fn begin(site: &Arc<Site>, page: &str) -> Running {
+        let stop = Arc::new(AtomicBool::new(false));
+        let page: String = page.chars().take(PAGE_NAME).collect();
+        if let Some(earlier) = locked(&site.searches).insert(page.clone(), stop.clone()) {
+            earlier.store(true, Ordering::Relaxed);
+        }
+        Running { site: site.clone(), page, stop }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut searches = locked(&self.site.searches);
+        if searches.get(&self.page).is_some_and(|stop| Arc::ptr_eq(stop, &self.stop)) {
+            searches.remove(&self.page);
+        }
+    }
+}
+
+async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+    let query: Query = read(&body)?;
+    let running = Running::begin(&site, &query.page);
+    let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
+    let turn = timeout(TURN, site.turns.acquire()).await;
+    // the permit goes with the request: if the client is gone, its search has been told to stop
+    let Ok(Ok(_turn)) = turn else { return Err(busy()) };
+    let (site, stop) = (site.clone(), running.stop.clone());
+    apart(move || {
+        let Query { place, agent, simulations, seconds, seed, vary, .. } = query;
+        let spec = spec(&site.runs, &agent, simulations.map(NonZero::get))?;
+        let wanted = Wanted { spec, seconds, seed, vary };
+        Ok(Json(site.table(&place)?.search(&place, &wanted, &stop)?))
+    })
+    .await
+}

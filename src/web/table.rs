@@ -1,0 +1,329 @@
+//! A game without type parameters, for the page: positions with drawings, and agents that play it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use maud::{PreEscaped, html};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
+use crate::draw::{self, Marks, Place};
+use crate::error::{Error, Result, quoted};
+use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
+use crate::manual::{Block, blocks};
+use crate::options::Settings;
+use crate::random::{Purpose, stream};
+use crate::registry::Job;
+use crate::search::tree::for_first;
+use crate::session::{Session, saved};
+
+/// A game of at most so many plies may have a perfect player.
+pub(super) const SMALL: usize = 16;
+/// The longest search in seconds.
+const LONGEST: f64 = 60.0;
+/// The memory of a search's tree, in bytes.
+const MEMORY: usize = 256 << 20;
+/// Loaded agents that are kept.
+const AGENTS: usize = 8;
+/// Actions of an expected line that are drawn.
+const LINE: usize = 5;
+
+/// A game in progress, as the page sends it.
+#[derive(Deserialize)]
+pub(super) struct Played {
+    pub(super) game: String,
+    #[serde(default)]
+    pub(super) options: Settings,
+    /// The usual start if there is none.
+    #[serde(default)]
+    pub(super) start: Option<String>,
+    #[serde(default)]
+    pub(super) actions: Vec<String>,
+}
+
+/// A position, and what to draw on it.
+#[derive(Deserialize)]
+pub(super) struct Asked {
+    #[serde(flatten)]
+    pub(super) place: Played,
+    /// Actions with weights from 0 to 1.
+    #[serde(default)]
+    weights: Vec<(String, f32)>,
+    /// An expected line.
+    #[serde(default)]
+    line: Vec<String>,
+}
+
+/// What is asked of an agent.
+pub(super) struct Wanted {
+    pub(super) spec: AgentSpec,
+    /// Search for so long instead of the agent's number of simulations.
+    pub(super) seconds: Option<f64>,
+    pub(super) seed: u64,
+    /// Not always the same reply in the first plies.
+    pub(super) vary: bool,
+}
+
+/// The rules of a game and its agents.
+pub(super) trait Table: Send + Sync {
+    /// The rules of the game as HTML.
+    fn rules(&self) -> Result<String>;
+    /// The position that a game has reached.
+    fn position(&self, asked: &Asked) -> Result<Value>;
+    /// What an agent would play there.
+    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value>;
+    /// A game as the text of a file.
+    fn saved(&self, place: &Played) -> Result<String>;
+    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply.
+    fn settled(&self, place: &Played, wdl: &[[f32; 3]]) -> Result<Value>;
+}
+
+/// Opens the table of a game.
+pub(super) struct Open {
+    pub(super) threads: usize,
+}
+
+impl Job for Open {
+    type Output = Arc<dyn Table>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Arc<dyn Table> {
+        Arc::new(Seated { rules, threads: self.threads, agents: Mutex::default() })
+    }
+}
+
+struct Seated<G: Game> {
+    rules: Rules<G>,
+    threads: usize,
+    /// Loaded agents by their texts, the last used at the end.
+    agents: Mutex<Vec<(String, Arc<Contestant<G>>)>>,
+}
+
+impl<G: Game> Seated<G> {
+    fn game(&self) -> &G {
+        &self.rules.game
+    }
+
+    /// The game as it was sent; its last action may be what a person typed.
+    fn session(&self, place: &Played) -> Result<Session<G>> {
+        let game = self.game();
+        let start = match &place.start {
+            Some(text) => game.parse_state(text)?,
+            None => game.initial(),
+        };
+        let mut session = Session::from(game.clone(), start);
+        for text in &place.actions {
+            let state = session.state();
+            let Some(action) = self.meant(state, text) else {
+                let why = game.why_illegal(state, text).map_or(String::new(), |why| format!(": {why}"));
+                return Err(Error::Illegal(format!("{} is not legal here{why}", quoted(text))));
+            };
+            session.play(action);
+        }
+        Ok(session)
+    }
+
+    /// The agent, loaded once. A run that goes on has another checkpoint, and so another text.
+    fn contestant(&self, spec: &AgentSpec) -> Result<Arc<Contestant<G>>> {
+        let key = spec.to_string();
+        let mut agents = self.agents.lock().unwrap_or_else(|broken| broken.into_inner());
+        if let Some(at) = agents.iter().position(|(known, _)| *known == key) {
+            let found = agents.remove(at);
+            agents.push(found);
+        } else {
+            let loaded = Contestant::new(&self.rules, spec)?.with_threads(self.threads);
+            if agents.len() >= AGENTS {
+                agents.remove(0);
+            }
+            agents.push((key, Arc::new(loaded)));
+        }
+        Ok(agents.last().expect("it was put there").1.clone())
+    }
+
+    fn text(&self, state: &G::State, action: Action) -> String {
+        self.game().action_text(state, action)
+    }
+
+    fn result(&self, state: &G::State) -> Option<(Outcome, String)> {
+        let game = self.game();
+        let outcome = game.outcome(state)?;
+        let result = match outcome {
+            Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
+            Outcome::Draw => "a draw".into(),
+        };
+        let ending = game.ending(state);
+        Some((outcome, if ending.is_empty() { result } else { format!("{result}: {ending}") }))
+    }
+
+    /// The legal action that a person may have meant.
+    fn meant(&self, state: &G::State, text: &str) -> Option<Action> {
+        let legal = self.game().legal(state);
+        let text = text.trim();
+        let written = self.game().parse_action(state, text).filter(|action| legal.contains(action));
+        written.or_else(|| {
+            let mut alike =
+                legal.into_iter().filter(|action| self.text(state, *action).eq_ignore_ascii_case(text));
+            alike.next().filter(|_| alike.next().is_none())
+        })
+    }
+
+    /// The squares of the first actions of an expected line.
+    fn line(&self, state: &G::State, line: &[String]) -> Vec<Vec<Place>> {
+        let (mut state, mut drawn) = (state.clone(), Vec::new());
+        for text in line.iter().take(LINE) {
+            let Some(action) = self.meant(&state, text) else { break };
+            drawn.push(self.game().touched(&state, action));
+            self.game().play(&mut state, action);
+        }
+        drawn
+    }
+}
+
+impl<G: Game> Table for Seated<G> {
+    fn rules(&self) -> Result<String> {
+        let game = self.game();
+        let blocks = blocks(game)?;
+        let page = html! {
+            h2 { (G::TITLE) }
+            p.facts { "By " (G::AUTHOR) ". " code { (self.rules.identity.id) } }
+            @for block in &blocks {
+                @match block {
+                    Block::Heading(text) => h3 { (text) },
+                    Block::Text(text) => p { (text) },
+                    Block::List(items) => ul { @for item in items { li { (item) } } },
+                    Block::Example { state, last, caption } => figure {
+                        (PreEscaped(draw::svg(game, state, &Marks { last: last.clone(), ..Marks::default() }, caption)))
+                        figcaption { (caption) }
+                    },
+                }
+            }
+        };
+        Ok(page.into_string())
+    }
+
+    fn position(&self, asked: &Asked) -> Result<Value> {
+        let game = self.game();
+        let session = self.session(&asked.place)?;
+        let state = session.state();
+        let mut marks = Marks { last: session.touched(), ..Marks::default() };
+        let weights = asked.weights.iter().filter_map(|(text, weight)| {
+            let action = self.meant(state, text)?;
+            Some((game.touched(state, action), if weight.is_finite() { *weight } else { 0.0 }))
+        });
+        marks.weights = weights.collect();
+        marks.line = self.line(state, &asked.line);
+        let view = game.view(state);
+        let over = self.result(state);
+        let legal: Vec<Value> = game
+            .legal(state)
+            .into_iter()
+            .map(|action| json!({"text": self.text(state, action), "places": game.touched(state, action)}))
+            .collect();
+        let movers: Vec<&str> = session.plies().map(|(state, _)| game.to_move(&state).id()).collect();
+        let players = game.players();
+        let colors = [0, 1].map(|player| draw::color(players, player));
+        let to_move = game.to_move(state);
+        let title = match &over {
+            Some((_, text)) => text.clone(),
+            None => format!("{} to move", players[to_move.index()]),
+        };
+        Ok(json!({
+            "svg": draw::svg(game, state, &marks, &title),
+            "position": game.state_text(state),
+            "start": game.state_text(session.start()),
+            "actions": session.texts(),
+            "movers": movers,
+            "players": players,
+            "colors": colors,
+            "to_move": to_move.id(),
+            "over": over.map(|(outcome, text)| json!({"outcome": outcome.id(), "text": text})),
+            "rows": view.rows.len(),
+            "columns": view.columns.len(),
+            "note": view.note,
+            "last": marks.last,
+            "legal": legal,
+        }))
+    }
+
+    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
+        let game = self.game();
+        let session = self.session(place)?;
+        let state = session.state();
+        if session.is_over() {
+            return Err(Error::Position("the game is over: there is nothing to search for".into()));
+        }
+        let contestant = self.contestant(&wanted.spec)?;
+        let random = stream(wanted.seed, Purpose::Agent, &[session.actions().len() as u64]);
+        let Some(mut agent) = contestant.search_agent(random.clone()) else {
+            let action = contestant.agent(random).choose(state)?;
+            let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
+            let score = known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0);
+            return Ok(json!({
+                "action": self.text(state, action),
+                "value": known.map(|outcome| outcome.value_for(game.to_move(state))),
+                "score": score,
+                "simulations": null,
+                "visits": [],
+                "line": [],
+                "proven": known.map(Outcome::id),
+            }));
+        };
+        let seconds = wanted.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+        let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
+        let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(LONGEST).min(LONGEST));
+        let analysis = agent.search(state, planned, |search| {
+            let goes_on = !stop.load(Ordering::Relaxed)
+                && Instant::now() < end
+                && search.tree().size().1 < MEMORY
+                && !(planned.is_none() && search.tree().is_solved());
+            if goes_on { usize::MAX } else { 0 }
+        })?;
+        let priors: BTreeMap<Action, f32> = analysis.priors.iter().copied().collect();
+        let mut visits = analysis.visits.clone();
+        visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
+        let visits: Vec<Value> = visits
+            .iter()
+            .map(|(action, visits)| {
+                json!({"action": self.text(state, *action), "visits": visits, "prior": priors.get(action)})
+            })
+            .collect();
+        let varies = wanted.vary && session.actions().len() < VARIED_PLIES;
+        let action = if varies { agent.varied(&analysis) } else { analysis.action };
+        let proven = agent.forget().and_then(|search| search.tree().proven());
+        let score = (for_first(game.to_move(state), analysis.value) + 1.0) / 2.0;
+        Ok(json!({
+            "action": self.text(state, action),
+            "value": analysis.value,
+            "score": score,
+            "simulations": analysis.simulations,
+            "visits": visits,
+            "line": line_text(game, state, &analysis.principal_variation),
+            "proven": proven.map(Outcome::id),
+        }))
+    }
+
+    fn saved(&self, place: &Played) -> Result<String> {
+        Ok(saved::text(&self.rules.identity, &self.session(place)?))
+    }
+
+    fn settled(&self, place: &Played, wdl: &[[f32; 3]]) -> Result<Value> {
+        let session = self.session(place)?;
+        let scores: Vec<Option<f32>> = session
+            .plies()
+            .zip(wdl)
+            .map(|((state, _), [win, _, loss])| {
+                // a uniform guess is what an action that was not searched has
+                (*win + *loss > 0.0).then(|| (for_first(self.game().to_move(&state), win - loss) + 1.0) / 2.0)
+            })
+            .collect();
+        Ok(json!({
+            "start": self.game().state_text(session.start()),
+            "actions": session.texts(),
+            "outcome": self.game().outcome(session.state()).map(Outcome::id),
+            "scores": (!scores.is_empty()).then_some(scores),
+        }))
+    }
+}

@@ -1,0 +1,377 @@
+//! `petteia serve`: what its page asks, and what others may not.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Child;
+use std::thread;
+
+use petteia::games::Games;
+use petteia::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::support::command::{PETTEIA, fails, petteia, start, succeeds};
+use crate::support::runs::{PLAIN, contents, text};
+
+/// A program that serves, until this is dropped.
+struct Server {
+    program: Child,
+    address: SocketAddr,
+    token: String,
+}
+
+impl Server {
+    fn of(sources: &[&str]) -> Server {
+        let mut program = start(PETTEIA, &[&["serve", "--port", "0"], sources].concat());
+        let mut line = String::new();
+        BufReader::new(program.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
+        let mut server = Server { program, address, token: String::new() };
+        let page = server.answer(format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes());
+        let token = page.1.split("name=\"token\" content=\"").nth(1).unwrap();
+        server.token = token.split('"').next().unwrap().into();
+        server
+    }
+
+    /// Status and body of the answer to these bytes; 0 if there is none.
+    fn answer(&self, request: &[u8]) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        // the server may answer, and close, before it has read all
+        let _ = stream.write_all(request);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        if status == 200 {
+            assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+        }
+        (status, body.into())
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> String {
+        let Server { address, token, .. } = self;
+        let length = body.len();
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nx-petteia-token: {token}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, body) = self.answer(self.request("GET", path, "").as_bytes());
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    fn try_post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let (status, body) = self.answer(self.request("POST", path, &body.to_string()).as_bytes());
+        (status, serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status} {body}")))
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, answer) = self.try_post(path, body);
+        assert_eq!(status, 200, "{path} {body}: {answer}");
+        answer
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+#[test]
+fn every_game_can_be_played_and_drawn() {
+    let server = Server::of(&[text(&PLAIN.run())]);
+    let home = server.get("/api/home");
+    assert_eq!(home["games"].as_array().unwrap().len(), Games::ids().len());
+    for id in Games::ids() {
+        let (mut actions, mut ended) = (Vec::<String>::new(), false);
+        for ply in 0..60 {
+            let position = server.post("/api/position", &json!({"game": id, "actions": actions}));
+            assert!(position["svg"].as_str().unwrap().starts_with("<svg"), "{id}");
+            assert_eq!(position["actions"], json!(actions));
+            let legal = position["legal"].as_array().unwrap();
+            ended = !position["over"].is_null();
+            assert_eq!(legal.is_empty(), ended, "{id}");
+            if ended {
+                break;
+            }
+            let chosen = match ply % 2 {
+                0 => legal[ply * 7 % legal.len()]["text"].clone(),
+                _ => {
+                    let asked = json!({"game": id, "actions": actions, "agent": "rollout", "simulations": 4});
+                    let found = server.post("/api/search", &asked);
+                    let score = found["score"].as_f64().unwrap();
+                    assert!((0.0..=1.0).contains(&score), "{id}: {found}");
+                    // a search with its visits on the board
+                    let weights: Vec<Value> = found["visits"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .map(|edge| json!([edge["action"], 0.5]))
+                        .collect();
+                    let shown =
+                        json!({"game": id, "actions": actions, "weights": weights, "line": found["line"]});
+                    assert!(server.post("/api/position", &shown)["svg"].as_str().unwrap().len() > 500);
+                    found["action"].clone()
+                }
+            };
+            assert!(legal.iter().any(|action| action["text"] == chosen), "{id}: {chosen}");
+            actions.push(chosen.as_str().unwrap().into());
+        }
+        assert!(ended || actions.len() == 60);
+        let rules = server.post("/api/rules", &json!({"game": id}));
+        assert!(rules["html"].as_str().unwrap().contains("<svg"), "{id}");
+    }
+}
+
+#[test]
+fn every_file_of_the_page_is_served() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/assets");
+    let mut sizes = 0;
+    for entry in fs::read_dir(assets).unwrap() {
+        let path = entry.unwrap().path();
+        let (name, wanted) =
+            (path.file_name().unwrap().to_str().unwrap(), fs::read_to_string(&path).unwrap());
+        sizes += wanted.len();
+        let place = if name == "index.html" { "/".into() } else { format!("/assets/{name}") };
+        let (status, text) = server.answer(server.request("GET", &place, "").as_bytes());
+        assert!(
+            status == 200 && text == wanted.replace("{{token}}", &server.token),
+            "{name} is not what is built in"
+        );
+    }
+    assert!(sizes < 150_000, "the page has {sizes} bytes");
+}
+
+#[test]
+fn an_illegal_action_is_explained() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let asked = json!({"game": "connect-four", "actions": ["4", "9"]});
+    let (status, answer) = server.try_post("/api/position", &asked);
+    assert_eq!(status, 400);
+    assert!(answer["error"].as_str().unwrap().starts_with("`9` is not legal here"), "{answer}");
+    for wrong in [
+        json!({"game": "chess"}),
+        json!({"game": "phage", "start": "nonsense"}),
+        json!({"game": "phage", "options": {"no": 1}}),
+        json!({"actions": []}),
+        json!([1, 2]),
+    ] {
+        assert_eq!(server.try_post("/api/position", &wrong).0, 400, "{wrong}");
+    }
+    // no key becomes a path
+    for key in ["../../etc/passwd", "/etc/passwd", "run-0-1", "run-../x", "file-0", "run-1", "ugi:sh", ""] {
+        let asked = json!({"game": "tic-tac-toe", "agent": key, "simulations": 1});
+        let (status, answer) = server.try_post("/api/search", &asked);
+        assert!([400, 404].contains(&status), "{key}: {answer}");
+    }
+}
+
+#[test]
+fn the_same_question_has_the_same_answer() {
+    let server = Server::of(&[text(&PLAIN.run())]);
+    let home = server.get("/api/home");
+    let agents = home["agents"]["tic-tac-toe"].as_array().unwrap();
+    let keys: Vec<&str> = agents.iter().map(|agent| agent["key"].as_str().unwrap()).collect();
+    assert_eq!(keys, ["run-0-3", "run-0-2", "run-0-1", "rollout", "perfect", "random"]);
+    for key in keys {
+        let ask = |seed: u64| {
+            let asked = json!({
+                "game": "tic-tac-toe", "actions": ["b2"], "agent": key, "simulations": 50, "seed": seed
+            });
+            server.post("/api/search", &asked)
+        };
+        assert_eq!(ask(1), ask(1), "{key}");
+    }
+    let asked = json!({"game": "tic-tac-toe", "actions": ["b2", "a2"], "agent": "perfect"});
+    let found = server.post("/api/search", &asked);
+    assert_eq!((found["proven"].as_str(), found["score"].as_f64()), (Some("first"), Some(1.0)));
+}
+
+#[test]
+fn a_new_search_of_a_page_ends_its_earlier_one() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let asked = |page: &str, seconds: f64| json!({"game": "cage", "agent": "rollout", "seconds": seconds, "page": page});
+    thread::scope(|scope| {
+        let first = scope.spawn(|| server.post("/api/search", &asked("a", 60.0)));
+        // it runs as soon as it is the one that a later search ends
+        loop {
+            server.post("/api/search", &asked("a", 0.05));
+            if first.is_finished() {
+                break;
+            }
+        }
+        assert!(first.join().unwrap()["simulations"].as_u64().unwrap() > 0);
+    });
+    // searches of clients that are gone leave their places to others
+    for page in ["b", "c", "d", "e"] {
+        let request = server.request("POST", "/api/search", &asked(page, 60.0).to_string());
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        thread::sleep(std::time::Duration::from_millis(100));
+    }
+    server.post("/api/search", &asked("f", 0.05));
+}
+
+#[test]
+fn requests_of_others_are_refused() {
+    let server = Server::of(&[text(&PLAIN.run())]);
+    let before = contents(&PLAIN.run());
+    let Server { address, token, .. } = &server;
+    let own = format!("Host: {address}\r\nx-petteia-token: {token}\r\n");
+    let status = |request: String| server.answer(request.as_bytes()).0;
+    assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{own}\r\n")), 200);
+    for headers in [
+        String::new(),
+        "Host: evil.example\r\n".into(),
+        format!("Host: evil.example:{}\r\nx-petteia-token: {token}\r\n", address.port()),
+        format!("{own}Origin: http://evil.example\r\n"),
+        format!("{own}Origin: null\r\n"),
+        format!("Host: {address}\r\n"),
+        format!("Host: {address}\r\nx-petteia-token: {}\r\n", "0".repeat(32)),
+    ] {
+        assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{headers}\r\n")) / 100, 4, "{headers}");
+    }
+    for path in [
+        "/../Cargo.toml",
+        "/assets/../Cargo.toml",
+        "/assets/..%2f..%2fCargo.toml",
+        "/assets/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/app.js%00.css",
+        "/api/runs/../../x",
+        "/api/runs/99999999999999999999",
+        "/api/runs/7",
+        "/api/runs/-1/games",
+        "//etc/passwd",
+    ] {
+        assert_eq!(status(format!("GET {path} HTTP/1.1\r\n{own}\r\n")) / 100, 4, "{path}");
+    }
+    for (method, wanted) in [("PUT", 405), ("DELETE", 405), ("OPTIONS", 405), ("BREW", 405)] {
+        assert_eq!(status(format!("{method} /api/home HTTP/1.1\r\n{own}\r\n")), wanted, "{method}");
+    }
+    // too large: told before the body is read
+    let huge = format!("POST /api/load HTTP/1.1\r\n{own}content-length: 104857600\r\n\r\n");
+    assert_eq!(status(huge), 413);
+    let mut chunked =
+        format!("POST /api/load HTTP/1.1\r\n{own}transfer-encoding: chunked\r\n\r\n").into_bytes();
+    for _ in 0..9 {
+        chunked.extend(format!("{:x}\r\n", 1 << 20).as_bytes());
+        chunked.resize(chunked.len() + (1 << 20), b' ');
+        chunked.extend(b"\r\n");
+    }
+    assert!([413, 0].contains(&server.answer(&chunked).0));
+    // nonsense
+    let nested = format!("{{\"game\":{}", "[".repeat(100_000));
+    let nulls = "{\"game\":\"phage\\u0000\",\"actions\":[\"\\u0000\"]}";
+    for body in ["", "null", "\0\0\0", &nested, nulls] {
+        assert_eq!(status(server.request("POST", "/api/position", body)), 400);
+    }
+    for bytes in [
+        &b"\0\0\0\0\r\n\r\n"[..],
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01",
+        b"\r\n\r\n",
+    ] {
+        assert_ne!(server.answer(bytes).0, 200);
+    }
+    let upgrade = format!(
+        "GET /api/home HTTP/1.1\r\n{own}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    // it is an ordinary request here, and what follows is not read
+    let frames = [upgrade.as_bytes(), b"\xff\xff\xff\xff\xff"].concat();
+    assert_eq!(server.answer(&frames).0, 200);
+    let long = format!("GET /{} HTTP/1.1\r\n{own}\r\n", "a".repeat(1 << 20));
+    assert!([0, 400, 414, 431].contains(&status(long)));
+    // more sockets than the server has places for, none of which says anything
+    let idle: Vec<_> = (0..400).filter_map(|_| TcpStream::connect(address).ok()).collect();
+    assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{own}\r\n")), 200);
+    drop(idle);
+    assert_eq!(contents(&PLAIN.run()), before, "nothing is written into a run");
+}
+
+#[test]
+fn a_run_is_shown_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::of(&["--folder", text(folder.path())]);
+    assert_eq!(server.get("/api/home")["runs"], json!([]));
+    // a run that begins later
+    let run = folder.path().join("later");
+    crate::support::runs::copy_folder(&PLAIN.run(), &run);
+    let home = server.get("/api/home");
+    assert_eq!((&home["runs"][0]["name"], &home["runs"][0]["state"]), (&json!("later"), &json!("finished")));
+    let about = server.get("/api/runs/0");
+    assert_eq!((about["generation"].as_u64(), about["planned"].as_u64()), (Some(3), Some(3)));
+    assert_eq!(about["checkpoints"].as_array().unwrap().len(), 3);
+    let agent = &about["checkpoints"][2]["agent"];
+    let asked = json!({"game": "tic-tac-toe", "agent": agent, "simulations": 10});
+    assert_eq!(server.post("/api/search", &asked)["simulations"], 10);
+    let charts = server.get("/api/runs/0/charts");
+    let html = charts["html"].as_str().unwrap();
+    assert!(html.contains("<svg") && html.contains("Policy loss") && !html.contains("<script"), "{html}");
+    assert_eq!(charts["stamp"], about["stamp"]);
+    let games = server.get("/api/runs/0/games");
+    assert_eq!(games["generation"], 3);
+    let games = games["games"].as_array().unwrap();
+    assert!(!games.is_empty());
+    for game in games {
+        let plies = game["actions"].as_array().unwrap().len();
+        assert_eq!(game["scores"].as_array().unwrap().len(), plies);
+        assert!(["first", "second", "draw"].contains(&game["outcome"].as_str().unwrap()));
+    }
+    // a shard that is being written is left out
+    let last = PLAIN.run().join("selfplay/generation-0003");
+    let next = run.join("selfplay/generation-0004");
+    fs::create_dir(&next).unwrap();
+    let shard = fs::read_dir(last).unwrap().map(|entry| entry.unwrap().path());
+    let shard = shard.into_iter().find(|path| path.to_str().unwrap().ends_with(".jsonl.zst")).unwrap();
+    fs::copy(&shard, next.join(shard.file_name().unwrap())).unwrap();
+    assert_eq!(server.get("/api/runs/0/games")["generation"], 3);
+    // it writes on
+    fs::OpenOptions::new().append(true).open(run.join("metrics.jsonl")).unwrap().write_all(b"{}\n").unwrap();
+    assert_ne!(server.get("/api/runs/0")["stamp"], about["stamp"]);
+}
+
+#[test]
+fn games_are_saved_and_loaded() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let game = json!({"game": "tic-tac-toe", "actions": ["b2", "a1", "c3"]});
+    let saved = server.post("/api/save", &game);
+    assert!(saved["name"].as_str().unwrap().starts_with("tic-tac-toe-20"), "{saved}");
+    let load = |text: &str| server.post("/api/load", &json!({"text": text}))["games"].clone();
+    let games = load(saved["text"].as_str().unwrap());
+    assert_eq!(games[0]["actions"], game["actions"]);
+    // what the terminal's play saves is the same
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("game.json");
+    let typed = format!("b2\nsave {}\nquit\n", file.display());
+    succeeds(&["play", "tic-tac-toe", "--opponent", "perfect"], typed);
+    assert_eq!(load(&fs::read_to_string(&file).unwrap())[0]["actions"].as_array().unwrap().len(), 2);
+    let file = folder.path().join("match.jsonl");
+    succeeds(&["arena", "tic-tac-toe", "random", "perfect", "--games", "4", "--save", text(&file)], "");
+    let games = load(&fs::read_to_string(&file).unwrap());
+    assert_eq!(games.as_array().unwrap().len(), 4);
+    assert!(games[0]["name"].as_str().unwrap().starts_with("random against perfect"), "{games}");
+    assert!(!games[0]["outcome"].is_null());
+    for wrong in ["", "{}", "{\"format\":1}", "not a game"] {
+        assert_eq!(server.try_post("/api/load", &json!({"text": wrong})).0, 400);
+    }
+    let cheat = saved["text"].as_str().unwrap().replace("c3", "a1");
+    assert_eq!(server.try_post("/api/load", &json!({"text": cheat})).0, 400);
+}
+
+#[test]
+fn a_port_in_use_and_wrong_sources_are_told() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let port = server.address.port().to_string();
+    fails(&["serve", "--port", &port], 2, &["is in use", "--port 0"]);
+    fails(&["serve", "no-such-run", "--port", "0"], 1, &["no-such-run does not exist"]);
+    assert!(!petteia(&["serve", "--port", "70000"], "").status.success());
+    assert!(!Path::new("nowhere").exists());
+}
