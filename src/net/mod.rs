@@ -19,6 +19,7 @@ pub mod layers;
 pub mod model;
 mod parts;
 pub mod precision;
+pub mod ranges;
 pub mod tensors;
 mod tiles;
 mod training;

@@ -19,6 +19,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
 use super::parts::{self, Flow, Part};
+use super::ranges::Ranges;
 use super::tensors;
 use super::tiles::Tiles;
 use super::weights::Weights;
@@ -56,6 +57,8 @@ pub struct Network {
     layers: Layers,
     /// What has weights, in the order of the description, by name.
     parts: Vec<(String, Part)>,
+    /// How large its activations become, if that was measured for these weights.
+    ranges: Option<Ranges>,
 }
 
 /// What a network says of a batch in training, as logits.
@@ -89,7 +92,7 @@ impl Module for Network {
 
     fn valid(&self) -> Self {
         let parts = self.parts.iter().map(|(name, part)| (name.clone(), part.valid())).collect();
-        Network { parts, layers: self.layers.clone() }
+        Network { parts, layers: self.layers.clone(), ranges: self.ranges.clone() }
     }
 
     fn materialize(self) -> Self {
@@ -119,7 +122,8 @@ impl Network {
     pub fn new(config: &NetConfig, shape: Shape, seed: u64, device: &Device) -> Network {
         let layers = Layers::new(config, shape);
         let part = |layer: Weighted| (layer.name().to_string(), Part::new(layer, device));
-        let network = Network { parts: layers.weighted().map(part).collect(), layers: layers.clone() };
+        let parts = layers.weighted().map(part).collect();
+        let network = Network { parts, layers: layers.clone(), ranges: None };
         let random = stream(seed, Purpose::Weights, &[]);
         network.map(&mut FirstWeights { path: Vec::new(), random, layers: &layers })
     }
@@ -134,7 +138,7 @@ impl Network {
         seed: u64,
         device: &Device,
     ) -> (Network, Vec<String>) {
-        let Network { parts, layers } = Network::new(config, shape, seed, device);
+        let Network { parts, layers, .. } = Network::new(config, shape, seed, device);
         let tensors = |layers: &Layers| -> BTreeMap<String, Vec<(String, Vec<usize>)>> {
             layers.weighted().map(|layer| (layer.name().to_string(), layer.tensors())).collect()
         };
@@ -156,7 +160,7 @@ impl Network {
             (name, part)
         };
         let parts = parts.into_iter().map(adapted).collect();
-        (Network { parts, layers }, anew)
+        (Network { parts, layers, ranges: None }, anew)
     }
 
     fn each(self, mut change: impl FnMut(&str, Part) -> Part) -> Network {
@@ -164,7 +168,19 @@ impl Network {
             let part = change(&name, part);
             (name, part)
         };
-        Network { parts: self.parts.into_iter().map(changed).collect(), layers: self.layers }
+        let parts = self.parts.into_iter().map(changed).collect();
+        Network { parts, layers: self.layers, ranges: self.ranges }
+    }
+
+    /// The same network, of which it is known how large its activations become.
+    #[must_use]
+    pub fn with_ranges(self, ranges: Option<Ranges>) -> Network {
+        Network { ranges, ..self }
+    }
+
+    /// How large its activations become, if that is known.
+    pub fn ranges(&self) -> Option<&Ranges> {
+        self.ranges.as_ref()
     }
 
     /// What it computes.
@@ -213,7 +229,7 @@ impl Network {
     /// The weights with batch norm folded in. Call it on a [`Network::snapshot`].
     pub fn weights(&self) -> Weights {
         let numbers = self.parts.iter().map(|(name, part)| (name.clone(), part.numbers())).collect();
-        Weights { layers: self.layers.clone(), numbers }
+        Weights { layers: self.layers.clone(), numbers, ranges: self.ranges.clone() }
     }
 
     /// The safetensors file of a snapshot; `about` becomes the entry `petteia` of its metadata.

@@ -17,8 +17,10 @@ use cpu_time::ThreadTime as Clock;
 use super::cpu::CpuNet;
 use super::evaluator::{NetEvaluator, SharedNet};
 use super::model::{self, Network};
+use super::ranges::Ranges;
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::conformance::random_positions;
+use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
@@ -73,7 +75,25 @@ impl Distance {
     }
 }
 
-/// Measures every precision that this CPU has, f32 first, in batches of `batch` positions.
+/// The precisions that this CPU has and this network can have, f32 first.
+pub fn possible(network: &Network) -> Vec<Precision> {
+    let can = |precision: &Precision| *precision != Precision::Int8 || network.ranges().is_some();
+    CpuNet::precisions().into_iter().filter(can).collect()
+}
+
+/// How large the activations of a network become in these positions.
+pub fn ranges<G: Game>(game: &G, network: &Network, states: &[G::State]) -> Ranges {
+    let weights = network.snapshot().weights();
+    let shape = weights.layers.shape;
+    let (mut planes, mut input) = (Planes::new(shape), vec![0.0; states.len() * shape.input_len()]);
+    for (state, input) in states.iter().zip(input.chunks_exact_mut(shape.input_len())) {
+        game.encode(state, &mut planes);
+        planes.expand(input);
+    }
+    CpuNet::ranges(&weights, &input)
+}
+
+/// Measures every precision that is [`possible`], f32 first, in batches of `batch` positions.
 ///
 /// # Errors
 /// The network's output is not finite.
@@ -83,7 +103,7 @@ pub fn trials<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: u
     let requests: Vec<Request<G>> =
         states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
     let mut candidates = Vec::new();
-    for &precision in CpuNet::precisions() {
+    for precision in possible(network) {
         let config = NetConfig { precision, ..config.clone() };
         let net = SharedNet::new(network, &config, &model::device());
         let (mut evaluator, mut answers) = (net.evaluator(game), Evaluations::new());
@@ -128,7 +148,7 @@ impl<G: Game> Candidate<G> {
 /// The precision that [`trials`] find the fastest, among those with answers like those of f32. It is f32 where there
 /// is nothing to choose, and for a network whose output is not finite.
 pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
-    if config.evaluator != EvaluatorKind::Fused || CpuNet::precisions().len() == 1 {
+    if config.evaluator != EvaluatorKind::Fused || possible(network).len() == 1 {
         return Precision::F32;
     }
     trials(game, network, config, batch).map_or(Precision::F32, |trials| pick(&trials))

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::layers::Layers;
+use super::ranges::Ranges;
 
 /// A network: what it computes, and with which numbers.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Weights {
     pub layers: Layers,
     /// The numbers of every layer that has some, by its name.
     pub numbers: BTreeMap<String, Numbers>,
+    /// How large its activations become, if that was measured.
+    pub ranges: Option<Ranges>,
 }
 
 /// The numbers of one layer.

@@ -38,6 +38,8 @@ pub mod config {
         F32,
         /// Factors of 16 bits.
         Bf16,
+        /// Factors of 8 bits.
+        Int8,
         /// Never asked of a forward pass.
         Auto,
     }

@@ -6,6 +6,8 @@ pub mod auxiliary;
 pub mod cpu;
 #[path = "../../src/net/layers.rs"]
 pub mod layers;
+#[path = "../../src/net/ranges.rs"]
+pub mod ranges;
 #[path = "../../src/net/tiles/mod.rs"]
 mod tiles;
 #[path = "../../src/net/vector.rs"]

@@ -62,7 +62,7 @@ impl Benchmark for Forward {
             let precisions = bench.precisions();
             let trials = match precisions.len() {
                 1 => Vec::new(),
-                _ => trials(&bench.game, &bench.network(&model::device())?, &bench.config, batch)?,
+                _ => trials(&bench.game, &bench.ranged_network()?, &bench.config, batch)?,
             };
             for precision in precisions {
                 let compared = trials.iter().find(|trial| trial.precision == precision).map(|trial| {

@@ -17,9 +17,12 @@ use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
+use crate::net::precision::ranges;
 use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
+/// Positions in which the range of activations is measured.
+const RANGED: usize = 256;
 
 /// The options of the setup.
 #[derive(Args, Clone)]
@@ -59,6 +62,7 @@ pub struct Setup {
 enum PrecisionArg {
     F32,
     Bf16,
+    Int8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +127,7 @@ impl Setup {
         let precision = match self.precision {
             None | Some(PrecisionArg::F32) => Precision::F32,
             Some(PrecisionArg::Bf16) => Precision::Bf16,
+            Some(PrecisionArg::Int8) => Precision::Int8,
         };
         if !CpuNet::has(precision) {
             return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
@@ -186,6 +191,17 @@ impl<G: Game> Bench<G> {
         }
     }
 
+    /// The network for evaluation. If it is not known how large its activations become, that is measured in positions of
+    /// random games, so that it can be timed in every precision.
+    pub fn ranged_network(&self) -> Result<Network> {
+        let network = self.network(&model::device())?;
+        let ranges = match network.ranges() {
+            Some(ranges) => ranges.clone(),
+            None => ranges(&self.game, &network, &self.positions(RANGED)),
+        };
+        Ok(network.with_ranges(Some(ranges)))
+    }
+
     /// The network in the form that evaluators share.
     pub fn shared(&self) -> Result<SharedNet> {
         self.shared_in(self.config.precision)
@@ -194,13 +210,13 @@ impl<G: Game> Bench<G> {
     /// The same in a precision that the CPU has.
     pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
         let (device, config) = (model::device(), NetConfig { precision, ..self.config.clone() });
-        Ok(SharedNet::new(&self.network(&device)?, &config, &device))
+        Ok(SharedNet::new(&self.ranged_network()?, &config, &device))
     }
 
     /// The precisions that the user asked for: all that there are, unless one was named.
     pub fn precisions(&self) -> Vec<Precision> {
         match (self.setup.precision, self.config.evaluator) {
-            (None, EvaluatorKind::Fused) => CpuNet::precisions().to_vec(),
+            (None, EvaluatorKind::Fused) => CpuNet::precisions(),
             _ => vec![self.config.precision],
         }
     }

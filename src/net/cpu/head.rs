@@ -9,7 +9,7 @@ use super::products::Packing;
 use super::tiling::Board;
 use crate::encode::Shape;
 use crate::net::layers::{Conv, Layer, Linear};
-use crate::net::tiles::direct::{Direct, Interleaved, Written};
+use crate::net::tiles::direct::{Direct, Interleaved, Steps, Written};
 use crate::net::tiles::{Configured, Tiles};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
@@ -19,8 +19,8 @@ use crate::net::weights::{Numbers, Weights};
 pub(super) enum Source {
     /// Padded boards, with so many floats per square.
     Boards { stride: usize },
-    /// [`Interleaved`] boards of bf16.
-    Interleaved(Tiles),
+    /// [`Interleaved`] boards of bf16, or of bytes with such steps.
+    Interleaved(Tiles, Option<f32>),
     /// So many rows per position, with so many floats each.
     Rows { count: usize, stride: usize },
 }
@@ -81,11 +81,17 @@ impl Head {
         let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
-                (Layer::Conv(conv), Source::Interleaved(tiles)) => {
+                (Layer::Conv(conv), Source::Interleaved(tiles, step)) => {
                     channels = conv.outputs;
                     let Numbers { weight, bias } = weights.of(&conv.name);
                     let sizes = [conv.inputs, conv.outputs, conv.kernel];
-                    let layer = Direct::new(sizes, (weight, bias), board, tiles);
+                    let layer = match step {
+                        None => Direct::new(sizes, (weight, bias), board, tiles),
+                        Some(input) => {
+                            let steps = Steps { input, skipped: 0.0, output: None };
+                            Direct::in_bytes(sizes, (weight, bias), board, tiles, steps)
+                        }
+                    };
                     let work = Work::Interleaved { layer, finish: Finish::of(conv.relu) };
                     Step { work, count: cells, stride: channels.next_multiple_of(BLOCK) }
                 }
@@ -96,7 +102,7 @@ impl Head {
                     let work = match from {
                         Source::Boards { stride } => Work::Boards { layer, finish, stride },
                         Source::Rows { stride, .. } => Work::Rows { layer, finish, width: stride },
-                        Source::Interleaved(_) => unreachable!("multiplied by tiles"),
+                        Source::Interleaved(..) => unreachable!("multiplied by tiles"),
                     };
                     Step { work, count: cells, stride: written }
                 }
@@ -145,7 +151,7 @@ impl Head {
     pub(super) fn stride(&self) -> usize {
         match self.end {
             Source::Boards { stride } | Source::Rows { stride, .. } => stride,
-            Source::Interleaved(_) => unreachable!("a head has steps"),
+            Source::Interleaved(..) => unreachable!("a head has steps"),
         }
     }
 }

@@ -33,13 +33,16 @@ pub(in crate::net) mod tiling;
 mod tower;
 mod winograd;
 
+use std::collections::BTreeMap;
+
 use self::head::{Dense, Head, Place, Source};
 use self::products::Packing;
 use self::tiling::Board;
 use self::tower::{Buffers, Tower};
 use super::layers::Layer;
+use super::ranges::Ranges;
 use super::tiles::Tiles;
-use super::tiles::direct::Interleaved;
+use super::tiles::direct::{Interleaved, Operands};
 use super::vector::{Aligned, Isa};
 use super::weights::Weights;
 use crate::config::Precision;
@@ -62,8 +65,8 @@ pub struct CpuNet {
 enum Engine {
     /// Vectors, in a precision.
     Vectors(Isa, Precision),
-    /// Tiles of bf16.
-    Tiles(Tiles),
+    /// Tiles of bf16 or bytes.
+    Tiles(Tiles, Operands),
 }
 
 /// A part of the policy's logits.
@@ -98,8 +101,10 @@ pub struct Wanted<'a> {
 
 impl CpuNet {
     /// The precisions for which this CPU has the instructions, f32 first.
-    pub fn precisions() -> &'static [Precision] {
-        if Isa::has_bf16() { &[Precision::F32, Precision::Bf16] } else { &[Precision::F32] }
+    pub fn precisions() -> Vec<Precision> {
+        let bf16 = Isa::has_bf16().then_some(Precision::Bf16);
+        let bytes = Tiles::of_bytes().map(|_| Precision::Int8);
+        [Some(Precision::F32), bf16, bytes].into_iter().flatten().collect()
     }
 
     /// Whether this CPU has the instructions for `precision`, which must be a named one.
@@ -109,20 +114,38 @@ impl CpuNet {
 
     /// The instructions that multiply in `precision`, which must be a named one.
     pub fn instructions(precision: Precision) -> &'static str {
-        match (precision, Tiles::here()) {
-            (Precision::Bf16, Some(_)) => "AMX",
-            (Precision::Bf16, None) => "AVX-512 BF16",
+        match precision {
+            Precision::Bf16 => Tiles::here().map_or("AVX-512 BF16", Tiles::name),
+            Precision::Int8 => Tiles::of_bytes().map_or("none", Tiles::name),
             _ => Isa::widest().name(),
         }
     }
 
-    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision.
+    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision, or they have no
+    /// ranges, which int8 needs.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         let engine = match (precision, Tiles::here()) {
-            (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles),
+            (Precision::Int8, _) => Engine::Tiles(Tiles::of_bytes()?, Operands::Bytes),
+            (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles, Operands::Bf16),
             _ => Engine::Vectors(Isa::widest(), precision),
         };
-        CpuNet::has(precision).then(|| CpuNet::with(weights, engine))
+        let can = CpuNet::has(precision) && (precision != Precision::Int8 || weights.ranges.is_some());
+        can.then(|| CpuNet::with(weights, engine))
+    }
+
+    /// How large the activations of `weights` become in these positions (`[n, planes, height, width]`).
+    pub fn ranges(weights: &Weights, planes: &[f32]) -> Ranges {
+        let net = CpuNet::with(weights, Engine::Vectors(Isa::widest(), Precision::F32));
+        let mut buffers = net.scratch().tower;
+        let mut largest = BTreeMap::<String, f32>::new();
+        for planes in planes.chunks(net.group * net.shape.input_len()) {
+            net.tower.observe(planes.len() / net.shape.input_len(), planes, &mut buffers, |name, numbers| {
+                let most = numbers.iter().fold(f32::MIN_POSITIVE, |most, &number| most.max(number));
+                let range = largest.entry(name.to_string()).or_insert(most);
+                *range = range.max(most);
+            });
+        }
+        Ranges(largest)
     }
 
     fn with(weights: &Weights, engine: Engine) -> CpuNet {
@@ -131,7 +154,7 @@ impl CpuNet {
         let board = Board { height: shape.height, width: shape.width };
         let isa = match engine {
             Engine::Vectors(isa, _) => isa,
-            Engine::Tiles(_) => Isa::widest(),
+            Engine::Tiles(..) => Isa::widest(),
         };
         let plain = Packing::new(isa, Precision::F32);
         let tower = Tower::new(weights, board, plain, engine);

@@ -1,7 +1,7 @@
 //! The tower: from encoded positions to the features that the heads read, one convolution after another.
 //!
 //! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms;
-//! [`Straight`] has interleaved boards of bf16 and multiplies tiles. Each convolution reads what the one before wrote
+//! [`Straight`] has interleaved boards of bf16 or of bytes and multiplies tiles. Each convolution reads what the one before wrote
 //! into one of two buffers and writes into the other, where the second of a block finds what the first read. What is not
 //! a convolution is always in f32.
 
@@ -12,7 +12,8 @@ use super::matrix::Finish;
 use super::products::Packing;
 use super::tiling::Board;
 use crate::net::layers::{Conv, Layer};
-use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
+use crate::net::ranges::INPUT;
+use crate::net::tiles::direct::{Direct, Interleaved, Operands, Steps, Written};
 use crate::net::tiles::{ROWS, Tiles, bf16};
 use crate::net::vector::Aligned;
 use crate::net::weights::{Numbers, Weights};
@@ -58,6 +59,8 @@ struct Stage<C> {
     conv: C,
     finish: Finish,
     global: Option<Global>,
+    /// What it writes, before and after that change.
+    names: [String; 2],
 }
 
 impl Tower {
@@ -66,7 +69,9 @@ impl Tower {
             Engine::Vectors(isa, precision) => {
                 Tower::Winograd(Winograd::new(weights, board, plain, Packing::new(isa, precision)))
             }
-            Engine::Tiles(tiles) => Tower::Straight(Straight::new(weights, board, plain, tiles)),
+            Engine::Tiles(tiles, operands) => {
+                Tower::Straight(Straight::new(weights, board, plain, (tiles, operands)))
+            }
         }
     }
 
@@ -74,7 +79,9 @@ impl Tower {
     pub(super) fn features(&self) -> Source {
         match self {
             Tower::Winograd(tower) => Source::Boards { stride: tower.stages[0].conv.stride() },
-            Tower::Straight(tower) => Source::Interleaved(tower.tiles),
+            Tower::Straight(tower) => {
+                Source::Interleaved(tower.tiles, tower.steps.last().map(|&[_, features]| features))
+            }
         }
     }
 
@@ -118,20 +125,54 @@ impl Tower {
     }
 }
 
-/// Packs the convolutions of a tower.
-fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Vec<Stage<C>> {
-    let stage = |conv: &Conv, finish: Finish| Stage { conv: pack(conv), finish, global: None };
-    let mut stages: Vec<Stage<C>> = Vec::new();
+impl Tower {
+    /// As [`Tower::apply`], of a tower in f32; shows each activation with its name.
+    pub(super) fn observe(
+        &self,
+        positions: usize,
+        planes: &[f32],
+        buffers: &mut Buffers,
+        observe: impl FnMut(&str, &[f32]),
+    ) {
+        match (self, buffers) {
+            (Tower::Winograd(tower), Buffers::Winograd(buffers)) => {
+                tower.observed(positions, planes, buffers, observe);
+            }
+            _ => panic!("a tower in f32"),
+        }
+    }
+}
+
+/// Packs the convolutions of a tower, each of which is told the names of what it reads and of what it skips.
+fn stages<C>(
+    weights: &Weights,
+    plain: Packing,
+    pack: impl Fn(&Conv, &str, Option<&str>) -> C,
+) -> Vec<Stage<C>> {
+    let stage = |conv: &Conv, finish: Finish, [read, skipped]: [Option<&str>; 2]| Stage {
+        conv: pack(conv, read.unwrap_or(INPUT), skipped),
+        finish,
+        global: None,
+        names: [(); 2].map(|()| conv.name.clone()),
+    };
+    let (mut stages, mut x): (Vec<Stage<C>>, Option<&str>) = (Vec::new(), None);
     for (index, layer) in weights.layers.tower.iter().enumerate() {
         match layer {
             Layer::Ones if index == 0 => {}
-            Layer::Conv(conv) => stages.push(stage(conv, Finish::of(conv.relu))),
+            Layer::Conv(conv) => {
+                stages.push(stage(conv, Finish::of(conv.relu), [x, None]));
+                x = Some(&conv.name);
+            }
             Layer::Block { first, second, .. } => {
-                stages.extend([stage(first, Finish::of(first.relu)), stage(second, Finish::SkipRelu)]);
+                stages.push(stage(first, Finish::of(first.relu), [x, None]));
+                stages.push(stage(second, Finish::SkipRelu, [Some(&first.name), x]));
+                x = Some(&second.name);
             }
             Layer::Global(linear) => {
                 let before = stages.last_mut().expect("a block comes before");
                 before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
+                before.names[1].clone_from(&linear.name);
+                x = Some(&linear.name);
             }
             other => panic!("a tower with {other:?}"),
         }
@@ -165,7 +206,7 @@ pub(super) struct WinogradBuffers {
 
 impl Winograd {
     fn new(weights: &Weights, board: Board, plain: Packing, products: Packing) -> Winograd {
-        let pack = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, products);
+        let pack = |conv: &Conv, _: &str, _: Option<&str>| Conv3::new(conv, weights.of(&conv.name), board, products);
         let stages = stages(weights, plain, pack);
         let stride = stages[0].conv.stride();
         assert!(stages.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
@@ -191,16 +232,31 @@ impl Winograd {
     }
 
     fn apply<'a>(&self, positions: usize, planes: &[f32], buffers: &'a mut WinogradBuffers) -> &'a Aligned {
+        self.observed(positions, planes, buffers, |_, _| {})
+    }
+
+    /// The same; shows the boards of each activation with its name.
+    fn observed<'a>(
+        &self,
+        positions: usize,
+        planes: &[f32],
+        buffers: &'a mut WinogradBuffers,
+        mut observe: impl FnMut(&str, &[f32]),
+    ) -> &'a Aligned {
         let WinogradBuffers { input, boards: [x, y], between, globals } = buffers;
         self.write(planes, [self.planes, 0], input.as_mut());
+        observe(INPUT, planes);
+        let written = positions * self.board.padded() * self.stages[0].conv.stride();
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
-        for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
+        for (index, Stage { conv, finish, global, names }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
             conv.apply(positions, from, y, between, *finish);
             std::mem::swap(&mut x, &mut y);
+            observe(&names[0], &x.as_ref()[..written]);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
                 global.apply((self.board, positions), (&mut *x, conv.stride()), buffers);
+                observe(&names[1], &x.as_ref()[..written]);
             }
         }
         x
@@ -221,6 +277,11 @@ impl Winograd {
 /// A tower of [`Direct`] convolutions.
 pub(super) struct Straight {
     tiles: Tiles,
+    operands: Operands,
+    /// Of bytes: the step of the input.
+    input: f32,
+    /// Of bytes: for each stage, the steps of what it writes before and after the change.
+    steps: Vec<[f32; 2]>,
     /// Planes of the input, without that of ones.
     planes: usize,
     ones: bool,
@@ -245,17 +306,38 @@ pub(super) struct StraightBuffers {
 }
 
 impl Straight {
-    fn new(weights: &Weights, board: Board, plain: Packing, tiles: Tiles) -> Straight {
-        let pack = |conv: &Conv| {
+    fn new(
+        weights: &Weights,
+        board: Board,
+        plain: Packing,
+        (tiles, operands): (Tiles, Operands),
+    ) -> Straight {
+        let step = |name: &str| match operands {
+            Operands::Bf16 => 1.0,
+            Operands::Bytes => weights.ranges.as_ref().expect("ranges of the activations").step(name),
+        };
+        let pack = |conv: &Conv, read: &str, skipped: Option<&str>| {
             let Numbers { weight, bias } = weights.of(&conv.name);
-            Direct::new([conv.inputs, conv.outputs, conv.kernel], (weight, bias), board, tiles)
+            let (sizes, numbers) = ([conv.inputs, conv.outputs, conv.kernel], (&weight[..], &bias[..]));
+            match operands {
+                Operands::Bf16 => Direct::new(sizes, numbers, board, tiles),
+                Operands::Bytes => {
+                    let (input, skipped) = (step(read), skipped.map_or(0.0, step));
+                    let steps = Steps { input, skipped, output: Some(step(&conv.name)) };
+                    Direct::in_bytes(sizes, numbers, board, tiles, steps)
+                }
+            }
         };
         let planes = weights.layers.shape.planes;
         let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
-        let words = [words(planes + usize::from(ones)), words(stages[0].conv.outputs())];
+        let words = [planes + usize::from(ones), stages[0].conv.outputs()].map(|n| operands.words(n));
         assert!(stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]), "a tower of one width");
         let lines = [0.0, 1.0].map(|number| vec![number; board.width]);
-        Straight { tiles, planes, ones, board, stages, words, lines }
+        let steps = match operands {
+            Operands::Bf16 => Vec::new(),
+            Operands::Bytes => stages.iter().map(|stage| stage.names.each_ref().map(|name| step(name))).collect(),
+        };
+        Straight { tiles, operands, input: step(INPUT), steps, planes, ones, board, stages, words, lines }
     }
 
     fn buffers(&self, group: usize) -> StraightBuffers {
@@ -266,7 +348,7 @@ impl Straight {
             input: Aligned::new(rows * self.words[0]),
             boards: [(); 2].map(|()| Aligned::new(rows * self.words[1])),
             globals: globals.map(|global| global.buffers(group)).collect(),
-            squares: Aligned::new(squares * 2 * self.words[1]),
+            squares: Aligned::new(squares * self.operands.per_word() * self.words[1]),
             laid_out: None,
         }
     }
@@ -275,15 +357,24 @@ impl Straight {
         let (layout, configured) = (place.layout, place.configured());
         self.lay_out(layout, buffers);
         let StraightBuffers { input, boards: [x, y], globals, squares, .. } = buffers;
-        self.write(layout, planes, input.as_mut());
+        match self.operands {
+            Operands::Bf16 => self.write::<Pair, 2>(layout, planes, input.as_mut()),
+            Operands::Bytes => self.write::<Bytes, 4>(layout, planes, input.as_mut()),
+        }
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
-        for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
+        for (index, Stage { conv, finish, global, .. }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
             conv.apply(layout, configured, from.as_ref(), y.as_mut(), Written::Boards, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
-                self.change(global, layout, x.as_mut(), squares, buffers);
+                let boards = (layout, x.as_mut());
+                match self.operands {
+                    Operands::Bf16 => self.change::<Pair, 2>(global, boards, squares, buffers, [1.0; 2]),
+                    Operands::Bytes => {
+                        self.change::<Bytes, 4>(global, boards, squares, buffers, self.steps[index]);
+                    }
+                }
             }
         }
         x
@@ -299,14 +390,14 @@ impl Straight {
         buffers.boards.iter_mut().for_each(|boards| layout.clear_border(others, boards.as_mut()));
     }
 
-    /// `[n, planes, height, width]` to interleaved boards, two planes at a time; after them comes that of ones.
-    fn write(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
+    /// `[n, planes, height, width]` to interleaved boards, a word of planes at a time; after them comes that of ones.
+    fn write<W: Word<N>, const N: usize>(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
         let (Board { height, width }, words) = (self.board, self.words[0]);
         let step = layout.positions * words;
         let [zeros, ones] = &self.lines;
         for (position, planes) in planes.chunks_exact(self.planes * height * width).enumerate() {
             for (word, row) in
-                (0..self.channels().div_ceil(2)).flat_map(|word| (0..height).map(move |row| (word, row)))
+                (0..self.channels().div_ceil(N)).flat_map(|word| (0..height).map(move |row| (word, row)))
             {
                 let line = |plane: usize| match plane {
                     plane if plane < self.planes => &planes[(plane * height + row) * width..][..width],
@@ -314,8 +405,9 @@ impl Straight {
                     _ => zeros,
                 };
                 let slots = input[(layout.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
-                for (slot, (&low, &high)) in slots.zip(line(2 * word).iter().zip(line(2 * word + 1))) {
-                    *slot = word_of([low, high]);
+                let lines: [&[f32]; N] = std::array::from_fn(|i| line(N * word + i));
+                for (column, slot) in slots.take(width).enumerate() {
+                    *slot = W::of(lines.map(|line| line[column]), self.input);
                 }
             }
         }
@@ -327,13 +419,13 @@ impl Straight {
     }
 
     /// Applies `global` to interleaved boards.
-    fn change(
+    fn change<W: Word<N>, const N: usize>(
         &self,
         global: &Global,
-        layout: Interleaved,
-        boards: &mut [f32],
+        (layout, boards): (Interleaved, &mut [f32]),
         squares: &mut Aligned,
         buffers: &mut [Aligned; 2],
+        [read, written]: [f32; 2],
     ) {
         let (Board { height, width }, words) = (self.board, self.words[1]);
         let rows_of = |position: usize| {
@@ -342,29 +434,55 @@ impl Straight {
         };
         for position in 0..layout.positions {
             let squares = squares.as_mut();
-            for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(2 * words)) {
-                let numbers = boards[at..][..words].iter().flat_map(|&word| halves(word));
+            for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(N * words)) {
+                let numbers = boards[at..][..words].iter().flat_map(|&word| W::numbers(word, read));
                 square.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
             }
-            global.pool(position, squares.chunks_exact(2 * words), buffers);
+            global.pool(position, squares.chunks_exact(N * words), buffers);
         }
         for (position, added) in global.added(layout.positions, buffers).enumerate() {
             for at in rows_of(position) {
-                for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<2>().0) {
-                    let [low, high] = halves(*word);
-                    *word = word_of([Global::change(low, added[0]), Global::change(high, added[1])]);
+                for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<N>().0) {
+                    let numbers = W::numbers(*word, read);
+                    let changed = std::array::from_fn(|i| Global::change(numbers[i], added[i]));
+                    *word = W::of(changed, written);
                 }
             }
         }
     }
 }
 
-/// The two numbers of a word.
-fn halves(word: f32) -> [f32; 2] {
-    [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
+/// Numbers in 32 bits.
+trait Word<const N: usize> {
+    /// The word of numbers, rounded; `step` is what 1 is worth where they are whole.
+    fn of(numbers: [f32; N], step: f32) -> f32;
+
+    /// The numbers of a word.
+    fn numbers(word: f32, step: f32) -> [f32; N];
 }
 
-/// The word of two numbers, rounded.
-fn word_of([low, high]: [f32; 2]) -> f32 {
-    f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
+/// Two bf16.
+struct Pair;
+
+impl Word<2> for Pair {
+    fn of([low, high]: [f32; 2], _step: f32) -> f32 {
+        f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
+    }
+
+    fn numbers(word: f32, _step: f32) -> [f32; 2] {
+        [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
+    }
+}
+
+/// Four bytes.
+struct Bytes;
+
+impl Word<4> for Bytes {
+    fn of(numbers: [f32; 4], step: f32) -> f32 {
+        f32::from_bits(u32::from_le_bytes(numbers.map(|number| (number / step).round_ties_even() as u8)))
+    }
+
+    fn numbers(word: f32, step: f32) -> [f32; 4] {
+        word.to_bits().to_le_bytes().map(|byte| f32::from(byte) * step)
+    }
 }

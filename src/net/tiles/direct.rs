@@ -1,14 +1,17 @@
 //! Convolutions as products of tiles, without a transform.
 //!
 //! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
-//! bf16. What one tap of the kernel multiplies is then a tile of rows at the same distance from each other: some
+//! bf16 or in [bytes](Operands::Bytes). What one tap of the kernel multiplies is then a tile of rows at the same distance from each other: some
 //! squares side by side, of all positions; a group of 16 has a tile for each square. The rows of a line of the board are
 //! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
 //! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
 
 use super::{
-    CHANNELS, Configured, Factors, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
+    Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, Worth,
+    bf16,
 };
+#[cfg(target_arch = "x86_64")]
+use super::vnni;
 use crate::net::cpu::matrix::Finish;
 use crate::net::cpu::tiling::Board;
 use crate::net::vector::{Aligned, Vector, padded};
@@ -35,7 +38,7 @@ impl Interleaved {
     }
 
     /// Rows of a line of the board.
-    fn line(self) -> usize {
+    pub(super) fn line(self) -> usize {
         self.board.width * self.positions
     }
 
@@ -63,9 +66,45 @@ impl Interleaved {
     }
 }
 
+/// What a convolution multiplies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::net) enum Operands {
+    /// bf16, with sums in f32.
+    Bf16,
+    /// Activations from 0 to 255 and weights from -127 to 127, with sums in whole numbers.
+    Bytes,
+}
+
+impl Operands {
+    /// Channels of a word.
+    pub(in crate::net) const fn per_word(self) -> usize {
+        match self {
+            Operands::Bf16 => 2,
+            Operands::Bytes => 4,
+        }
+    }
+
+    /// Words per row of so many channels: whole rows of tiles.
+    pub(in crate::net) const fn words(self, channels: usize) -> usize {
+        let per_tile = LINE / size_of::<u32>() * self.per_word();
+        channels.next_multiple_of(per_tile) / self.per_word()
+    }
+}
+
 /// Words of two bf16 per row of so many channels.
 pub(in crate::net) fn words(channels: usize) -> usize {
-    channels.next_multiple_of(CHANNELS) / 2
+    Operands::Bf16.words(channels)
+}
+
+/// What the bytes of a convolution are worth.
+#[derive(Clone, Copy)]
+pub(in crate::net) struct Steps {
+    /// A step of the input.
+    pub(in crate::net) input: f32,
+    /// A step of what is skipped, if something is.
+    pub(in crate::net) skipped: f32,
+    /// A step of the output, if it is written in bytes.
+    pub(in crate::net) output: Option<f32>,
 }
 
 /// What a convolution writes.
@@ -79,65 +118,110 @@ pub(in crate::net) enum Written {
 
 /// A tap and some of its channels.
 #[derive(Clone, Copy)]
-struct Step {
+pub(super) struct Step {
     /// Squares from the first tap to it.
-    squares: usize,
+    pub(super) squares: usize,
     /// Bytes within a row of operands.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// The number of the tap.
-    tap: usize,
+    pub(super) tap: usize,
 }
 
 /// A packed 3x3 or 1x1 convolution.
 pub(in crate::net) struct Direct {
-    tiles: Tiles,
-    /// Words of two bf16: `[pair of tiles of outputs, step, tile of the pair, pair of channels, output, channel of the pair]`.
-    weights: Aligned,
-    /// `[output]`, padded to whole tiles.
+    pub(super) tiles: Tiles,
+    operands: Operands,
+    /// `[pair of tiles of outputs, step, tile of the pair, word of channels, output, channel of the word]`.
+    pub(super) weights: Aligned,
+    /// `[output]`, padded to pairs of tiles; in steps of the output if that is in bytes.
     bias: Aligned,
+    /// Of bytes: the same for what a sum is worth, and a step of what is skipped.
+    scale: Aligned,
+    skipped: f32,
     /// From row to row, and within a row from left to right, the taps of the kernel with all their channels.
-    steps: Vec<Step>,
-    kernel: usize,
+    pub(super) steps: Vec<Step>,
+    pub(super) kernel: usize,
+    inputs: usize,
     /// Words per row of operands.
-    words: usize,
-    outputs: usize,
+    pub(super) words: usize,
+    pub(super) outputs: usize,
 }
 
 impl Direct {
-    /// Packs a convolution of these sizes, with a weight `[output, input, row, column]` and a bias `[output]`.
+    /// Packs a convolution of these sizes in bf16, with a weight `[output, input, row, column]` and a bias `[output]`.
     pub(in crate::net) fn new(
         [inputs, outputs, kernel]: [usize; 3],
         (weight, bias): (&[f32], &[f32]),
         board: Board,
         tiles: Tiles,
     ) -> Direct {
-        assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
         let taps = kernel * kernel;
         assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
-        let words = words(inputs);
-        let chunks = 2 * words / CHANNELS;
+        let number = |[tap, input, output]: [usize; 3]| {
+            u32::from(bf16(weight[(output * inputs + input) * taps + tap]))
+        };
+        Direct::packed([inputs, outputs, kernel], bias, (board, tiles, Operands::Bf16), number)
+    }
+
+    /// The same in bytes. Each output has a step of its own, 127 of which are its largest weight.
+    pub(in crate::net) fn in_bytes(
+        [inputs, outputs, kernel]: [usize; 3],
+        (weight, bias): (&[f32], &[f32]),
+        board: Board,
+        tiles: Tiles,
+        steps: Steps,
+    ) -> Direct {
+        let taps = kernel * kernel;
+        assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
+        let rows = weight.chunks_exact(inputs * taps);
+        let largest = rows.map(|row| row.iter().fold(0.0, |most: f32, weight| most.max(weight.abs())));
+        let step: Vec<f32> = largest.map(|largest| largest / 127.0).collect();
+        let number = |[tap, input, output]: [usize; 3]| {
+            let whole = weight[(output * inputs + input) * taps + tap] / step[output];
+            u32::from(whole.round_ties_even() as i8 as u8)
+        };
+        let sizes = [inputs, outputs, kernel];
+        let mut conv = Direct::packed(sizes, bias, (board, tiles, Operands::Bytes), number);
+        let output = steps.output.unwrap_or(1.0);
+        conv.bias.as_mut().iter_mut().for_each(|bias| *bias /= output);
+        conv.scale = Aligned::new(conv.bias.as_ref().len());
+        for (scale, step) in conv.scale.as_mut().iter_mut().zip(step) {
+            *scale = step * steps.input / output;
+        }
+        conv.skipped = steps.skipped / output;
+        conv
+    }
+
+    /// Packs the numbers of `[tap, input, output]`, of which each is as many bits as a channel of these operands has.
+    fn packed(
+        [inputs, outputs, kernel]: [usize; 3],
+        bias: &[f32],
+        (board, tiles, operands): (Board, Tiles, Operands),
+        number: impl Fn([usize; 3]) -> u32,
+    ) -> Direct {
+        assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
+        let (taps, words, per_word) = (kernel * kernel, operands.words(inputs), operands.per_word());
+        let chunks = words / ROWS;
         let step = |(tap, chunk): (usize, usize)| Step {
             squares: tap / kernel * board.pitch() + tap % kernel,
-            bytes: chunk * CHANNELS * size_of::<u16>(),
+            bytes: chunk * LINE,
             tap,
         };
         let steps = (0..taps).flat_map(|tap| (0..chunks).map(move |chunk| (tap, chunk)));
         let columns = outputs.div_ceil(OUTPUTS);
-        let number = |tap: usize, input: usize, output: usize| match input < inputs && output < outputs {
-            true => u32::from(bf16(weight[(output * inputs + input) * taps + tap])),
-            false => 0,
-        };
         let mut packed = Aligned::new(columns * taps * words * OUTPUTS);
         let mut slots = packed.as_mut().iter_mut();
         for first in (0..columns).step_by(2) {
             for (tap, chunk) in steps.clone() {
-                for (column, pair) in (first..columns.min(first + 2))
-                    .flat_map(|column| (0..ROWS).map(move |pair| (column, pair)))
+                for (column, row) in
+                    (first..columns.min(first + 2)).flat_map(|column| (0..ROWS).map(move |row| (column, row)))
                 {
-                    let input = chunk * CHANNELS + 2 * pair;
+                    let input = (chunk * ROWS + row) * per_word;
                     for (output, slot) in (column * OUTPUTS..).zip(slots.by_ref().take(OUTPUTS)) {
-                        *slot =
-                            f32::from_bits(number(tap, input + 1, output) << 16 | number(tap, input, output));
+                        let numbers = (0..per_word).filter(|i| input + i < inputs && output < outputs);
+                        let numbers =
+                            numbers.map(|i| number([tap, input + i, output]) << (32 / per_word * i));
+                        *slot = f32::from_bits(numbers.fold(0, |word, number| word | number));
                     }
                 }
             }
@@ -145,7 +229,8 @@ impl Direct {
         let mut filled = Aligned::new(outputs.next_multiple_of(2 * OUTPUTS));
         filled.as_mut()[..outputs].copy_from_slice(bias);
         let steps = steps.map(step).collect();
-        Direct { tiles, weights: packed, bias: filled, steps, kernel, words, outputs }
+        let (weights, bias, scale) = (packed, filled, Aligned::new(0));
+        Direct { tiles, operands, weights, bias, scale, skipped: 0.0, steps, kernel, inputs, words, outputs }
     }
 
     /// Output channels.
@@ -155,7 +240,27 @@ impl Direct {
 
     /// Words per row that it reads, and that it writes.
     pub(in crate::net) fn words(&self) -> [usize; 2] {
-        [self.words, words(self.outputs)]
+        [self.words, self.written_words()]
+    }
+
+    pub(super) fn written_words(&self) -> usize {
+        self.operands.words(self.outputs)
+    }
+
+    /// Words of an operand's row that are not only padding.
+    pub(super) fn used_words(&self) -> usize {
+        self.inputs.div_ceil(self.operands.per_word())
+    }
+
+    /// What sums of outputs from this one on are worth.
+    pub(super) fn worth(&self, output: usize) -> Worth {
+        let [scale, bias] = [&self.scale, &self.bias].map(|numbers| numbers.as_ref()[output..].as_ptr());
+        Worth { scale, bias }
+    }
+
+    /// A step of what is skipped, if something is.
+    pub(super) fn skipped(&self, finish: Finish) -> Option<f32> {
+        (finish == Finish::SkipRelu).then_some(self.skipped)
     }
 
     /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish` adds the bias in any case, and a skip connection only on boards.
@@ -171,7 +276,11 @@ impl Direct {
         assert_eq!(configured.height, layout.height(), "the registers are configured for another layout");
         let read = layout.rows() * self.words;
         let floats = match written {
-            Written::Boards => layout.rows() * words(self.outputs),
+            Written::Boards => {
+                let is_relu = matches!(finish, Finish::Relu | Finish::SkipRelu);
+                assert!(is_relu || self.operands == Operands::Bf16, "bytes have no sign");
+                layout.rows() * self.written_words()
+            }
             Written::Rows => {
                 assert!(matches!(finish, Finish::Plain | Finish::Relu), "rows have nothing to skip");
                 layout.positions * layout.board.height * layout.board.width * padded(self.outputs)
@@ -181,7 +290,18 @@ impl Direct {
         let (from, to) = (from.as_ptr(), to.as_mut_ptr());
         // SAFETY: the registers are configured, the buffers hold as many rows as the layout has, and the weights are packed
         // this way.
-        unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
+        unsafe {
+            match (self.tiles, self.operands) {
+                #[cfg(target_arch = "x86_64")]
+                (Tiles::Vnni, _) => vnni::run(Apply::<true> { conv: self, layout, from, to, written, finish }),
+                (tiles, Operands::Bytes) => {
+                    tiles.run(Apply::<true> { conv: self, layout, from, to, written, finish });
+                }
+                (tiles, Operands::Bf16) => {
+                    tiles.run(Apply::<false> { conv: self, layout, from, to, written, finish });
+                }
+            }
+        }
     }
 
     /// Whether the weights would drive the operands out of the L1 cache, of which they may take a half.
@@ -191,7 +311,7 @@ impl Direct {
 
     /// The taps that have a square on the board for any row of a tile, as bits.
     #[inline(always)]
-    fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
+    pub(super) fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
         if self.kernel == 1 {
             return 1;
         }
@@ -205,21 +325,21 @@ impl Direct {
 
 /// A tile of the output: some rows of a line of the board, from `begin` on.
 #[derive(Clone, Copy)]
-struct Tile {
-    row: usize,
-    begin: usize,
+pub(super) struct Tile {
+    pub(super) row: usize,
+    pub(super) begin: usize,
 }
 
-struct Apply<'a> {
-    conv: &'a Direct,
-    layout: Interleaved,
-    from: *const f32,
+pub(super) struct Apply<'a, const BYTES: bool> {
+    pub(super) conv: &'a Direct,
+    pub(super) layout: Interleaved,
+    pub(super) from: *const f32,
     to: *mut f32,
-    written: Written,
-    finish: Finish,
+    pub(super) written: Written,
+    pub(super) finish: Finish,
 }
 
-impl TileWork for Apply<'_> {
+impl<const BYTES: bool> TileWork for Apply<'_, BYTES> {
     #[inline(always)]
     unsafe fn run<T: TileProducts>(self) {
         let Apply { conv, layout, .. } = self;
@@ -250,7 +370,9 @@ impl TileWork for Apply<'_> {
                         // what the tile before in the line has too
                         let repeated = ((first + i) % per_line * height) - tile.begin;
                         let tile = Tile { begin: tile.begin + repeated, ..tile };
-                        unfinished.parts[i] = self.part(tile, column, &sums.0[i][repeated..height]);
+                        let sums = &sums.0[i][repeated..height];
+                        let (to, position) = self.place(tile, column);
+                        unfinished.parts[i] = Part { sums: sums.as_ptr(), rows: sums.len(), to, position };
                     }
                     turn = 1 - turn;
                 }
@@ -279,14 +401,14 @@ struct Unfinished {
 }
 
 impl Part {
-    const NOTHING: Part = Part { sums: std::ptr::null(), rows: 0, to: std::ptr::null_mut(), position: 0 };
+    const NOTHING: Part = Part { sums: std::ptr::dangling(), rows: 0, to: std::ptr::null_mut(), position: 0 };
 }
 
 impl Unfinished {
     const NOTHING: Unfinished = Unfinished { column: 0, parts: [Part::NOTHING; 2] };
 }
 
-impl Apply<'_> {
+impl<const BYTES: bool> Apply<'_, BYTES> {
     /// Sums up a block of one or two tiles and `C` tiles of outputs, and finishes the one before.
     ///
     /// # Safety
@@ -302,16 +424,10 @@ impl Apply<'_> {
         let Apply { conv, layout, .. } = *self;
         let row_bytes = conv.words * size_of::<f32>();
         let square_bytes = layout.positions * row_bytes;
-        let from = self.from.cast::<u8>();
-        let (mut taps, mut operands) = ([0; 2], [from; 2]);
+        let (mut taps, mut operands) = ([0; 2], [self.from.cast::<u8>(); 2]);
         for (i, &tile) in pair.iter().enumerate() {
             taps[i] = conv.taps(layout, tile);
-            // those of a 3x3 kernel count from the square above and to the left
-            let first = match conv.kernel {
-                1 => layout.row(tile.row, 0),
-                _ => tile.row * layout.board.pitch() * layout.positions,
-            };
-            operands[i] = from.wrapping_add((first + tile.begin) * row_bytes);
+            operands[i] = self.operands(tile);
         }
         let any = taps[0] | taps[1];
         let steps = any.count_ones() as usize * conv.steps.len() / (conv.kernel * conv.kernel);
@@ -326,7 +442,7 @@ impl Apply<'_> {
             let offset = step.squares * square_bytes + step.bytes;
             // SAFETY: guaranteed by the caller.
             unsafe {
-                products.step::<C>(Factors {
+                products.step::<BYTES, C>(Factors {
                     operands: operands.map(|operands| operands.wrapping_add(offset)),
                     wanted: taps.map(|taps| taps >> step.tap & 1 == 1),
                     row: row_bytes,
@@ -337,21 +453,47 @@ impl Apply<'_> {
         }
     }
 
-    /// The rows from the beginning of `tile` on, with these sums.
+    /// Where the operands of a tile's first tap are; those of a 3x3 kernel count from the square above and to the left.
     #[inline(always)]
-    fn part(&self, Tile { row, begin }: Tile, column: usize, sums: &[[f32; 2 * OUTPUTS]]) -> Part {
+    pub(super) fn operands(&self, Tile { row, begin }: Tile) -> *const u8 {
+        let Apply { conv, layout, .. } = *self;
+        let first = match conv.kernel {
+            1 => layout.row(row, 0),
+            _ => row * layout.board.pitch() * layout.positions,
+        };
+        self.from.cast::<u8>().wrapping_add((first + begin) * conv.words * size_of::<f32>())
+    }
+
+    /// Where the outputs of a tile's first row go, and the position of that row.
+    #[inline(always)]
+    pub(super) fn place(&self, Tile { row, begin }: Tile, column: usize) -> (*mut f32, usize) {
         let Interleaved { board, positions } = self.layout;
         let (square, position) = (begin / positions, begin % positions);
         let floats = match self.written {
             Written::Boards => {
-                (self.layout.row(row, 0) + begin) * words(self.conv.outputs) + column * OUTPUTS / 2
+                (self.layout.row(row, 0) + begin) * self.conv.written_words()
+                    + column * OUTPUTS / self.conv.operands.per_word()
             }
             Written::Rows => {
                 let squares = position * board.height * board.width + row * board.width + square;
                 squares * padded(self.conv.outputs) + column * OUTPUTS
             }
         };
-        Part { sums: sums.as_ptr(), rows: sums.len(), to: self.to.wrapping_add(floats), position }
+        (self.to.wrapping_add(floats), position)
+    }
+
+    /// Where the outputs of the next row go, and its position.
+    #[inline(always)]
+    pub(super) fn next(&self, (to, position): (*mut f32, usize)) -> (*mut f32, usize) {
+        let Interleaved { board, positions } = self.layout;
+        let (squares, stride) = (board.height * board.width, padded(self.conv.outputs));
+        match self.written {
+            Written::Boards => (to.wrapping_add(self.conv.written_words()), position),
+            Written::Rows if position + 1 == positions => {
+                (to.wrapping_add(squares * stride).wrapping_sub(positions * squares * stride - stride), 0)
+            }
+            Written::Rows => (to.wrapping_add(squares * stride), position + 1),
+        }
     }
 
     /// Finishes so many rows, if there are any left.
@@ -360,9 +502,24 @@ impl Apply<'_> {
     /// The sums must be readable, and where they go must be writable.
     #[inline(always)]
     unsafe fn finish<T: TileProducts>(&self, unfinished: &mut Unfinished, mut rows: usize) {
-        let Interleaved { board, positions } = self.layout;
-        let squares = board.height * board.width;
-        let bias = &self.conv.bias.as_ref()[unfinished.column * OUTPUTS..][..2 * OUTPUTS];
+        let first = unfinished.column * OUTPUTS;
+        if BYTES && matches!(self.written, Written::Boards) {
+            let words = self.conv.written_words();
+            for part in &mut unfinished.parts {
+                let count = rows.min(part.rows);
+                // SAFETY: guaranteed by the caller.
+                unsafe {
+                    let sums = std::slice::from_raw_parts(part.sums, count);
+                    let (worth, skipped) = (self.conv.worth(first), self.conv.skipped(self.finish));
+                    T::to_bytes(sums, worth, skipped, part.to.cast(), words * size_of::<f32>());
+                }
+                part.sums = part.sums.wrapping_add(count);
+                part.to = part.to.wrapping_add(count * words);
+                (rows, part.rows) = (rows - count, part.rows - count);
+            }
+            return;
+        }
+        let bias = &self.conv.bias.as_ref()[first..][..2 * OUTPUTS];
         for part in &mut unfinished.parts {
             while rows > 0 && part.rows > 0 {
                 // SAFETY: guaranteed by the caller.
@@ -370,6 +527,7 @@ impl Apply<'_> {
                     let sums = part.sums.cast::<f32>();
                     match self.written {
                         Written::Boards => {
+                            debug_assert!(!BYTES, "finished above");
                             let lanes = T::Register::LANES;
                             for channel in (0..2 * OUTPUTS).step_by(2 * lanes) {
                                 let slot = part.to.cast::<u16>().add(channel);
@@ -378,29 +536,34 @@ impl Apply<'_> {
                                     finished::<T>(sums, bias, channel + lanes, slot.add(lanes), self.finish);
                                 T::store([first, second], slot);
                             }
-                            part.to = part.to.add(words(self.conv.outputs));
+                        }
+                        Written::Rows if BYTES => {
+                            for channel in (0..self.width(first)).step_by(OUTPUTS) {
+                                let (sums, worth) = (sums.add(channel), self.conv.worth(first + channel));
+                                let relu = self.finish == Finish::Relu;
+                                T::to_floats(sums.cast(), worth, relu, part.to.add(channel));
+                            }
                         }
                         Written::Rows => {
-                            let stride = padded(self.conv.outputs);
-                            let width = (stride - unfinished.column * OUTPUTS).min(2 * OUTPUTS);
-                            for channel in (0..width).step_by(T::Register::LANES) {
+                            for channel in (0..self.width(first)).step_by(T::Register::LANES) {
                                 let sum = biased::<T::Register>(sums, bias, channel);
                                 let sum = if self.finish == Finish::Relu { sum.relu() } else { sum };
                                 part.to.add(channel).cast::<T::Register>().write_unaligned(sum);
                             }
-                            part.position += 1;
-                            part.to = part.to.wrapping_add(squares * stride);
-                            if part.position == positions {
-                                part.position = 0;
-                                part.to = part.to.wrapping_sub((positions * squares - 1) * stride);
-                            }
                         }
                     }
                     part.sums = part.sums.add(1);
+                    (part.to, part.position) = self.next((part.to, part.position));
                 }
                 (rows, part.rows) = (rows - 1, part.rows - 1);
             }
         }
+    }
+
+    /// Outputs of a block that belong to a row of floats.
+    #[inline(always)]
+    pub(super) fn width(&self, first: usize) -> usize {
+        (padded(self.conv.outputs) - first).min(2 * OUTPUTS)
     }
 }
 

@@ -1,20 +1,25 @@
-//! Products of whole tiles of bf16, by Intel's AMX; in plain Rust too, so that everything around them can be tested on
-//! any CPU.
+//! Products of whole tiles of bf16 or of bytes, by Intel's AMX; in plain Rust too, so that everything around them can be
+//! tested on any CPU.
 //!
-//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; one of weights
-//! is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in f32. A block of
-//! the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps and
+//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16 or 64 in bytes; one
+//! of weights is `[word of channels, output, channel of the word]` with 16 outputs, where a word has two channels or four; one
+//! of sums is `[row, output]` in f32, or in i32 for bytes. A block of the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps and
 //! channels pass by, step by step. The order of the sums is that of the steps.
 //!
-//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights.
+//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights. [`vnni`] is
+//! the same convolution of bytes by vectors, for CPUs without tiles.
 
 #![allow(unsafe_code)]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod amx;
+#[cfg(target_arch = "x86_64")]
+mod bytes;
 pub(super) mod direct;
 mod emulated;
 pub(super) mod outer;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
 
 use std::marker::PhantomData;
 
@@ -23,16 +28,16 @@ use super::vector::Vector;
 
 /// Rows of the tallest tile.
 pub(super) const ROWS: usize = 16;
-/// Channels of a tile of operands.
+/// Channels of a tile of operands in bf16.
 pub(super) const CHANNELS: usize = 32;
 /// Outputs of a tile of weights.
 pub(super) const OUTPUTS: usize = 16;
 /// Bytes of a row.
 const LINE: usize = 64;
-/// Words of a tile of weights, of two bf16 each.
+/// Words of a tile of weights, of two bf16 or four bytes each.
 const TILE_WORDS: usize = ROWS * LINE / size_of::<u32>();
 
-/// The sums of a block: `[tile of rows, row, output]`.
+/// The sums of a block: `[tile of rows, row, output]`; those of bytes are whole numbers in the same place.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Sums(pub(super) [[[f32; 2 * OUTPUTS]; ROWS]; 2]);
@@ -54,6 +59,20 @@ pub(super) struct Factors {
     pub(super) weights: *const u8,
 }
 
+/// What sums of bytes are worth: each times its scale, plus its bias. In bytes of the output, if they become such.
+#[derive(Clone, Copy)]
+pub(super) struct Worth {
+    scale: *const f32,
+    bias: *const f32,
+}
+
+impl Worth {
+    /// That of the outputs from this one on.
+    fn from(self, output: usize) -> Worth {
+        Worth { scale: self.scale.wrapping_add(output), bias: self.bias.wrapping_add(output) }
+    }
+}
+
 /// A way to multiply tiles, and the registers that go with it: it holds the sums of a block, all of which begin at 0.
 pub(super) trait TileProducts {
     /// For what is done with the sums.
@@ -70,11 +89,31 @@ pub(super) trait TileProducts {
     /// Sets all sums to 0.
     fn clear(&mut self);
 
-    /// Adds the products of a step to the sums of `C` tiles of outputs.
+    /// Adds the products of a step to the sums of `C` tiles of outputs; if they are of `BYTES`, operands have no sign and
+    /// weights have one.
     ///
     /// # Safety
     /// The factors must be readable as they say.
-    unsafe fn step<const C: usize>(&mut self, factors: Factors);
+    unsafe fn step<const BYTES: bool, const C: usize>(&mut self, factors: Factors);
+
+    /// What so many rows of 32 sums of bytes are worth, with skip connection and ReLU, rounded to bytes. They go to `slot`,
+    /// which has what is skipped, and so many bytes after it for each row.
+    ///
+    /// # Safety
+    /// All of them must be readable, and the slots writable.
+    unsafe fn to_bytes(
+        sums: &[[f32; 2 * OUTPUTS]],
+        worth: Worth,
+        skip: Option<f32>,
+        slot: *mut u8,
+        step: usize,
+    );
+
+    /// What 16 sums of bytes are worth.
+    ///
+    /// # Safety
+    /// All of them must be readable, and `slot` must be writable.
+    unsafe fn to_floats(sums: *const i32, worth: Worth, relu: bool, slot: *mut f32);
 
     /// Writes the sums of `C` tiles of outputs.
     fn write<const C: usize>(&mut self, sums: &mut Sums);
@@ -135,6 +174,9 @@ pub(super) enum Tiles {
     /// The CPU's instructions.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Amx,
+    /// No tiles: vectors of bytes, and nothing else.
+    #[cfg(target_arch = "x86_64")]
+    Vnni,
     /// Loops, which round as the instructions do; only the bits of a NaN may differ.
     #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
     Emulated,
@@ -149,12 +191,46 @@ impl Tiles {
         return None;
     }
 
+    /// What multiplies bytes: AMX, otherwise vectors, if the CPU has one of them.
+    pub(super) fn of_bytes() -> Option<Tiles> {
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        if amx::multiplies_bytes() {
+            return Some(Tiles::Amx);
+        }
+        #[cfg(target_arch = "x86_64")]
+        return vnni::is_available().then_some(Tiles::Vnni);
+        #[cfg(not(target_arch = "x86_64"))]
+        return None;
+    }
+
+    /// Vectors of bytes, if the CPU has them, whatever else it has.
+    #[cfg(test)]
+    pub(super) fn vectors_of_bytes() -> Option<Tiles> {
+        #[cfg(target_arch = "x86_64")]
+        return vnni::is_available().then_some(Tiles::Vnni);
+        #[cfg(not(target_arch = "x86_64"))]
+        return None;
+    }
+
+    /// What its instructions are called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Tiles::Amx => "AMX",
+            #[cfg(target_arch = "x86_64")]
+            Tiles::Vnni => "AVX-512 VNNI",
+            Tiles::Emulated => "none",
+        }
+    }
+
     /// Prepares this thread's tile registers for tiles of `height` rows until the result is dropped.
     fn configure(self, height: usize) -> Configured {
         assert!((1..=ROWS).contains(&height), "tiles of {height} rows");
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => amx::configure(height as u8),
+            #[cfg(target_arch = "x86_64")]
+            Tiles::Vnni => {}
             Tiles::Emulated => {}
         }
         Configured { tiles: self, height, of_this_thread: PhantomData }
@@ -169,6 +245,8 @@ impl Tiles {
             // SAFETY: `Tiles::here` has checked for the instructions; the rest is guaranteed by the caller.
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => unsafe { amx::run(work) },
+            #[cfg(target_arch = "x86_64")]
+            Tiles::Vnni => unreachable!("vectors are no tiles"),
             // SAFETY: guaranteed by the caller.
             Tiles::Emulated => unsafe { work.run::<Emulated>() },
         }
@@ -187,6 +265,8 @@ impl Drop for Configured {
         match self.tiles {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => amx::release(),
+            #[cfg(target_arch = "x86_64")]
+            Tiles::Vnni => {}
             Tiles::Emulated => {}
         }
     }
