@@ -159,7 +159,7 @@ impl AccuracyCommand {
 /// Whether a trained agent was written without SIMS: behind its path there is a precision at most.
 fn has_no_simulations(text: &OsString, path: &std::ffi::OsStr) -> bool {
     let behind = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
-    behind.is_some_and(|rest| [b"".as_slice(), b":f32", b":bf16", b":auto"].contains(&rest))
+    behind.is_some_and(|rest| [b"".as_slice(), b":f32", b":bf16", b":int8", b":auto"].contains(&rest))
 }
 
 fn named(text: &str, budget: Budget) -> String {

@@ -10,8 +10,10 @@ use super::{print, refuse_existing};
 use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
-use crate::export::{Format, export};
-use crate::registry::Registry;
+use crate::export::calibration::{Calibration, calibrate};
+use crate::export::{Format, export_with};
+use crate::game::{Game, Rules};
+use crate::registry::{Job, Registry};
 
 /// Write a trained network as a single file.
 #[derive(Args)]
@@ -28,6 +30,11 @@ pub struct Export {
     /// File to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Also measure how large the network's activations become, so that bot or
+    /// agent can compute in int8: in positions that the run recorded, or in
+    /// those of random games if it has no records
+    #[arg(long)]
+    int8: bool,
 }
 
 impl ValueEnum for Format {
@@ -52,14 +59,41 @@ impl ValueEnum for Format {
     }
 }
 
+/// Measures the activations of a network.
+struct Measure<'a>(&'a Checkpoint);
+
+impl Job for Measure<'_> {
+    type Output = Result<Calibration>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Result<Calibration> {
+        calibrate(&rules, self.0)
+    }
+}
+
 impl Export {
     /// Writes the file.
     pub fn run<R: Registry>(self) -> Result<()> {
         refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
         self.expect_known::<R>(&checkpoint)?;
-        let size = export(&checkpoint, self.format, &self.out)?;
+        if self.int8 && self.format == Format::Onnx {
+            return Err(Error::Config(
+                "--int8: programs that read ONNX have their own ways to compute in int8; it is for the formats bot and \
+                 safetensors"
+                    .into(),
+            ));
+        }
         let manifest = &checkpoint.manifest;
+        let calibration = match self.int8 {
+            true => Some(R::with_game(&manifest.game.id, &manifest.game.options, Measure(&checkpoint))??),
+            false => None,
+        };
+        let ranges = calibration.as_ref().map(|found| found.ranges.clone());
+        let size = export_with(&checkpoint, self.format, ranges, &self.out)?;
+        if let Some(Calibration { positions, recorded, .. }) = calibration {
+            let games = if recorded { "recorded" } else { "random" };
+            print(format_args!("activations measured in {positions} positions of {games} games"))?;
+        }
         print(format_args!(
             "{}: {}, generation {}, step {}, {size} bytes",
             self.out.display(),

@@ -5,11 +5,12 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
+use crate::net::ranges::Ranges;
 use crate::storage;
 use crate::storage::attachment;
 
 /// The file's bytes.
-pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> {
     let program = std::env::current_exe().map_err(Error::io("this program's own file"))?;
-    attachment::attach(&storage::read(&program)?, &super::safetensors::file(checkpoint)?)
+    attachment::attach(&storage::read(&program)?, &super::safetensors::file(checkpoint, ranges)?)
 }

@@ -2,6 +2,7 @@
 //! `metadata` describes the network.
 
 pub mod bot;
+pub mod calibration;
 mod metadata;
 pub mod onnx;
 pub mod safetensors;
@@ -10,6 +11,7 @@ use std::path::Path;
 
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
+use crate::net::ranges::Ranges;
 use crate::storage;
 
 /// The formats of an export.
@@ -26,9 +28,20 @@ pub enum Format {
 
 /// Writes `checkpoint` to `out` and returns the size in bytes.
 pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usize> {
+    export_with(checkpoint, format, None, out)
+}
+
+/// The same with how large the network's [activations](calibration) become, for play in int8. Without, an export keeps what
+/// it was made of knows. ONNX files have no place for it.
+pub fn export_with(
+    checkpoint: &Checkpoint,
+    format: Format,
+    ranges: Option<Ranges>,
+    out: &Path,
+) -> Result<usize> {
     let bytes = match format {
-        Format::Bot => bot::file(checkpoint)?,
-        Format::Safetensors => safetensors::file(checkpoint)?,
+        Format::Bot => bot::file(checkpoint, ranges)?,
+        Format::Safetensors => safetensors::file(checkpoint, ranges)?,
         Format::Onnx => onnx::file(checkpoint)?,
     };
     match format {

@@ -1,6 +1,7 @@
 //! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, batch norms with their running
 //! statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the checkpoint's
-//! manifest, so the file alone is a usable agent.
+//! manifest, so the file alone is a usable agent. If it is known how large the activations become, that is the entry
+//! `int8_ranges`: for each of them, by name, the number that is the largest of 8 bits.
 //!
 //! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of 8,
 //! and the tensors, which are identical to those of the checkpoint, without those of auxiliary heads
@@ -13,12 +14,19 @@ use crate::checkpoint::{Checkpoint, parts};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::model::{self, Network};
+use crate::net::ranges::Ranges;
+use crate::net::tensors::RANGES;
 
-/// The file's bytes.
-pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
-    let (_, weights) = network(checkpoint)?;
+/// The file's bytes; they have these ranges of the activations, or those that the checkpoint has.
+pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> {
+    let (network, weights) = network(checkpoint)?;
     let (header, tensors) = split(checkpoint, &weights)?;
-    Ok(with_header(header, &metadata::entries(checkpoint, tensors), tensors))
+    let mut entries = metadata::entries(checkpoint, tensors);
+    if let Some(ranges) = ranges.as_ref().or(network.ranges()) {
+        let text = serde_json::to_string(ranges).expect("finite numbers are valid JSON");
+        entries.insert(RANGES, text);
+    }
+    Ok(with_header(header, &entries, tensors))
 }
 
 /// The network without auxiliary heads, and its weights file. The network is loaded to check that it is intact, too.

@@ -28,7 +28,7 @@ debug_fields!(SharedNet, shape);
 
 impl SharedNet {
     /// The forward pass that `config` asks for, of a [`Network::snapshot`]: the fused one, in f32 where the CPU lacks the
-    /// precision or it is `auto` ([`fastest`](super::precision::fastest) names one), or burn's on `device`.
+    /// precision, the network lacks the ranges that int8 needs, or it is `auto` ([`fastest`](super::precision::fastest) names one), or burn's on `device`.
     pub fn new(snapshot: &Network, config: &NetConfig, device: &Device) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {

@@ -252,17 +252,22 @@ impl Network {
     ) -> Result<Network> {
         tensors::check(&bytes, place, config, shape)?;
         let mut network = Network::new(config, shape, 0, device);
+        let ranges = tensors::ranges(&bytes, place, &network.layers)?;
         let mut store = SafetensorsStore::from_bytes(Some(bytes));
         network
             .load_from(&mut store)
             .map_err(|e| Error::Data(format!("{place} does not hold the weights of this network: {e}")))?;
-        Ok(network)
+        Ok(network.with_ranges(ranges))
     }
 }
 
 /// Whether networks can be trained here in `precision`, which must be a named one.
 pub fn trains_in(precision: Precision) -> bool {
-    precision == Precision::F32 || Tiles::here().is_some()
+    match precision {
+        Precision::F32 => true,
+        Precision::Bf16 => Tiles::here().is_some(),
+        Precision::Int8 | Precision::Auto => false,
+    }
 }
 
 /// The precision in which networks are trained fastest here.

@@ -1,8 +1,8 @@
 //! Which precision is the fastest for a network on this CPU, and how far its answers are from those of f32.
 //!
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
-//! that the CPU has, measured on positions of random games within some milliseconds. [`fastest`] picks another one
-//! than f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on
+//! that the CPU and the network have, measured on positions of random games within some milliseconds. [`fastest`] picks
+//! another one than f32, and int8 instead of bf16, only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on
 //! timing; whatever must have the same bytes everywhere names its precision.
 
 use std::hint::black_box;
@@ -30,7 +30,7 @@ const POSITIONS: usize = 32;
 /// Each precision is timed at least so often, in turn, and until all trials took [`LONG_ENOUGH`]; the best time counts.
 const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
-/// How much of the time of f32 another precision may take at most. The margin is wide because a small gain is not worth
+/// How much of the time of the one before, from f32 to int8, another precision may take at most. The margin is wide because a small gain is not worth
 /// an agent that plays differently when something else keeps the CPU busy.
 const WORTH_IT: f64 = 0.87;
 
@@ -156,9 +156,11 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
 
 /// The pick among `trials`, of which the first is f32's.
 pub fn pick(trials: &[Trial]) -> Precision {
-    let limit = trials[0].seconds * WORTH_IT;
-    let others = trials[1..].iter().filter(|trial| trial.seconds < limit && trial.distance.is_small());
-    others.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap_or(&trials[0]).precision
+    let better = |best: Trial, trial: &Trial| match trial.seconds < best.seconds * WORTH_IT {
+        true if trial.distance.is_small() => *trial,
+        _ => best,
+    };
+    trials[1..].iter().fold(trials[0], better).precision
 }
 
 #[cfg(test)]
@@ -178,6 +180,13 @@ mod tests {
         assert_eq!(picked(0.7, Distance { policy: 0.001, score: 0.02 }), Precision::F32);
         assert_eq!(picked(0.7, Distance { policy: f32::NAN, score: 0.0 }), Precision::F32);
         assert_eq!(pick(&[f32]), Precision::F32);
+        let of_three = |bf16, int8, distance| {
+            pick(&[f32, trial(Precision::Bf16, bf16, close), trial(Precision::Int8, int8, distance)])
+        };
+        assert_eq!(of_three(0.3, 0.2, close), Precision::Int8);
+        assert_eq!(of_three(0.3, 0.28, close), Precision::Bf16, "not by enough");
+        assert_eq!(of_three(1.2, 0.6, close), Precision::Int8);
+        assert_eq!(of_three(0.3, 0.2, Distance { policy: 0.03, score: 0.001 }), Precision::Bf16);
     }
 
     #[test]

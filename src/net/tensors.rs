@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::layers::Layers;
+use super::ranges::Ranges;
 use crate::config::NetConfig;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
@@ -22,6 +23,8 @@ use crate::error::{Error, Result};
 pub const PREFIX: u64 = 8;
 /// The longest header that is read; the largest network needs a tenth of it.
 pub const LARGEST_HEADER: u64 = 1 << 20;
+/// The entry of the metadata that holds [`Ranges`].
+pub const RANGES: &str = "int8_ranges";
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
 
@@ -52,6 +55,18 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
 /// The entry `name` in the metadata of a header.
 pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
+}
+
+/// The ranges of the activations of a network in the file at `place`, if it has some.
+pub fn ranges(bytes: &[u8], place: &str, layers: &Layers) -> Result<Option<Ranges>> {
+    let wrong =
+        |why: String| Error::Data(format!("{place} has invalid ranges for int8: {why}; export it again"));
+    let mut rest = bytes;
+    let header = read_header(&mut rest, bytes.len() as u64).map_err(wrong)?;
+    let Some(text) = metadata(&header, RANGES) else { return Ok(None) };
+    let ranges: Ranges = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    ranges.check(layers).map_err(wrong)?;
+    Ok(Some(ranges))
 }
 
 /// The tensors of a network of these sizes, with their shapes.
@@ -205,6 +220,35 @@ mod tests {
         refused(&long, "more than the limit");
         let deep = [&(1u64 << 16).to_le_bytes()[..], &vec![b'['; 1 << 16]].concat();
         refused(&deep, "is not JSON");
+    }
+
+    #[test]
+    fn ranges_are_read_and_checked() {
+        let shape = SHAPES[0];
+        let layers = Layers::new(&net(), shape);
+        let with = |text: &str| {
+            changed(shape, |header| {
+                let about = header.get_mut(METADATA).and_then(Value::as_object_mut).expect("metadata");
+                about.insert(RANGES.into(), text.into());
+            })
+        };
+        let names = ["input", "stem", "blocks.0.first", "blocks.0.second"];
+        let good = serde_json::json!(names.map(|name| (name, 1.5)).into_iter().collect::<BTreeMap<_, _>>());
+        let found = ranges(&with(&good.to_string()), "a", &layers).unwrap().expect("ranges");
+        assert_eq!(found.0.values().copied().collect::<Vec<_>>(), [1.5; 4]);
+        assert_eq!(ranges(&file(shape), "a", &layers).unwrap(), None);
+        let refused = |text: &str, part: &str| {
+            let error = ranges(&with(text), "a", &layers).unwrap_err().to_string();
+            assert!(error.starts_with("a has invalid ranges for int8: ") && error.contains(part), "{error}");
+        };
+        for (number, part) in
+            [("0", "that of stem is 0"), ("-1", "is -1"), ("1e39", "is inf"), ("null", "null")]
+        {
+            refused(&good.to_string().replace(r#""stem":1.5"#, &format!(r#""stem":{number}"#)), part);
+        }
+        refused(&good.to_string().replace("stem", "steam"), "another network");
+        refused("{}", "another network");
+        refused("[1", "EOF");
     }
 
     #[test]

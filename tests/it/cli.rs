@@ -1,5 +1,6 @@
 //! The commands as a user runs them: output, errors, exit codes, and what a killed run leaves.
 
+use petteia::config::Precision;
 use petteia::games::Games;
 use petteia::net::cpu::CpuNet;
 use petteia::registry::Registry;
@@ -246,6 +247,8 @@ fn wrong_settings_are_explained() {
     // settings that need each other may come in either order
     let both = ["net.precision=bf16", "net.evaluator=burn"];
     train(good, &both, &["--set net.precision=bf16", "net.evaluator = \"fused\""]);
+    train(good, &["net.precision=int8"], &["--set net.precision=int8", "int8 is for agents"]);
+    train(good, &["train.precision=int8"], &["--set train.precision=int8", "int8 is for agents"]);
     train(
         good,
         &[both[1], both[0], "net.precision=f32", "arena.opponent=nobody"],
@@ -453,7 +456,7 @@ fn benches_of_the_engine_say_what_they_measured() {
     let lines = bench("net", &["--batch", "4"]);
     let precisions = CpuNet::precisions();
     assert_eq!(lines.len(), 2 * precisions.len());
-    for (lines, precision) in lines.chunks(2).zip(precisions) {
+    for (lines, precision) in lines.chunks(2).zip(&precisions) {
         assert!(lines.iter().all(|line| line["precision"] == precision.name()), "{lines:?}");
     }
     if precisions.len() > 1 {
@@ -469,6 +472,9 @@ fn benches_of_the_engine_say_what_they_measured() {
     fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: must be from 1 to 512"]);
     fails(&["bench", "search", "--checkpoint", "nowhere"], 1, &["nowhere"]);
     fails(&["bench", "train", "--precision", "f16"], 2, &["f32, bf16"]);
+    if CpuNet::has(Precision::Int8) {
+        fails(&["bench", "train", "--precision", "int8"], 2, &["f32 or bf16"]);
+    }
 }
 
 #[test]

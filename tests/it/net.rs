@@ -14,6 +14,7 @@ use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{self, Forward, Pass};
 use petteia::net::model::{Network, device, training_device};
+use petteia::net::precision;
 use petteia::registry::{Job, Registry};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
@@ -343,4 +344,41 @@ fn a_network_of_another_shape_is_refused() {
         Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device())
             .is_err()
     );
+}
+
+/// In int8, every game's network answers nearly as in f32.
+#[test]
+fn bytes_answer_as_floats_do() {
+    struct Compare;
+    impl Job for Compare {
+        type Output = ();
+
+        fn run<G: Game>(self, rules: Rules<G>) {
+            let (game, id) = (&rules.game, &rules.identity.id);
+            let net = NetConfig::with(|net| {
+                (net.filters, net.blocks, net.value_planes, net.value_hidden) = (24, 2, 4, 16);
+                (net.value_pooling, net.block_pooling) = (true, 2);
+            });
+            let network = training::trained(&net, game.shape(), 3).snapshot();
+            assert!(
+                !precision::possible(&network).contains(&Precision::Int8),
+                "{id}: its ranges are not known"
+            );
+            let ranges = precision::ranges(game, &network, &training::positions(game, 64));
+            ranges.check(network.layers()).unwrap();
+            let network = network.with_ranges(Some(ranges));
+            let trials = precision::trials(game, &network, &net, 3).unwrap();
+            assert_eq!(trials.len(), CpuNet::precisions().len());
+            for trial in trials.iter().filter(|trial| trial.precision == Precision::Int8) {
+                assert!(
+                    trial.distance.is_small() && trial.distance.policy > 0.0,
+                    "{id}: {:?}",
+                    trial.distance
+                );
+            }
+        }
+    }
+    for id in Games::ids() {
+        Games::with_game(&id, &Default::default(), Compare).unwrap();
+    }
 }

@@ -30,7 +30,8 @@ Measures the forward pass alone, and together with encoding and the softmax over
 legal actions, in every precision that this CPU has. Each thread has its own evaluator. \
 `auto` marks the precision that agents pick by themselves. `from_f32` says how far it is \
 from f32 on positions of random games: the share of the policy that is on other actions, \
-and the difference of the expected scores (0 to 1), both on average.")]
+and the difference of the expected scores (0 to 1), both on average. For int8, the ranges \
+of activations are those of the exported file, or measured in such positions.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {

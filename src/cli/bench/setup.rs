@@ -130,7 +130,9 @@ impl Setup {
             Some(PrecisionArg::Int8) => Precision::Int8,
         };
         if !CpuNet::has(precision) {
-            return Err(Error::Config("--precision bf16: this CPU lacks AVX-512 BF16 instructions".into()));
+            let lacks = if precision == Precision::Int8 { "VNNI" } else { "BF16" };
+            let what = format!("--precision {precision}: this CPU lacks AVX-512 {lacks} instructions");
+            return Err(Error::Config(what));
         }
         let NetSize { filters, blocks } = self.net;
         let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
@@ -139,9 +141,10 @@ impl Setup {
             checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
             config = checkpoint.manifest.net.clone();
         }
-        if precision == Precision::Bf16 && config.evaluator == EvaluatorKind::Burn {
-            let what = "--precision bf16: this run has net.evaluator = \"burn\", which computes in f32";
-            return Err(Error::Config(what.into()));
+        if precision != Precision::F32 && config.evaluator == EvaluatorKind::Burn {
+            return Err(Error::Config(format!(
+                "--precision {precision}: this run has net.evaluator = \"burn\", which computes in f32"
+            )));
         }
         config.precision = precision;
         Ok((config, checkpoint))

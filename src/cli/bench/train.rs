@@ -5,7 +5,7 @@ use rand::RngExt;
 use serde_json::json;
 
 use super::setup::{Bench, Benchmark, Setup};
-use crate::config::TrainConfig;
+use crate::config::{Precision, TrainConfig};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -50,7 +50,10 @@ impl Benchmark for Step {
         let batch = bench.setup.batch.unwrap_or(BATCH);
         let precision = bench.config.precision;
         if !model::trains_in(precision) {
-            return Err(Error::Config("--precision bf16: training in it needs a CPU with AMX".into()));
+            return Err(Error::Config(match precision {
+                Precision::Int8 => "--precision int8: training multiplies in f32 or bf16".into(),
+                _ => "--precision bf16: training in it needs a CPU with AMX".into(),
+            }));
         }
         let config = TrainConfig { batch, precision, ..TrainConfig::default() };
         let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));

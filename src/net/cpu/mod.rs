@@ -9,6 +9,10 @@
 //! does not depend on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as
 //! much as rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads'
 //! first layers, and activations between them); sums and everything else have 32.
+//!
+//! In int8 those operands have 8 bits: activations are steps of their [range](Ranges), without a sign, weights steps of the
+//! largest of their output. The sums are whole numbers, so that AMX, AVX-512 VNNI and the emulation in plain Rust agree to the
+//! last bit. An activation beyond its range, or one that is not a number, becomes the end of the range.
 
 #![allow(unsafe_code)]
 

@@ -206,7 +206,8 @@ pub(super) struct WinogradBuffers {
 
 impl Winograd {
     fn new(weights: &Weights, board: Board, plain: Packing, products: Packing) -> Winograd {
-        let pack = |conv: &Conv, _: &str, _: Option<&str>| Conv3::new(conv, weights.of(&conv.name), board, products);
+        let pack =
+            |conv: &Conv, _: &str, _: Option<&str>| Conv3::new(conv, weights.of(&conv.name), board, products);
         let stages = stages(weights, plain, pack);
         let stride = stages[0].conv.stride();
         assert!(stages.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
@@ -335,7 +336,9 @@ impl Straight {
         let lines = [0.0, 1.0].map(|number| vec![number; board.width]);
         let steps = match operands {
             Operands::Bf16 => Vec::new(),
-            Operands::Bytes => stages.iter().map(|stage| stage.names.each_ref().map(|name| step(name))).collect(),
+            Operands::Bytes => {
+                stages.iter().map(|stage| stage.names.each_ref().map(|name| step(name))).collect()
+            }
         };
         Straight { tiles, operands, input: step(INPUT), steps, planes, ones, board, stages, words, lines }
     }

@@ -107,7 +107,10 @@ impl TileProducts for Amx {
     }
 
     #[inline(always)]
-    unsafe fn step<const BYTES: bool, const C: usize>(&mut self, Factors { operands, wanted, row, weights }: Factors) {
+    unsafe fn step<const BYTES: bool, const C: usize>(
+        &mut self,
+        Factors { operands, wanted, row, weights }: Factors,
+    ) {
         // SAFETY: guaranteed by the caller, and that of `new`.
         unsafe {
             if self.streams {

@@ -6,12 +6,11 @@
 //! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
 //! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
 
-use super::{
-    Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, Worth,
-    bf16,
-};
 #[cfg(target_arch = "x86_64")]
 use super::vnni;
+use super::{
+    Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, Worth, bf16,
+};
 use crate::net::cpu::matrix::Finish;
 use crate::net::cpu::tiling::Board;
 use crate::net::vector::{Aligned, Vector, padded};
@@ -293,7 +292,9 @@ impl Direct {
         unsafe {
             match (self.tiles, self.operands) {
                 #[cfg(target_arch = "x86_64")]
-                (Tiles::Vnni, _) => vnni::run(Apply::<true> { conv: self, layout, from, to, written, finish }),
+                (Tiles::Vnni, _) => {
+                    vnni::run(Apply::<true> { conv: self, layout, from, to, written, finish })
+                }
                 (tiles, Operands::Bytes) => {
                     tiles.run(Apply::<true> { conv: self, layout, from, to, written, finish });
                 }

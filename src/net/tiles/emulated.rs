@@ -151,9 +151,8 @@ impl Worth {
     /// All must be readable.
     unsafe fn of(self, sums: *const i32, output: usize) -> f32 {
         // SAFETY: guaranteed by the caller.
-        let (sum, scale, bias) = unsafe {
-            (sums.add(output).read(), self.scale.add(output).read(), self.bias.add(output).read())
-        };
+        let (sum, scale, bias) =
+            unsafe { (sums.add(output).read(), self.scale.add(output).read(), self.bias.add(output).read()) };
         (sum as f32).mul_add(scale, bias)
     }
 }

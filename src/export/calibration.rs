@@ -1,0 +1,72 @@
+//! How large a network's activations become in play, so that an export can compute in int8.
+//!
+//! Input: the rules and a checkpoint. Output: the largest number of each activation in positions of the newest games that
+//! the run recorded up to this checkpoint, evenly spaced; of random games, if it has no records. The same checkpoint and
+//! records give the same ranges.
+
+use std::path::Path;
+
+use crate::checkpoint::{Checkpoint, FOLDER};
+use crate::conformance::random_positions;
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::net::model::device;
+use crate::net::precision;
+use crate::net::ranges::Ranges;
+use crate::replay::store;
+
+/// Positions in which activations are measured.
+const POSITIONS: usize = 4096;
+/// Newest positions among which those are.
+const CANDIDATES: usize = 16 * POSITIONS;
+const SEED: u64 = 1;
+
+/// Ranges, and where the positions are from.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// How large the activations became.
+    pub ranges: Ranges,
+    /// In so many positions.
+    pub positions: usize,
+    /// Whether they are recorded ones; otherwise they are those of random games.
+    pub recorded: bool,
+}
+
+/// Measures the activations of `checkpoint`.
+///
+/// # Errors
+/// The network or a record is damaged, or of another game.
+pub fn calibrate<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<Calibration> {
+    let network = checkpoint.network(&device())?;
+    let mut states = recorded(rules, checkpoint)?;
+    let recorded = !states.is_empty();
+    if !recorded {
+        states = random_positions(&rules.game, POSITIONS, SEED);
+    }
+    let (positions, ranges) = (states.len(), precision::ranges(&rules.game, &network, &states));
+    let wrong = |why: String| Error::Data(format!("{}: its activations: {why}", checkpoint.path.display()));
+    ranges.check(network.layers()).map_err(wrong)?;
+    Ok(Calibration { ranges, positions, recorded })
+}
+
+/// Positions of the run to which a checkpoint belongs; none for an export.
+fn recorded<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<Vec<G::State>> {
+    let Some(run) = checkpoint.path.parent().filter(|path| path.ends_with(FOLDER)).and_then(Path::parent)
+    else {
+        return Ok(Vec::new());
+    };
+    let mut states = Vec::new();
+    let mut shards = store::list(run)?;
+    shards.retain(|(generation, path)| {
+        *generation <= checkpoint.manifest.generation && store::is_finished(path).unwrap_or(false)
+    });
+    while let Some((_, path)) = shards.pop()
+        && states.len() < CANDIDATES
+    {
+        for record in store::read_unplayed(&path)? {
+            record.replay(rules, |ply| states.push(ply.state.clone()))?;
+        }
+    }
+    let (count, len) = (states.len().min(POSITIONS), states.len());
+    Ok((0..count).map(|i| states[i * len / count].clone()).collect())
+}
