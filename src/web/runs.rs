@@ -58,11 +58,8 @@ impl Runs {
 
     /// The folder of a run.
     pub(super) fn folder(&self, id: usize) -> Result<PathBuf> {
-        let known = self.known.lock().unwrap_or_else(|broken| broken.into_inner());
-        known
-            .get(id)
-            .cloned()
-            .ok_or_else(|| Error::Missing(format!("there is no run {id}: load the page again")))
+        let unknown = || Error::Missing(format!("there is no run {id}: load the page again"));
+        self.all().get(id).cloned().ok_or_else(unknown)
     }
 
     /// All runs, with those that appeared since the last time.

@@ -296,6 +296,15 @@ fn requests_of_others_are_refused() {
     assert_eq!(contents(&PLAIN.run()), before, "nothing is written into a run");
 }
 
+/// A page that was loaded before the program started again asks for its run first.
+#[test]
+fn a_run_need_not_be_listed_before_it_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::support::runs::copy_folder(&PLAIN.run(), &folder.path().join("a"));
+    let server = Server::of(&["--folder", text(folder.path())]);
+    assert_eq!(server.get("/api/runs/0")["name"], "a");
+}
+
 #[test]
 fn a_run_is_shown_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -144,9 +144,11 @@ impl CpuNet {
         let mut largest = BTreeMap::<String, f32>::new();
         for planes in planes.chunks(net.group * net.shape.input_len()) {
             net.tower.observe(planes.len() / net.shape.input_len(), planes, &mut buffers, |name, numbers| {
-                let most = numbers.iter().fold(f32::MIN_POSITIVE, |most, &number| most.max(number));
-                let range = largest.entry(name.to_string()).or_insert(most);
-                *range = range.max(most);
+                let range = largest.entry(name.to_string()).or_insert(f32::MIN_POSITIVE);
+                // what is no number stays, so that `Ranges::check` refuses it
+                let larger =
+                    |most: f32, &number: &f32| if number > most || number.is_nan() { number } else { most };
+                *range = numbers.iter().fold(*range, larger);
             });
         }
         Ranges(largest)
