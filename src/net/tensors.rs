@@ -248,7 +248,7 @@ mod tests {
         }
         refused(&good.to_string().replace("stem", "steam"), "another network");
         refused("{}", "another network");
-        refused("[1", "EOF");
+        refused("[1", "expected a map");
     }
 
     #[test]
