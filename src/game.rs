@@ -468,6 +468,14 @@ pub fn id_of<G: Game>(variant: &str) -> String {
     }
 }
 
+/// Who won, or that nobody did.
+pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
+        Outcome::Draw => "a draw".into(),
+    }
+}
+
 /// A sequence of actions as text.
 pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
     let mut state = state.clone();

@@ -80,7 +80,7 @@ impl AgentSpec {
         while !Path::new(path).exists()
             && let Some((rest, part)) = split_suffix(path)
         {
-            match (parse_precision(part), precision, simulations) {
+            match (Precision::named(part), precision, simulations) {
                 (Some(named), None, None) => precision = Some(named),
                 (_, _, None) => simulations = Some(parse_simulations(&text.to_string_lossy(), part)?),
                 _ => break,
@@ -118,12 +118,9 @@ impl AgentSpec {
                 quoted(whole)
             )));
         }
-        let lacks = match precision {
-            Some(Precision::Bf16) if !CpuNet::has(Precision::Bf16) => Some("AVX-512 BF16"),
-            Some(Precision::Int8) if !CpuNet::has(Precision::Int8) => Some("AVX-512 VNNI"),
-            _ => None,
-        };
-        if let (Some(instructions), Some(precision)) = (lacks, precision) {
+        let named = precision.filter(|precision| *precision != Precision::Auto);
+        if let Some((precision, instructions)) = named.and_then(|named| Some((named, CpuNet::lacks(named)?)))
+        {
             return Err(Error::Config(format!(
                 "agent {}: this CPU lacks {instructions} instructions; omit `:{precision}`",
                 quoted(whole)
@@ -138,8 +135,8 @@ impl AgentSpec {
         }
         let whole = text;
         let (text, precision) = match text.rsplit_once(':') {
-            Some((agent, part)) if parse_precision(part).is_some() && !Path::new(text).exists() => {
-                (agent, parse_precision(part))
+            Some((agent, part)) if Precision::named(part).is_some() && !Path::new(text).exists() => {
+                (agent, Precision::named(part))
             }
             _ => (text, None),
         };
@@ -200,11 +197,6 @@ impl fmt::Display for AgentSpec {
             }
         }
     }
-}
-
-fn parse_precision(text: &str) -> Option<Precision> {
-    let all = [Precision::F32, Precision::Bf16, Precision::Int8, Precision::Auto];
-    all.into_iter().find(|precision| precision.name() == text)
 }
 
 fn parse_simulations(text: &str, number: &str) -> Result<usize> {

@@ -11,6 +11,7 @@ use super::table::{Column, Table};
 use super::text::terminal_width;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, on_game, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
@@ -159,7 +160,11 @@ impl AccuracyCommand {
 /// Whether a trained agent was written without SIMS: behind its path there is a precision at most.
 fn has_no_simulations(text: &OsString, path: &std::ffi::OsStr) -> bool {
     let behind = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
-    behind.is_some_and(|rest| [b"".as_slice(), b":f32", b":bf16", b":int8", b":auto"].contains(&rest))
+    let is_precision = |rest: &[u8]| {
+        rest.strip_prefix(b":")
+            .is_some_and(|name| Precision::NAMES.iter().any(|known| known.as_bytes() == name))
+    };
+    behind.is_some_and(|rest| rest.is_empty() || is_precision(rest))
 }
 
 fn named(text: &str, budget: Budget) -> String {

@@ -13,11 +13,11 @@ use super::review::review;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
-use crate::error::{Error, Result, quoted};
-use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, Outcome, Player, Rules, line_text, outcome_text};
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Job;
-use crate::session::{Session, saved};
+use crate::session::{Session, illegal, meant, saved};
 use crate::solve::Solver;
 use crate::storage;
 
@@ -200,17 +200,13 @@ impl<G: Game> HumanGame<'_, G> {
 
     /// Plays the action that the person typed, or explains why it cannot be played.
     fn act(&mut self, state: &G::State, text: &str) -> Result<()> {
-        match matching_action(self.game(), state, text) {
+        match meant(self.game(), state, text) {
             Some(action) => {
                 self.session.play(action);
                 self.show_board(Vec::new())
             }
             None if self.game().outcome(state).is_some() => print_text("the game is over: type undo or quit"),
-            None => {
-                let why =
-                    self.game().why_illegal(state, text).map_or(String::new(), |why| format!(": {why}"));
-                print_text(&format!("{} is not legal here{why}. {COMMANDS}", quoted(text)))
-            }
+            None => print_text(&format!("{}. {COMMANDS}", illegal(self.game(), state, text))),
         }
     }
 
@@ -360,17 +356,6 @@ impl<G: Game> HumanGame<'_, G> {
     }
 }
 
-/// The legal action that a text names: an exact match, otherwise the only one that differs just in letter case.
-fn matching_action<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
-    let legal = game.legal(state);
-    let written = game.parse_action(state, text).filter(|action| legal.contains(action));
-    written.or_else(|| {
-        let alike = |action: &Action| game.action_text(state, *action).eq_ignore_ascii_case(text);
-        let mut alike = legal.into_iter().filter(alike);
-        alike.next().filter(|_| alike.next().is_none())
-    })
-}
-
 /// The next line of standard input, with a prompt on a terminal; `None` at the end of the input.
 fn read_line() -> Result<Option<String>> {
     let (mut line, mut out) = (Vec::new(), std::io::stdout());
@@ -422,7 +407,6 @@ fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
 /// The result of a game as text.
 pub fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
         Outcome::Draw if G::DRAWLESS => {
             format!(
                 "a draw, although {} has no draws: the limit of {} actions cut the game short",
@@ -430,7 +414,7 @@ pub fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
                 game.max_plies()
             )
         }
-        Outcome::Draw => "a draw".into(),
+        outcome => outcome_text(game, outcome),
     }
 }
 

@@ -13,7 +13,7 @@ use super::text::{display_value, terminal_width};
 use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::report::Numbers;
-use crate::run::{self, METRICS, State};
+use crate::run::{self, METRICS};
 use crate::storage;
 
 /// The columns of the table.
@@ -104,9 +104,7 @@ fn about(folder: &Path) -> Map<String, Value> {
         Err(error) => problem = problem.or(Some(error)),
     }
     match run::state_of(folder) {
-        Ok(State::Running) => row.insert("state".into(), json!("running")),
-        Ok(State::Finished) => row.insert("state".into(), json!("finished")),
-        Ok(State::Interrupted) => row.insert("state".into(), json!("interrupted")),
+        Ok(state) => row.insert("state".into(), json!(state.id())),
         Err(error) => {
             problem = problem.or(Some(error));
             row.insert("state".into(), json!("damaged"))

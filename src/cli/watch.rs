@@ -51,7 +51,8 @@ impl Watch {
                 break;
             }
             if let Some(bar) = &bar {
-                bar.set_message(run::doing(&self.run));
+                let lines = run::metrics_of(&self.run).unwrap_or_default();
+                bar.set_message(run::doing(&self.run, &lines));
                 bar.tick();
             }
             thread::sleep(INTERVAL);

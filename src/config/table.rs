@@ -307,6 +307,11 @@ macro_rules! choice {
             /// The names, as in a config.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
+            /// The one of this name.
+            pub fn named(name: &str) -> Option<$Choice> {
+                match name { $($name => Some($Choice::$Name),)+ _ => None }
+            }
+
             /// The name of this one.
             pub fn name(self) -> &'static str {
                 match self { $($Choice::$Name => $name),+ }

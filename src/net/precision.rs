@@ -3,8 +3,7 @@
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
 //! that the CPU and the network have, measured on positions of random games within some milliseconds. [`fastest`] picks
 //! bf16 only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on timing;
-//! whatever must have the same bytes everywhere names its precision. int8 is never picked: at equal simulations it plays a
-//! little worse than bf16 (docs/results.md).
+//! whatever must have the same bytes everywhere names its precision. int8 is never picked.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -94,17 +93,23 @@ pub fn ranges<G: Game>(game: &G, network: &Network, states: &[G::State]) -> Rang
     CpuNet::ranges(&weights, &input)
 }
 
-/// Measures every precision that is [`possible`], f32 first, in batches of `batch` positions.
+/// Measures these of the [`possible`] precisions, of which the first is f32, in batches of `batch` positions.
 ///
 /// # Errors
 /// The network's output is not finite.
-pub fn trials<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Result<Vec<Trial>> {
+pub fn trials<G: Game>(
+    game: &G,
+    network: &Network,
+    config: &NetConfig,
+    precisions: &[Precision],
+    batch: usize,
+) -> Result<Vec<Trial>> {
     let states = random_positions(game, POSITIONS.max(batch), 1);
     let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
     let requests: Vec<Request<G>> =
         states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
     let mut candidates = Vec::new();
-    for precision in possible(network) {
+    for &precision in precisions {
         let config = NetConfig { precision, ..config.clone() };
         let net = SharedNet::new(network, &config, &model::device());
         let (mut evaluator, mut answers) = (net.evaluator(game), Evaluations::new());
@@ -146,21 +151,28 @@ impl<G: Game> Candidate<G> {
     }
 }
 
+/// int8 is for those who name it: at equal simulations it plays a little worse than bf16 (docs/results.md).
+fn may_be_picked(precision: Precision) -> bool {
+    precision != Precision::Int8
+}
+
 /// The precision that [`trials`] find the fastest, among those with answers like those of f32. It is f32 where there
 /// is nothing to choose, and for a network whose output is not finite.
 pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
-    if config.evaluator != EvaluatorKind::Fused || possible(network).len() == 1 {
+    let mut precisions = possible(network);
+    precisions.retain(|precision| may_be_picked(*precision));
+    if config.evaluator != EvaluatorKind::Fused || precisions.len() == 1 {
         return Precision::F32;
     }
-    trials(game, network, config, batch).map_or(Precision::F32, |trials| pick(&trials))
+    trials(game, network, config, &precisions, batch).map_or(Precision::F32, |trials| pick(&trials))
 }
 
 /// The pick among `trials`, of which the first is f32's.
 pub fn pick(trials: &[Trial]) -> Precision {
     let limit = trials[0].seconds * WORTH_IT;
-    let others = trials[1..].iter().filter(|trial| {
-        trial.precision != Precision::Int8 && trial.seconds < limit && trial.distance.is_small()
-    });
+    let others = trials[1..]
+        .iter()
+        .filter(|trial| may_be_picked(trial.precision) && trial.seconds < limit && trial.distance.is_small());
     others.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap_or(&trials[0]).precision
 }
 

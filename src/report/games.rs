@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::{Chart, Series};
 use super::numbers::Numbers;
 use crate::draw::{self, Marks};
-use crate::game::{Action, Game, Outcome, Rules};
+use crate::game::{Action, Game, Outcome, Rules, outcome_text};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::tree::for_first;
@@ -65,10 +65,7 @@ fn game<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Markup> {
         steps.push(Step { state: ply.state.clone(), shares, score: (value + 1.0) / 2.0, action });
     });
     let last = last.ok()?;
-    let result = match Outcome::from_id(&record.outcome)? {
-        Outcome::Win(player) => format!("{} wins", game.players()[player.index()]),
-        Outcome::Draw => "a draw".into(),
-    };
+    let result = outcome_text(game, Outcome::from_id(&record.outcome)?);
     let ending = game.ending(&last);
     let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
     let chart = Chart {

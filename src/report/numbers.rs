@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::run::{self, Played, RatedGeneration, State};
+use crate::storage;
 
 /// One run, read.
 #[derive(Debug)]
@@ -43,8 +44,7 @@ impl Numbers {
             )));
         };
         let ratings = run::ratings_of(&lines, &config.arena.opponent);
-        let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+        let name = storage::name_of(folder).unwrap_or_else(|| "run".into());
         Ok(Numbers {
             folder: folder.to_path_buf(),
             name,

@@ -85,6 +85,17 @@ pub enum State {
     Interrupted,
 }
 
+impl State {
+    /// `"running"`, `"finished"` or `"interrupted"`, as in JSON output.
+    pub fn id(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// What is happening to the run in `folder`.
 ///
 /// # Errors

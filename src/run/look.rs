@@ -4,15 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::metrics_of;
 use crate::replay::store;
 
 /// What `petteia train` said, over all sessions: a file in the run's folder.
 pub const LOG: &str = "train.log";
 
-/// What the run in `folder` is doing, by what is in it.
-pub fn doing(folder: &Path) -> String {
-    let lines = metrics_of(folder).unwrap_or_default();
+/// What the run in `folder` is doing, by its [metrics](super::metrics_of) and the games that are there.
+pub fn doing(folder: &Path, lines: &[Value]) -> String {
     let last = |kind: &str| lines.iter().rfind(|line| line["kind"] == kind);
     let number = |line: Option<&Value>, key: &str| line.and_then(|line| line[key].as_u64()).unwrap_or(0);
     let [played, trained] = ["selfplay", "train"].map(|kind| number(last(kind), "generation"));

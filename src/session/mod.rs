@@ -8,6 +8,23 @@ pub mod saved;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
+/// The legal action that a person's text names: an exact match, otherwise the only one that differs just in letter case.
+pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
+    let legal = game.legal(state);
+    let written = game.parse_action(state, text).filter(|action| legal.contains(action));
+    written.or_else(|| {
+        let alike = |action: &Action| game.action_text(state, *action).eq_ignore_ascii_case(text);
+        let mut alike = legal.into_iter().filter(alike);
+        alike.next().filter(|_| alike.next().is_none())
+    })
+}
+
+/// The error for a text that names no legal action, with the reason if the rules know one.
+pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
+    let why = game.why_illegal(state, text).map_or(String::new(), |why| format!(": {why}"));
+    Error::Illegal(format!("{} is not legal here{why}", quoted(text)))
+}
+
 /// A game in progress.
 #[derive(Clone)]
 pub struct Session<G: Game> {

@@ -184,6 +184,12 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The name of a file or folder, also where its path ends in `.` or `..`.
+pub fn name_of(path: &Path) -> Option<String> {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    whole.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
 /// The contents of a folder, sorted; empty if there is no folder. A disk that fails in the middle is an error,
 /// because training would otherwise use a partial list as if it were complete.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -17,8 +17,8 @@ mod table;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::guard::Guard;
 use self::routes::Site;
@@ -38,6 +38,11 @@ pub struct Shown {
     pub folder: PathBuf,
     /// Threads of each search.
     pub threads: usize,
+}
+
+/// A poisoned lock only means that some request panicked; what it guards is replaced as a whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
 /// Serves the page to browsers on this machine until `stop` is set.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::{Path, State};
@@ -20,8 +20,9 @@ use tokio::time::timeout;
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
+use super::locked;
 use super::players::{plain, spec};
-use super::runs::{Runs, options_json};
+use super::runs::Runs;
 use super::table::{self, Asked, Played, Table, Wanted};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
@@ -137,7 +138,7 @@ impl Site {
 
     /// The table of a game, kept for the next request.
     fn table(&self, place: &Played) -> Result<Opened> {
-        let key = (place.game.clone(), options_json(&place.options).to_string());
+        let key = (place.game.clone(), json!(place.options).to_string());
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
         }
@@ -161,14 +162,9 @@ impl Site {
         let mut game = self.table(&place)?.settled(&place, &loaded.wdl)?;
         game["name"] = json!(loaded.name);
         game["game"] = json!(place.game);
-        game["options"] = options_json(&place.options);
+        game["options"] = json!(place.options);
         Ok(game)
     }
-}
-
-/// A poisoned lock only means that some request panicked; what it guards is replaced as a whole.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
 /// All requests that are known.

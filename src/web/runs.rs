@@ -9,11 +9,11 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use super::Shown;
 use super::players::{Player, key_of};
+use super::{Shown, locked};
 use crate::checkpoint::{self, Checkpoint};
+use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::options::Settings;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::report::Numbers;
@@ -64,7 +64,7 @@ impl Runs {
 
     /// All runs, with those that appeared since the last time.
     fn all(&self) -> Vec<PathBuf> {
-        let mut known = self.known.lock().unwrap_or_else(|broken| broken.into_inner());
+        let mut known = locked(&self.known);
         if let Some(within) = &self.within {
             let found = storage::list(within).unwrap_or_default();
             let new: Vec<PathBuf> =
@@ -78,8 +78,8 @@ impl Runs {
     pub(super) fn list(&self) -> (Vec<Value>, BTreeMap<String, Vec<Player>>) {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
         for (id, folder) in self.all().iter().enumerate() {
-            let Ok(reading) = run::reading_of(folder) else { continue };
-            let game = reading.config.game;
+            let Ok(config) = run::reading_of(folder).map(|reading| reading.config) else { continue };
+            let game = &config.game;
             let done = generations(folder);
             runs.push(json!({
                 "id": id,
@@ -87,9 +87,10 @@ impl Runs {
                 "game": game.id,
                 "state": state(folder),
                 "generation": done.last().copied().unwrap_or(0),
-                "planned": reading.config.train.generations,
+                "planned": config.train.generations,
             }));
-            let elo = strengths(folder);
+            let lines = run::metrics_of(folder).unwrap_or_default();
+            let elo = strengths(&lines, &config);
             let offered = spaced(&done).into_iter().rev().map(|generation| {
                 let title = format!("{}, generation {generation}", name(folder));
                 let player = Player::trained(key_of(id, generation), title, game.options.clone());
@@ -122,7 +123,7 @@ impl Runs {
             let seconds = line["seconds"].as_f64().filter(|seconds| *seconds > 0.0)?;
             Some(line["positions"].as_f64()? / seconds)
         });
-        let elo = strengths(&folder);
+        let elo = strengths(&lines, &config);
         let checkpoints: Vec<Value> = done
             .iter()
             .map(|&generation| {
@@ -143,7 +144,7 @@ impl Runs {
             "game": config.game.id,
             "options": config.game.options,
             "state": state,
-            "doing": is_running.then(|| run::doing(&folder)),
+            "doing": is_running.then(|| run::doing(&folder, &lines)),
             "generation": done.last().copied().unwrap_or(0),
             "planned": planned,
             "seconds_left": run::seconds_left(&lines, planned).filter(|_| is_running),
@@ -182,17 +183,11 @@ impl Runs {
 }
 
 fn name(path: &Path) -> String {
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
+    storage::name_of(path).unwrap_or_else(|| "run".into())
 }
 
 fn state(folder: &Path) -> &'static str {
-    match run::state_of(folder) {
-        Ok(State::Running) => "running",
-        Ok(State::Finished) => "finished",
-        Ok(State::Interrupted) => "interrupted",
-        Err(_) => "damaged",
-    }
+    run::state_of(folder).map_or("damaged", State::id)
 }
 
 /// The generations with a checkpoint.
@@ -202,8 +197,8 @@ fn generations(folder: &Path) -> Vec<usize> {
 }
 
 /// The strength of generations in Elo above the first rated one, with its bounds.
-fn strengths(folder: &Path) -> BTreeMap<usize, [Option<f64>; 3]> {
-    let ratings = Numbers::read(folder).map(|numbers| numbers.ratings).unwrap_or_default();
+fn strengths(lines: &[Value], config: &Config) -> BTreeMap<usize, [Option<f64>; 3]> {
+    let ratings = run::ratings_of(lines, &config.arena.opponent);
     ratings.iter().map(|rated| (rated.generation, [Some(rated.elo), rated.low, rated.high])).collect()
 }
 
@@ -240,11 +235,6 @@ fn end_of_log(path: &Path) -> Vec<String> {
     let (text, is_cut) = read().unwrap_or_default();
     // the first line may have lost its beginning
     String::from_utf8_lossy(&text).lines().skip(usize::from(is_cut)).map(String::from).collect()
-}
-
-/// The switches of a record or a saved game, as the page sends them back.
-pub(super) fn options_json(options: &Settings) -> Value {
-    serde_json::to_value(options).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,16 +10,17 @@ use maud::{PreEscaped, html};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::locked;
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
-use crate::error::{Error, Result, quoted};
-use crate::game::{Action, Game, Outcome, Player, Rules, line_text};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, Outcome, Player, Rules, line_text, outcome_text};
 use crate::manual::{Block, blocks};
 use crate::options::Settings;
 use crate::random::{Purpose, stream};
 use crate::registry::Job;
 use crate::search::tree::for_first;
-use crate::session::{Session, saved};
+use crate::session::{Session, illegal, meant, saved};
 
 /// A game of at most so many plies may have a perfect player.
 pub(super) const SMALL: usize = 16;
@@ -116,11 +117,8 @@ impl<G: Game> Seated<G> {
         };
         let mut session = Session::from(game.clone(), start);
         for text in &place.actions {
-            let state = session.state();
-            let Some(action) = self.meant(state, text) else {
-                let why = game.why_illegal(state, text).map_or(String::new(), |why| format!(": {why}"));
-                return Err(Error::Illegal(format!("{} is not legal here{why}", quoted(text))));
-            };
+            let (state, text) = (session.state(), text.trim());
+            let action = meant(game, state, text).ok_or_else(|| illegal(game, state, text))?;
             session.play(action);
         }
         Ok(session)
@@ -129,7 +127,7 @@ impl<G: Game> Seated<G> {
     /// The agent, loaded once. A run that goes on has another checkpoint, and so another text.
     fn contestant(&self, spec: &AgentSpec) -> Result<Arc<Contestant<G>>> {
         let key = spec.to_string();
-        let mut agents = self.agents.lock().unwrap_or_else(|broken| broken.into_inner());
+        let mut agents = locked(&self.agents);
         if let Some(at) = agents.iter().position(|(known, _)| *known == key) {
             let found = agents.remove(at);
             agents.push(found);
@@ -150,31 +148,16 @@ impl<G: Game> Seated<G> {
     fn result(&self, state: &G::State) -> Option<(Outcome, String)> {
         let game = self.game();
         let outcome = game.outcome(state)?;
-        let result = match outcome {
-            Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
-            Outcome::Draw => "a draw".into(),
-        };
+        let result = outcome_text(game, outcome);
         let ending = game.ending(state);
         Some((outcome, if ending.is_empty() { result } else { format!("{result}: {ending}") }))
-    }
-
-    /// The legal action that a person may have meant.
-    fn meant(&self, state: &G::State, text: &str) -> Option<Action> {
-        let legal = self.game().legal(state);
-        let text = text.trim();
-        let written = self.game().parse_action(state, text).filter(|action| legal.contains(action));
-        written.or_else(|| {
-            let mut alike =
-                legal.into_iter().filter(|action| self.text(state, *action).eq_ignore_ascii_case(text));
-            alike.next().filter(|_| alike.next().is_none())
-        })
     }
 
     /// The squares of the first actions of an expected line.
     fn line(&self, state: &G::State, line: &[String]) -> Vec<Vec<Place>> {
         let (mut state, mut drawn) = (state.clone(), Vec::new());
         for text in line.iter().take(LINE) {
-            let Some(action) = self.meant(&state, text) else { break };
+            let Some(action) = meant(self.game(), &state, text) else { break };
             drawn.push(self.game().touched(&state, action));
             self.game().play(&mut state, action);
         }
@@ -210,7 +193,7 @@ impl<G: Game> Table for Seated<G> {
         let state = session.state();
         let mut marks = Marks { last: session.touched(), ..Marks::default() };
         let weights = asked.weights.iter().filter_map(|(text, weight)| {
-            let action = self.meant(state, text)?;
+            let action = meant(game, state, text)?;
             Some((game.touched(state, action), if weight.is_finite() { *weight } else { 0.0 }))
         });
         marks.weights = weights.collect();

@@ -367,7 +367,7 @@ fn bytes_answer_as_floats_do() {
             let ranges = precision::ranges(game, &network, &training::positions(game, 64));
             ranges.check(network.layers()).unwrap();
             let network = network.with_ranges(Some(ranges));
-            let trials = precision::trials(game, &network, &net, 3).unwrap();
+            let trials = precision::trials(game, &network, &net, &precision::possible(&network), 3).unwrap();
             assert_eq!(trials.len(), CpuNet::precisions().len());
             for trial in trials.iter().filter(|trial| trial.precision == Precision::Int8) {
                 assert!(

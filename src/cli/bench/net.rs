@@ -13,7 +13,7 @@ use crate::game::{Action, Game};
 use crate::net::cpu::CpuNet;
 use crate::net::evaluator::NetEvaluator;
 use crate::net::model;
-use crate::net::precision::{Distance, pick, trials};
+use crate::net::precision::{Distance, pick, possible, trials};
 use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
@@ -63,7 +63,10 @@ impl Benchmark for Forward {
             let precisions = bench.precisions();
             let trials = match precisions.len() {
                 1 => Vec::new(),
-                _ => trials(&bench.game, &bench.ranged_network()?, &bench.config, batch)?,
+                _ => {
+                    let network = bench.ranged_network()?;
+                    trials(&bench.game, &network, &bench.config, &possible(&network), batch)?
+                }
             };
             for precision in precisions {
                 let compared = trials.iter().find(|trial| trial.precision == precision).map(|trial| {

@@ -129,9 +129,8 @@ impl Setup {
             Some(PrecisionArg::Bf16) => Precision::Bf16,
             Some(PrecisionArg::Int8) => Precision::Int8,
         };
-        if !CpuNet::has(precision) {
-            let lacks = if precision == Precision::Int8 { "VNNI" } else { "BF16" };
-            let what = format!("--precision {precision}: this CPU lacks AVX-512 {lacks} instructions");
+        if let Some(instructions) = CpuNet::lacks(precision) {
+            let what = format!("--precision {precision}: this CPU lacks {instructions} instructions");
             return Err(Error::Config(what));
         }
         let NetSize { filters, blocks } = self.net;

@@ -116,6 +116,12 @@ impl CpuNet {
         CpuNet::precisions().contains(&precision)
     }
 
+    /// The instructions that this CPU would need for `precision`, a named one, and lacks.
+    pub fn lacks(precision: Precision) -> Option<&'static str> {
+        let needed = if precision == Precision::Int8 { "AVX-512 VNNI" } else { "AVX-512 BF16" };
+        (!CpuNet::has(precision)).then_some(needed)
+    }
+
     /// The instructions that multiply in `precision`, which must be a named one.
     pub fn instructions(precision: Precision) -> &'static str {
         match precision {

@@ -110,7 +110,7 @@ impl Conv {
         let sums: Vec<Aligned> = groups
             .par_chunks_mut(run)
             .map(|run| {
-                let [mut sum, mut other] = [(); 2].map(|()| None);
+                let (mut sum, mut other) = (None, None);
                 for ((x, g), (z, dx)) in run {
                     let gradient = Gradient { g, ..*gradient };
                     let into = if sum.is_none() { &mut sum } else { &mut other };

@@ -50,6 +50,9 @@ export const search = (view, game, agent, strength, seed) =>
 /** Ends the search of a view, which then answers with what it has. */
 export const stopSearch = (view, game, agent) => search(view, game, agent, { simulations: 1 }, 1).catch(() => {})
 
+/** How the program names the players, in their order. */
+export const SIDES = ['first', 'second']
+
 /** What a request needs of a game. */
 export const only = ({ game, options, start, actions }) => ({ game, options: options ?? {}, start: start ?? null, actions })
 

@@ -2,13 +2,12 @@
 // In: games and agents of /api/home, games from files. Out: `playOn` with a game, `fail` with errors.
 // The agents ask for one search after the other; a pause or a new match drops the answer that is awaited.
 
-import { pause, post, search, stopSearch } from './api.js'
-import { button, checkbox, chip, field, fill, h, sentence, upload } from './dom.js'
-import { Games } from './games.js'
+import { pause, post, search, SIDES, stopSearch } from './api.js'
+import { button, checkbox, chip, field, fill, h, sentence } from './dom.js'
+import { Games, gamesOfFile } from './games.js'
 import { gameChoices, Picker } from './picker.js'
 import { View } from './view.js'
 
-const SIDES = ['first', 'second']
 const PAUSES = [[0, 'none'], [300, '0.3 s'], [1000, '1 s'], [2500, '2.5 s']]
 
 export class Compare {
@@ -191,8 +190,7 @@ export class Compare {
 
   async load() {
     try {
-      const { games } = await post('load', { text: await upload() })
-      this.showFile(games)
+      this.showFile(await gamesOfFile())
     } catch (error) {
       this.fail(error)
     }

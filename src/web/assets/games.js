@@ -2,8 +2,19 @@
 // In: games as /api/load gives them. Out: `playOn` with a game up to the position looked at, `fail` with errors.
 
 import { only, post } from './api.js'
-import { button, download, h, sentence } from './dom.js'
+import { button, download, h, sentence, upload } from './dom.js'
 import { View } from './view.js'
+
+/** The games of a file that the user chooses. */
+export async function gamesOfFile() {
+  return (await post('load', { text: await upload() })).games
+}
+
+/** Saves a game as a file of the user. */
+export async function saveToFile(game) {
+  const { name, text } = await post('save', only(game))
+  download(name, text)
+}
 
 export class Games {
   constructor({ playOn, fail }) {
@@ -61,8 +72,7 @@ export class Games {
 
   async save() {
     try {
-      const { name, text } = await post('save', only(this.games[this.list.selectedIndex]))
-      download(name, text)
+      await saveToFile(this.games[this.list.selectedIndex])
     } catch (error) {
       this.fail(error)
     }

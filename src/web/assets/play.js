@@ -2,7 +2,7 @@
 // In: games and agents of /api/home, a game to go on with. Out: `go` to another place, `openGames` to look at games.
 // The page holds the game. What an answer was asked for may be gone when it comes: then it is dropped (`turn`).
 
-import { only, post, search, stopSearch } from './api.js'
+import { only, post, search, SIDES, stopSearch } from './api.js'
 import { Analysis, upTo } from './analysis.js'
 import { Choices } from './choices.js'
 import { button, chip, field, h, sentence } from './dom.js'
@@ -12,7 +12,6 @@ import { Shelf } from './shelf.js'
 import { current } from './store.js'
 import { View } from './view.js'
 
-const SIDES = ['first', 'second']
 
 export class Play {
   constructor({ go, openGames, fail }) {

@@ -1,8 +1,9 @@
 // Files, the text of the position, rules, and one's own games that ended.
 // In: the game on the board (`record`). Out: `start` with a position's text, `load` with games, `say` and `fail` with words.
 
-import { only, post } from './api.js'
-import { button, download, field, h, setHtml, upload } from './dom.js'
+import { post } from './api.js'
+import { button, field, h, setHtml } from './dom.js'
+import { gamesOfFile, saveToFile } from './games.js'
 import { finished } from './store.js'
 
 export class Shelf {
@@ -49,8 +50,7 @@ export class Shelf {
 
   async save(game) {
     try {
-      const { name, text } = await post('save', only(game))
-      download(name, text)
+      await saveToFile(game)
     } catch (error) {
       this.fail(error)
     }
@@ -58,8 +58,7 @@ export class Shelf {
 
   async open() {
     try {
-      const { games } = await post('load', { text: await upload() })
-      this.load(games)
+      this.load(await gamesOfFile())
     } catch (error) {
       this.fail(error)
     }
