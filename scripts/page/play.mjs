@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 
-import { clickSquare, expect, middle, openGame, untilState } from './hands.mjs'
+import { clickSquare, expect, gotoGame, middle, openGame, untilState } from './hands.mjs'
 
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
@@ -10,6 +10,24 @@ const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll
 export async function testPlay(tools) {
   const { url, open, test, shot, folder } = tools
   const page = await open()
+
+  await test('the opponent varies its replies', async () => {
+    await gotoGame(page, url, 'connect-four')
+    const asked = []
+    const note = request => {
+      const body = request.url().endsWith('/api/search') && request.postDataJSON()
+      if (body?.vary) asked.push(body.seed)
+    }
+    page.on('request', note)
+    for (const game of [1, 2]) {
+      await openGame(page, url, 'connect-four', /playouts/)
+      await clickSquare(page, (await places(page, 'target'))[0])
+      await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+      expect(asked.length === game, `game ${game}: ${asked.length} searches with other replies`)
+    }
+    page.off('request', note)
+    expect(asked[0] !== asked[1], 'two games have the same seed')
+  })
 
   await test('select, deselect, click a target', async () => {
     await openGame(page, url, 'phage')

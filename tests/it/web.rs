@@ -1,5 +1,6 @@
 //! `petteia serve`: what its page asks, and what others may not.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -192,6 +193,29 @@ fn the_same_question_has_the_same_answer() {
     let asked = json!({"game": "tic-tac-toe", "actions": ["b2", "a2"], "agent": "perfect"});
     let found = server.post("/api/search", &asked);
     assert_eq!((found["proven"].as_str(), found["score"].as_f64()), (Some("first"), Some(1.0)));
+}
+
+#[test]
+fn replies_vary_with_the_seed_if_asked_to() {
+    let server = Server::of(&[text(&PLAIN.run())]);
+    let replies = |vary: bool| -> BTreeSet<String> {
+        let reply = |seed: u64| {
+            let asked = json!({
+                "game": "tic-tac-toe", "agent": "run-0-1", "simulations": 16, "seed": seed, "vary": vary
+            });
+            let found = server.post("/api/search", &asked);
+            assert_eq!(found, server.post("/api/search", &asked));
+            let edges = found["visits"].as_array().unwrap();
+            let visits = |edge: &Value| edge["visits"].as_u64().unwrap();
+            let played = edges.iter().find(|edge| edge["action"] == found["action"]).unwrap();
+            // the first one is what is played without varying
+            assert!(2 * visits(played) >= visits(&edges[0]), "{found}");
+            found["action"].as_str().unwrap().to_string()
+        };
+        (1..30).map(reply).collect()
+    };
+    assert_eq!(replies(false).len(), 1);
+    assert!(replies(true).len() > 1);
 }
 
 #[test]

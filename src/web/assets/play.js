@@ -102,6 +102,8 @@ export class Play {
   }
 
   begin() {
+    // in the first plies the opponent's replies follow from it: the same after an undo, others in the next game
+    this.seed = Math.floor(Math.random() * 2 ** 32)
     this.shelf.show()
     return this.changed()
   }
@@ -247,7 +249,7 @@ export class Play {
     const { actions } = this.record
     this.thinking = { game: { ...this.record }, agent: this.setup.agent.key }
     this.look()
-    const answer = await search('play', this.record, this.setup.agent.key, this.setup.limits, actions.length + 1)
+    const answer = await search('play', this.record, this.setup.agent.key, { ...this.setup.limits, vary: true }, this.seed)
     if (turn !== this.turn) return
     this.thinking = null
     this.analysis.learn(this.record, answer)
