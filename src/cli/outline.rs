@@ -187,6 +187,9 @@ fn megabytes(bytes: f64) -> String {
 mod tests {
     use super::*;
 
+    /// A folder without metrics: one that a user may have, such as runs/phage, would change the forecast.
+    const FOLDER: &str = "no-such/phage";
+
     fn outline(sets: &[&str], look: impl Fn(&Outline)) {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
@@ -197,7 +200,7 @@ mod tests {
         });
         look(&Outline {
             config: &config,
-            folder: Path::new("runs/phage"),
+            folder: Path::new(FOLDER),
             accept_missing: false,
             threads: 2,
             measure,
@@ -210,7 +213,7 @@ mod tests {
             assert_eq!(
                 outline.beginning(),
                 [
-                    "phage: 10 generations into runs/phage, network 32x4, 2 threads",
+                    "phage: 10 generations into no-such/phage, network 32x4, 2 threads",
                     "  generation 1: 512 games by random playouts, 200 simulations per action",
                     "  generations 2 to 10: 512 games each by the network, 64 simulations per action",
                     "  evaluation: 20 games against rollout:400 after each generation, 100 at the end",
@@ -243,7 +246,7 @@ mod tests {
             assert_eq!(
                 outline.resuming(4, 61234),
                 [
-                    "phage: resumed after generation 4 of 10 in runs/phage, with 61234 positions in the window, 2 threads"
+                    "phage: resumed after generation 4 of 10 in no-such/phage, with 61234 positions in the window, 2 threads"
                 ]
             );
             let more = outline.forecast(4).1.unwrap();
