@@ -314,6 +314,7 @@ impl<G: Game> Solver<G> {
                 state: next,
             });
         }
+        self.table.load(children.iter().map(|child| child.key));
         for child in &mut children {
             child.proof = self.first_guess(child, threshold, &mut legal);
         }

@@ -4,6 +4,8 @@
 //! A position is identified by [`Game::key`](crate::game::Game::key) alone: of n positions, some pair has the same 64
 //! bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
 
+use std::hint::black_box;
+
 use super::Bounds;
 use crate::random::mix;
 
@@ -48,6 +50,16 @@ impl Table {
     /// What is known of a position.
     pub fn get(&self, key: u64) -> Option<&Entry> {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
+    }
+
+    /// Has the processor load what it knows of these positions. Buckets are far apart in memory, and loads that do not
+    /// wait for each other take about as long as one.
+    pub fn load(&self, keys: impl Iterator<Item = u64>) {
+        let ends = keys.fold(0, |sum: u32, key| {
+            let bucket = self.bucket(key);
+            sum ^ self.entries[bucket.start].work ^ self.entries[bucket.end - 1].work
+        });
+        black_box(ends);
     }
 
     /// Remembers an entry, whose `work` is at least 1.
