@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::solve::{Limits, Solver};
 
 /// What a perfect agent may use for an action.
-const LIMITS: Limits = Limits { nodes: 500_000, table: 256 };
+const LIMITS: Limits = Limits { nodes: 500_000, table: 256 << 20 };
 
 /// A solver for a perfect agent.
 ///

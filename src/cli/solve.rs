@@ -93,7 +93,7 @@ impl Job for Solve {
 
 impl Solve {
     fn limits(&self) -> Limits {
-        Limits { nodes: self.nodes, table: self.table }
+        Limits { nodes: self.nodes, table: self.table.saturating_mul(1 << 20) }
     }
 
     fn solve<G: Game>(&self, rules: &Rules<G>) -> Result<()> {

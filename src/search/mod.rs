@@ -32,9 +32,11 @@ use walk::{Leaf, Walk};
 /// `search.leaves = 0`: one leaf in a round for this many visits of the root, up to the most.
 const VISITS_A_LEAF: u32 = 64;
 const MOST_LEAVES: u32 = 16;
-/// The memory of a search's solver, in nodes for a MiB, and at most. Self-play has one for each game in flight.
-const NODES_A_MEBIBYTE: usize = 10_000;
-const SOLVER_TABLE: usize = 16;
+/// The memory of a search's solver in bytes: for each of its nodes, at least, and at most. Self-play has one for each game
+/// in flight, and they are fast only as long as the processor's cache holds all of them.
+const TABLE_A_NODE: usize = 64;
+const LEAST_TABLE: usize = 16 << 10;
+const MOST_TABLE: usize = 16 << 20;
 
 /// A search, applied to one position after another.
 ///
@@ -129,8 +131,8 @@ impl<G: Game> Search<G> {
     /// A search with only a root, not yet begun.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
         let flights = vec![Flight::new(&root)];
-        let table = config.solve_nodes.div_ceil(NODES_A_MEBIBYTE).min(SOLVER_TABLE);
-        let limits = Limits { nodes: config.solve_nodes as u64, table: table.max(1) };
+        let table = (config.solve_nodes * TABLE_A_NODE).clamp(LEAST_TABLE, MOST_TABLE);
+        let limits = Limits { nodes: config.solve_nodes as u64, table };
         let solver = (config.solve_nodes + config.leaf_nodes > 0).then(|| Solver::new(game.clone(), limits));
         Search {
             tree: Tree::new(game, config, root),

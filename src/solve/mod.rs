@@ -30,13 +30,13 @@ const BETWEEN_CALLS: u64 = 1024;
 pub struct Limits {
     /// Nodes for one call: positions whose actions are listed.
     pub nodes: u64,
-    /// Memory for the table in MiB.
+    /// Memory for the table in bytes.
     pub table: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { nodes: 10_000_000, table: 256 }
+        Limits { nodes: 10_000_000, table: 256 << 20 }
     }
 }
 
@@ -141,7 +141,7 @@ debug_fields!(Solver<G: Game>, limits, nodes);
 impl<G: Game> Solver<G> {
     /// A solver that knows nothing yet.
     pub fn new(game: G, limits: Limits) -> Solver<G> {
-        let table = Table::new(limits.table.saturating_mul(1 << 20));
+        let table = Table::new(limits.table);
         let (path, scratch) = (Vec::new(), Vec::new());
         Solver { game, limits, table, path, nodes: 0, stopped: false, scratch }
     }

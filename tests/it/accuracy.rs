@@ -264,7 +264,7 @@ fn the_values_of_connect_four_are_those_of_the_solver() {
     let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets/connect-four.jsonl.zst");
     let set = set::read(&path, &rules).unwrap();
-    let limits = petteia::solve::Limits { nodes: 50_000, table: 64 };
+    let limits = petteia::solve::Limits { nodes: 50_000, table: 64 << 20 };
     let mut solver = petteia::solve::Solver::new(rules.game.clone(), limits);
     let late = set.positions.iter().filter(|position| position.plies >= 28);
     let mut agreed = 0;
