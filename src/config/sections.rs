@@ -137,6 +137,10 @@ section! {
         /// network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
         leaf_nodes: usize = 0, 0..=MAX_LEAF_NODES;
+        /// Agents play, of the actions with at least 15 % of the most visited one's simulations, that with the greatest
+        /// lower bound of its value: its mean less this many standard errors (0: the most visited; KataGo: 5).
+        #[serde(skip_serializing_if = "is_off")]
+        lower_bound: f32 = 0.0, 0.0..=20.0;
         /// Leaves that a search outside self-play gathers before they are evaluated together; those on their way count as
         /// losses for the next (virtual loss). 0: one for every 64 visits of the root, up to 16. It decides which simulations
         /// are made, the number of threads does not.

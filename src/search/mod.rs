@@ -4,6 +4,7 @@
 //! network, thread or random numbers; [`evaluator`] evaluates leaves. [`Search`] drives one tree from its first
 //! evaluation to its last: self-play, agents, protocols and tools all use it.
 
+mod bound;
 pub mod cache;
 pub mod crew;
 pub mod evaluator;

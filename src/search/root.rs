@@ -5,6 +5,7 @@
 
 use rand_distr::{Distribution, Gamma};
 
+use super::bound::Spread;
 use super::forced::{forced, prune};
 use super::gumbel::{Completed, Halving};
 use super::proof::{FAR, proven};
@@ -27,6 +28,8 @@ pub(super) struct Plan {
     /// The root's priors without noise.
     priors: Vec<f32>,
     halving: Halving,
+    /// With `search.lower_bound`, the values of the simulations through each edge.
+    spreads: Vec<Spread>,
 }
 
 impl Plan {
@@ -34,6 +37,7 @@ impl Plan {
     pub fn clear(&mut self) {
         self.noisy = false;
         self.halving.clear();
+        self.spreads.clear();
     }
 }
 
@@ -172,7 +176,7 @@ impl<G: Game> Tree<G> {
         kept
     }
 
-    /// The action that an agent plays: [`Tree::best_action`], but in a decided position that which wins soonest or loses
+    /// The action that an agent plays: [`Tree::best_action`] (with `search.lower_bound`, the safest), but in a decided position that which wins soonest or loses
     /// last by the proofs that were found (ties: visits, then the lower action).
     pub fn agents_action(&self) -> Option<Action> {
         let player = self.game.to_move(&self.root);
@@ -181,8 +185,24 @@ impl<G: Game> Tree<G> {
                 let edges = self.targets().into_iter().map(|(edge, _)| edge);
                 edges.min_by_key(|edge| by_plies(edge, winner == player)).map(|edge| edge.action)
             }
-            _ => self.best_action(),
+            _ => {
+                let halved = self.plan.halving.winner(&self.config, &self.nodes).is_some();
+                let safest = (self.config.lower_bound > 0.0 && !halved).then(|| self.safest_action());
+                safest.flatten().or_else(|| self.best_action())
+            }
         }
+    }
+
+    /// Remembers the value for the first player of a simulation through this edge of the root.
+    pub(super) fn note(&mut self, edge: usize, value: f64) {
+        let root = self.nodes.get(ROOT).range();
+        self.plan.spreads.resize(root.len(), Spread::default());
+        self.plan.spreads[edge - root.start].add(value);
+    }
+
+    /// What [`Tree::note`] remembers, by edge; empty if that is nothing.
+    pub(super) fn spreads(&self) -> &[Spread] {
+        &self.plan.spreads
     }
 
     /// The line from the root that agents expect: the most visited, and where a result is proven, that of its proof. The

@@ -177,6 +177,11 @@ impl<G: Game> Tree<G> {
             node.visited_mass += first_prior;
             mean = node.mean();
         }
+        if self.config.lower_bound > 0.0
+            && let Some(&(_, edge)) = path.first()
+        {
+            self.note(edge as usize, value);
+        }
     }
 
     /// Propagates a new proof at the end of the path toward the root, as far as it proves anything.

@@ -232,7 +232,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 29] = [
+const EVERYTHING: [&str; 30] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -253,6 +253,7 @@ const EVERYTHING: [&str; 29] = [
     "search.root_temperature=1.2",
     "search.first_simulations=6",
     "search.cpuct_growth=0.45",
+    "search.lower_bound=2",
     "selfplay.decided=0.9",
     "selfplay.gumbel_final=0.5",
     "train.average=0.9",
