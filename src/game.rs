@@ -15,7 +15,8 @@ use crate::error::{Error, Input, Result};
 pub use crate::options::{GameOptions, Settings};
 
 /// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Player {
     /// The player who acts first from the initial position.
     First,
@@ -225,6 +226,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     const ENCODING: u32;
     /// What the squares of the board look like in a drawing.
     const BOARD: BoardStyle = BoardStyle::Plain;
+    /// Whether the board stands and has a top, as where pieces fall: nobody turns a drawing of it.
+    const UPRIGHT: bool = false;
 
     /// The rules for these options; unknown names are rejected with a list of the known ones.
     fn new(options: &GameOptions) -> Result<Self>;

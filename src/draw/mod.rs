@@ -11,7 +11,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use crate::game::{Action, BoardStyle, BoardView, Game, Look};
+use crate::game::{Action, BoardStyle, BoardView, Game, Look, Player};
 
 /// The side of a square in the drawing's units.
 pub const SQUARE: usize = 40;
@@ -43,6 +43,8 @@ pub struct Marks {
     pub weights: Vec<(Vec<Place>, f32)>,
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
+    /// Seen from the other side: the board is turned by half, unless it stands upright ([`Game::UPRIGHT`]).
+    pub turned: bool,
 }
 
 impl Marks {
@@ -74,12 +76,35 @@ pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> 
     text
 }
 
+/// Whether the players sit opposite each other, the first one at the bottom: whether in the initial position all pieces of
+/// the first player are in the lower half of the board and all of the second player's in the upper half. Where pieces are
+/// mixed, or come later, no side of the board is anyone's.
+pub fn sit_opposite<G: Game>(game: &G) -> bool {
+    let view = game.view(&game.initial());
+    let (height, width) = (view.rows.len(), view.columns.len());
+    let mut seen = [false; 2];
+    for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+        let Some(owner) = view.owner(y, x) else { continue };
+        let is_at_home = match owner {
+            Player::First => 2 * y >= height,
+            Player::Second => 2 * (y + 1) <= height,
+        };
+        if !is_at_home {
+            return false;
+        }
+        seen[owner.index()] = true;
+    }
+    seen == [true; 2] && !G::UPRIGHT
+}
+
 struct Drawing {
     view: BoardView,
     style: BoardStyle,
     looks: Vec<Vec<Look>>,
     colors: [&'static str; 2],
     stuck: Vec<Place>,
+    /// Row and column of a dark square have an odd sum with this.
+    dark: usize,
     marks: Marks,
     caption: Vec<String>,
 }
@@ -89,14 +114,37 @@ impl Drawing {
         let view = game.view(state);
         let look = |text: &String| game.look(&view, text);
         let looks = view.cells.iter().map(|row| row.iter().map(look).collect()).collect();
-        Drawing {
+        let mut drawing = Drawing {
             style: G::BOARD,
             looks,
             colors: G::PLAYERS,
             stuck: game.stuck(state),
+            dark: view.rows.len(),
             view,
             marks: marks.clone(),
             caption: Vec::new(),
+        };
+        if marks.turned && !G::UPRIGHT {
+            drawing.turn();
+        }
+        drawing
+    }
+
+    /// Turns all that is drawn by half: texts and pieces stay upright.
+    fn turn(&mut self) {
+        let (height, width) = (self.height(), self.width());
+        self.dark = width;
+        let BoardView { rows, columns, cells, .. } = &mut self.view;
+        rows.reverse();
+        columns.reverse();
+        cells.reverse();
+        cells.iter_mut().for_each(|row| row.reverse());
+        self.looks.reverse();
+        self.looks.iter_mut().for_each(|row| row.reverse());
+        let Marks { last, targets, weights, line, .. } = &mut self.marks;
+        let listed = weights.iter_mut().map(|(places, _)| places).chain(line);
+        for place in [&mut self.stuck, last, targets].into_iter().chain(listed).flatten() {
+            *place = (height - 1 - place.0, width - 1 - place.1);
         }
     }
 
@@ -171,7 +219,7 @@ impl Drawing {
                     let (x, y) = (left + SQUARE / 2, top + SQUARE / 2);
                     let _ = write!(holes, "<circle class=\"b-round\" cx=\"{x}\" cy=\"{y}\" r=\"16.5\"/>");
                 }
-                (BoardStyle::Checkered, _) if (y + x + self.height()) % 2 == 1 => {
+                (BoardStyle::Checkered, _) if (y + x + self.dark) % 2 == 1 => {
                     let _ = write!(dark, "M{left} {top}h40v40h-40z");
                 }
                 _ => {

@@ -99,3 +99,84 @@ fn weights_are_heat_or_arrows() {
     let text = drawn::<Phage>("7d/5t2/3s4/1c6/6C1/4S3/2T5/D7 w 7777/7777", &marks);
     assert_eq!(["b-heat", "b-arrow", "b-target"].map(|class| text.matches(class).count()), [1, 1, 1]);
 }
+
+struct Turned;
+
+impl Job for Turned {
+    type Output = bool;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> bool {
+        let game = &rules.game;
+        let (states, actions) = random_game(game, 5);
+        let (before, after) = (&states[states.len() / 2 - 1], &states[states.len() / 2]);
+        let marks = Marks::after(game, before, actions[states.len() / 2 - 1]);
+        let straight = svg(game, after, &marks, "a position");
+        let turned = svg(game, after, &Marks { turned: true, ..marks }, "a position");
+        if G::UPRIGHT {
+            assert_eq!(straight, turned, "{}", rules.identity.id);
+            return sit_opposite(game);
+        }
+        let view = game.view(after);
+        let (width, height) = (view.columns.len() * SQUARE, view.rows.len() * SQUARE);
+        let pieces = |text: &str, turned: bool| -> Vec<String> {
+            let places = text.split("<g transform=\"translate(").skip(1).map(|part| {
+                let (at, what) = part.split_once(")\">").unwrap();
+                let (x, y) = at.split_once(' ').unwrap();
+                let [x, y]: [usize; 2] = [x, y].map(|number| number.parse().unwrap());
+                let (x, y) = if turned { (width - SQUARE - x, height - SQUARE - y) } else { (x, y) };
+                let end = what.find("</g><").map_or(what.len(), |end| end.min(what.len()));
+                format!("{x} {y} {}", what[..end].trim_end_matches("</g>"))
+            });
+            let mut places: Vec<String> = places.collect();
+            places.sort();
+            places
+        };
+        assert_eq!(pieces(&straight, false), pieces(&turned, true), "{}", rules.identity.id);
+        // the name of the first column stands below the last one
+        let label =
+            |x: usize| format!("class=\"b-label\" x=\"{x}\" y=\"{}\">{}<", height + 18, view.columns[0]);
+        assert!(straight.contains(&label(SQUARE / 2)) && turned.contains(&label(width - SQUARE / 2)));
+        assert_eq!(straight.matches("b-last").count(), turned.matches("b-last").count());
+        assert!(is_well_formed(&turned));
+        sit_opposite(game)
+    }
+}
+
+#[test]
+fn a_board_is_turned_by_half_unless_it_stands() {
+    let opposite: Vec<String> = Games::ids()
+        .into_iter()
+        .filter(|id| Games::with_game(id, &Settings::new(), Turned).unwrap())
+        .collect();
+    assert_eq!(opposite, ["caissa", "custodial-trap-intro", "phage"]);
+    // what counts is where the pieces stand
+    let start = |name: &str| Settings::from([("start".to_string(), name.into())]);
+    assert!(!Games::with_game("custodial-trap-intro", &start("quarters"), Turned).unwrap());
+    assert!(Games::with_game("custodial-trap-intermediate", &start("blocks"), Turned).unwrap());
+}
+
+#[test]
+fn a_turned_board_keeps_its_dark_squares() {
+    let mut drawing = Drawing {
+        view: BoardView::of_squares(2, 3, ["X", "O"], |_| ".".into(), String::new()),
+        style: BoardStyle::Checkered,
+        looks: vec![vec![Look::Empty; 3]; 2],
+        colors: ["X", "O"],
+        stuck: Vec::new(),
+        dark: 2,
+        marks: Marks::default(),
+        caption: Vec::new(),
+    };
+    let dark = |drawing: &Drawing| {
+        let text = drawing.element("a board", "");
+        let path = text.split("b-dark").nth(1).unwrap().split("d=\"").nth(1).unwrap();
+        let mut corners: Vec<String> =
+            path.split('"').next().unwrap().split('z').map(|part| part.replace("h40v40h-40", "")).collect();
+        corners.sort();
+        corners
+    };
+    // a1 is dark: at the bottom left, then at the top right
+    assert_eq!(dark(&drawing), ["", "M0 40", "M40 0", "M80 40"]);
+    drawing.turn();
+    assert_eq!(dark(&drawing), ["", "M0 0", "M40 40", "M80 0"]);
+}

@@ -96,6 +96,7 @@ impl Game for ConnectFour {
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
     const BOARD: BoardStyle = BoardStyle::Round;
+    const UPRIGHT: bool = true;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;

@@ -57,6 +57,12 @@ pub(super) struct Asked {
     /// An expected line.
     #[serde(default)]
     line: Vec<String>,
+    /// Whose side the board is seen from; the first player's if nothing is said.
+    #[serde(default)]
+    viewer: Option<Player>,
+    /// The user wants to see it from the other side.
+    #[serde(default)]
+    flipped: bool,
 }
 
 /// What is asked of an agent.
@@ -191,7 +197,10 @@ impl<G: Game> Table for Seated<G> {
         let game = self.game();
         let session = self.session(&asked.place)?;
         let state = session.state();
-        let mut marks = Marks { last: session.touched(), ..Marks::default() };
+        // those who sit opposite each other look from their own side
+        let turned = asked.flipped ^ (asked.viewer == Some(Player::Second) && draw::sit_opposite(game));
+        let turned = turned && !G::UPRIGHT;
+        let mut marks = Marks { last: session.touched(), turned, ..Marks::default() };
         let weights = asked.weights.iter().filter_map(|(text, weight)| {
             let action = meant(game, state, text)?;
             Some((game.touched(state, action), if weight.is_finite() { *weight } else { 0.0 }))
@@ -225,6 +234,8 @@ impl<G: Game> Table for Seated<G> {
             "over": over.map(|(outcome, text)| json!({"outcome": outcome.id(), "text": text})),
             "rows": view.rows.len(),
             "columns": view.columns.len(),
+            "turned": turned,
+            "upright": G::UPRIGHT,
             "note": view.note,
             "last": marks.last,
             "legal": legal,

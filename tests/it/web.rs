@@ -400,6 +400,27 @@ fn games_are_saved_and_loaded() {
 }
 
 #[test]
+fn a_board_is_seen_from_either_side() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let seen = |game: &str, viewer: Value, flipped: bool| {
+        let asked = json!({"game": game, "viewer": viewer, "flipped": flipped});
+        let answer = server.post("/api/position", &asked);
+        (answer["turned"].as_bool().unwrap(), answer["upright"].as_bool().unwrap(), answer["svg"].clone())
+    };
+    // who sits at the other side sees it from there
+    let (first, second) = (seen("caissa", json!("first"), false), seen("caissa", json!("second"), false));
+    assert!(!first.0 && second.0 && first.2 != second.2);
+    assert_eq!(seen("caissa", json!("second"), true), first);
+    assert_eq!(seen("caissa", Value::Null, true), second);
+    // where no side is anyone's, the board is turned by hand only
+    assert!(!seen("cage", json!("second"), false).0 && seen("cage", json!("second"), true).0);
+    // and one that stands never is
+    let standing = seen("connect-four", json!("first"), false);
+    assert!(!standing.0 && standing.1 && !first.1);
+    assert_eq!(seen("connect-four", json!("second"), true), standing);
+}
+
+#[test]
 fn a_port_in_use_and_wrong_sources_are_told() {
     let server = Server::of(&["--folder", "nowhere"]);
     let port = server.address.port().to_string();

@@ -61,9 +61,22 @@ export class Board {
     this.labels = { rows: [], columns: [] }
     for (const label of this.svg.querySelectorAll('.b-label')) {
       const [x, y] = ['x', 'y'].map(name => Number(label.getAttribute(name)))
-      if (x < 0) this.labels.rows[Math.floor(y / SQUARE)] = label.textContent
-      else this.labels.columns[Math.floor(x / SQUARE)] = label.textContent
+      const [row, column] = this.turn([Math.floor(y / SQUARE), Math.floor(x / SQUARE)])
+      if (x < 0) this.labels.rows[row] = label.textContent
+      else this.labels.columns[column] = label.textContent
     }
+  }
+
+  /** Where a square is drawn, as row and column; and which square is drawn there. */
+  turn([row, column]) {
+    const { rows, columns, turned } = this.position
+    return turned ? [rows - 1 - row, columns - 1 - column] : [row, column]
+  }
+
+  /** The corner of a square in the drawing. */
+  corner(place) {
+    const [row, column] = this.turn(place)
+    return [column * SQUARE, row * SQUARE]
   }
 
   squareName([row, column]) {
@@ -71,8 +84,8 @@ export class Board {
   }
 
   /** The piece that is drawn on a square. */
-  pieceAt([row, column]) {
-    const at = `translate(${column * SQUARE} ${row * SQUARE})`
+  pieceAt(place) {
+    const at = `translate(${this.corner(place).join(' ')})`
     return [...this.svg.querySelectorAll(':scope > g[transform]')].find(piece => piece.getAttribute('transform') === at)
   }
 
@@ -130,7 +143,7 @@ export class Board {
         if (this.columns?.has(column)) kind ||= 'column'
         if (this.clicked.some(square => key(square) === key(place))) kind += ' selected'
         if (this.cursor && key(this.cursor) === key(place)) kind += ' cursor'
-        const [x, y] = [column * SQUARE, row * SQUARE]
+        const [x, y] = this.corner(place)
         if (/target|via/.test(kind)) {
           const occupied = this.pieceAt(place)
           const all = !this.clicked.length
@@ -191,8 +204,8 @@ export class Board {
       this.overlay.before(drag.piece)
     }
     const scale = this.svg.getScreenCTM().a
-    const [row, column] = drag.place
-    drag.piece.setAttribute('transform', `translate(${column * SQUARE + dx / scale} ${row * SQUARE + dy / scale})`)
+    const [x, y] = this.corner(drag.place)
+    drag.piece.setAttribute('transform', `translate(${x + dx / scale} ${y + dy / scale})`)
   }
 
   pointerup(event) {
@@ -207,8 +220,7 @@ export class Board {
 
   endDrag() {
     if (this.drag?.moving) {
-      const [row, column] = this.drag.place
-      this.drag.piece.setAttribute('transform', `translate(${column * SQUARE} ${row * SQUARE})`)
+      this.drag.piece.setAttribute('transform', `translate(${this.corner(this.drag.place).join(' ')})`)
       this.element.classList.remove('dragging')
     }
     this.drag = null
@@ -219,9 +231,9 @@ export class Board {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
     const { rows, columns } = this.position
     if (step) {
-      const [row, column] = this.cursor ?? this.clicked.at(-1) ?? this.position.last?.at(-1) ?? [rows - 1, 0]
+      const [row, column] = this.turn(this.cursor ?? this.clicked.at(-1) ?? this.position.last?.at(-1) ?? this.turn([rows - 1, 0]))
       const moved = this.cursor ? [row + step[0], column + step[1]] : [row, column]
-      this.setCursor([Math.min(rows - 1, Math.max(0, moved[0])), Math.min(columns - 1, Math.max(0, moved[1]))])
+      this.setCursor(this.turn([Math.min(rows - 1, Math.max(0, moved[0])), Math.min(columns - 1, Math.max(0, moved[1]))]))
     } else if ((event.key === 'Enter' || event.key === ' ') && this.cursor) {
       const { cursor } = this
       if (this.usable) this.click(cursor)

@@ -15,7 +15,7 @@ import { View } from './view.js'
 
 export class Play {
   constructor({ go, openGames, fail }) {
-    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES })
+    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false })
     this.analysis = new Analysis(() => {
       this.hint = null
       this.look()
@@ -31,7 +31,7 @@ export class Play {
     this.setup = new Setup({
       onGame: id => go('play', id),
       onOpponent: () => this.opponentChanged(),
-      onSide: () => this.changed(),
+      onSide: () => this.sideChanged(),
       onNew: () => this.newGame(),
     })
     this.choices = new Choices(text => this.act(text))
@@ -49,14 +49,15 @@ export class Play {
     this.buttons = {
       undo: button('Undo', () => this.undo(), { title: 'Take back your last action (u)', 'aria-keyshortcuts': 'u' }),
       hint: button('Hint', () => this.showHint(), { title: 'What the analysis would play (h)', 'aria-keyshortcuts': 'h' }),
+      flip: button('Flip board', () => this.flip(), { title: 'See the board from the other side (f)', 'aria-keyshortcuts': 'f' }),
       now: button('Move now', () => this.moveNow(), { title: 'The opponent plays what it thinks best so far' }),
       here: button('Play on from here', () => this.playFromHere()),
       again: button('Try again', () => this.update()),
     }
-    const { undo, hint, now, here, again } = this.buttons
+    const { undo, hint, flip, now, here, again } = this.buttons
     this.buttons.all = button('Evaluate the whole game', () => this.evaluateAll())
     return h('div.main', null, this.view.stage, h('div.below', null,
-      this.status, this.choices.actions, this.choices.brushes, h('div.buttons', null, undo, hint, now, here, again)))
+      this.status, this.choices.actions, this.choices.brushes, h('div.buttons', null, undo, hint, flip, now, here, again)))
   }
 
   buildSide() {
@@ -94,6 +95,7 @@ export class Play {
     this.record = kept?.record ?? { game: id, options: {}, start: null, actions: [] }
     this.element.dataset.game = id
     this.names = known.players
+    this.flipped = Boolean(kept?.flipped)
     this.setup.open(known, kept)
     this.analysis.offer(this.setup.agents)
     if (!kept) this.record.options = this.setup.agent?.options ?? {}
@@ -150,6 +152,24 @@ export class Play {
     return this.changed()
   }
 
+  sideChanged() {
+    this.flipped = false
+    return this.changed()
+  }
+
+  /** From whose side the board is seen, as far as its game has sides. */
+  sit() {
+    this.view.sit(this.setup.alone ? 'first' : this.setup.you.value, this.flipped)
+  }
+
+  flip() {
+    if (this.buttons.flip.hidden) return
+    this.flipped = !this.flipped
+    this.keep()
+    this.sit()
+    return this.look()
+  }
+
   // --- the course of the game ---
 
   /** Keeps the game and goes on with it. */
@@ -160,7 +180,7 @@ export class Play {
   }
 
   keep() {
-    current.write(`play.${this.record.game}`, { record: this.record, ...this.setup.choices })
+    current.write(`play.${this.record.game}`, { record: this.record, ...this.setup.choices, flipped: this.flipped })
   }
 
   get atEnd() {
@@ -178,6 +198,7 @@ export class Play {
     this.setState('busy')
     await this.stopThinking()
     if (turn !== this.turn) return
+    this.sit()
     this.view.set(this.record, { ply, scores: this.analysis.scores(this.record) })
     try {
       const last = await this.view.position(this.record.actions.length)
@@ -277,14 +298,15 @@ export class Play {
     if (!text || !this.atEnd || this.thinking) return
     const turn = ++this.turn
     const { actions } = this.record
+    const { seat } = this.view
     this.setState('busy')
     try {
-      const position = await post('position', only({ ...this.record, actions: [...actions, text] }))
+      const position = await this.view.ask({ ...this.record, actions: [...actions, text] })
       if (turn !== this.turn) return
       this.typed.value = ''
       this.record.actions = position.actions
       this.view.set(this.record)
-      this.view.cache.set(position.actions.length, Promise.resolve(position))
+      if (seat === this.view.seat) this.view.cache.set(position.actions.length, Promise.resolve(position))
       await this.changed()
     } catch (error) {
       if (turn !== this.turn) return
@@ -351,6 +373,8 @@ export class Play {
     const past = !this.atEnd
     const mover = SIDES.indexOf(position.to_move)
     buttons.here.hidden = !past
+    buttons.flip.hidden = position.upright
+    buttons.flip.setAttribute('aria-pressed', String(this.flipped))
     buttons.now.hidden = !this.thinking
     buttons.now.disabled = false
     buttons.again.hidden = true
@@ -392,7 +416,7 @@ export class Play {
   keydown(event) {
     if (!this.element.isConnected || !this.record || event.ctrlKey || event.metaKey || event.altKey) return
     if (event.target.closest?.('input, select, textarea')) return
-    const does = { Escape: () => this.clear(), u: () => this.undo(), h: () => this.showHint() }[event.key]
+    const does = { Escape: () => this.clear(), u: () => this.undo(), h: () => this.showHint(), f: () => this.flip() }[event.key]
     if (!does) return
     event.preventDefault()
     does()

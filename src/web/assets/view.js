@@ -13,7 +13,7 @@ const SPEEDS = [[2000, 'slow'], [1000, 'medium'], [400, 'fast'], [120, 'very fas
 
 export class View {
   constructor({ onAction, onSelection, onPly = () => {}, playback = false } = {}) {
-    Object.assign(this, { onPly, game: null, ply: 0, scores: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null })
+    Object.assign(this, { onPly, game: null, ply: 0, scores: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null, seat: {} })
     this.board = new Board({ onAction, onSelection })
     this.graph = new Graph(ply => this.go(ply))
     this.barPart = s('rect', { x: 0, width: 10 })
@@ -61,10 +61,22 @@ export class View {
     Object.assign(this, { game: { ...game, actions: [...game.actions] }, scores, ply: Math.min(ply, game.actions.length) })
   }
 
+  /** Looks from the side of `viewer`, or from the other one. */
+  sit(viewer, flipped) {
+    if (this.seat.viewer === viewer && this.seat.flipped === flipped) return
+    this.seat = { viewer, flipped }
+    this.cache.clear()
+  }
+
+  /** A position, seen from where the user sits. */
+  ask(game, extra) {
+    return post('position', { ...only(game), ...this.seat, ...extra })
+  }
+
   /** The position after `ply` actions; with marks it is asked for anew. */
   position(ply, marks) {
-    const ask = extra => post('position', { ...only(this.game), actions: this.game.actions.slice(0, ply), ...extra })
-    if (marks) return ask(marks)
+    const ask = () => this.ask({ ...this.game, actions: this.game.actions.slice(0, ply) }, marks)
+    if (marks) return ask()
     if (!this.cache.has(ply)) {
       const answer = ask()
       const { cache } = this
@@ -102,13 +114,13 @@ export class View {
 
   drawValues() {
     if (!this.shown) return
-    const { players, colors, over } = this.shown
+    const { players, colors, over, turned } = this.shown
     // until a position is evaluated, the one before it says most
     const score = over ? SCORES[over.outcome] : this.scores[this.ply] ?? this.scores[this.ply - 1]
     const part = 100 * (score ?? 0.5)
     this.barRest.setAttribute('class', score == null ? 'bar-unknown' : colors[1])
     this.barPart.setAttribute('class', score == null ? 'bar-unknown' : colors[0])
-    this.barPart.setAttribute('y', 100 - part)
+    this.barPart.setAttribute('y', turned ? 0 : 100 - part)
     this.barPart.setAttribute('height', part)
     this.barText.textContent = score == null ? '' : Math.round(part)
     const label = score == null ? 'not evaluated' : `${players[0]} ${percent(score)}`
