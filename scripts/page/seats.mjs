@@ -1,10 +1,12 @@
-// The view "Play": the board from the other side.
+// The view "Play": the board from the other side, and giving up.
 
 import { clickSquare, expect, middle, openGame, untilState } from './hands.mjs'
 
 const QUIET = { evaluation: false }
+const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
 const named = (page, name) => page.getByRole('button', { name, exact: true })
+const status = page => page.locator('.play .status').textContent()
 const turned = page => page.waitForFunction(() => {
   const at = place => document.querySelector(`.play [data-place="${place}"]`).getBoundingClientRect()
   return at('0,0').top > at('1,0').top && at('0,0').left > at('0,1').left
@@ -27,6 +29,7 @@ const labels = (page, place) => page.locator('.play').evaluate((play, place) => 
 export async function testSeats(tools) {
   const page = await tools.open({ settings: QUIET })
   await testFlip(page, tools)
+  await testResign(page, tools)
   await page.context().close()
 }
 
@@ -101,5 +104,77 @@ async function testFlip(page, { url, test, shot }) {
     await page.keyboard.press('f')
     await page.waitForTimeout(200)
     await straight(page)
+  })
+}
+
+async function testResign(page, { url, test, shot, folder }) {
+  const play = async () => {
+    await clickSquare(page, (await places(page, 'target'))[0])
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
+    await untilState(page, 'yours')
+  }
+  await test('to resign is asked once, and can be taken back', async () => {
+    await openGame(page, url, 'tic-tac-toe')
+    expect(await named(page, 'Resign').isDisabled(), 'a game without actions can be given up')
+    await play()
+    await named(page, 'Resign').click()
+    await shot(page, 'resign')
+    expect(await page.evaluate(() => document.activeElement.textContent) === 'Keep playing', 'the focus is elsewhere')
+    await page.keyboard.press('Escape')
+    expect(await named(page, 'Resign').isVisible(), 'Escape does not keep the game')
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    expect(await status(page) === 'X resigned: O wins.', await status(page))
+    await shot(page, 'resigned')
+    await page.getByText(/^Your games/).click()
+    const kept = await page.locator('.finished li').first().textContent()
+    expect(kept.includes('X resigned: O wins'), kept)
+    await page.reload()
+    await untilState(page, 'over')
+    await named(page, 'Undo').click()
+    await untilState(page, 'yours')
+    expect((await moves(page)).length === 2, 'undo took back more than the resignation')
+  })
+
+  await test('a resigned game is saved, loaded, looked through and played on', async () => {
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    await page.getByText('Position and files').click()
+    const [download] = await Promise.all([page.waitForEvent('download'), named(page, 'Save game').click()])
+    const file = `${folder}/resigned.json`
+    await download.saveAs(file)
+    await named(page, 'New game').click()
+    await untilState(page, 'yours')
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), named(page, 'Load games …').click()])
+    await chooser.setFiles(file)
+    await untilState(page, 'over')
+    expect(await status(page) === 'X resigned: O wins.', await status(page))
+    await named(page, 'Back').click()
+    await untilState(page, 'past')
+    await named(page, 'Forward').click()
+    await untilState(page, 'over')
+    await named(page, 'Play on from here').click()
+    await untilState(page, 'yours')
+    const [square] = await places(page, 'target')
+    await clickSquare(page, square)
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length > 2)
+  })
+
+  await test('one can resign while the opponent thinks', async () => {
+    await openGame(page, url, 'phage', /playouts/)
+    await page.getByLabel('Strength', { exact: true }).selectOption('seconds')
+    await page.getByLabel('Seconds', { exact: true }).fill('30')
+    await page.getByLabel('Seconds', { exact: true }).press('Enter')
+    await untilState(page, 'yours')
+    await clickSquare(page, (await places(page, 'from'))[0])
+    await clickSquare(page, (await places(page, 'target'))[0])
+    await untilState(page, 'thinking')
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    expect(await status(page) === 'White resigned: Black wins.', await status(page))
+    expect((await moves(page)).length === 1, 'the opponent answered')
   })
 }

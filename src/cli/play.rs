@@ -224,7 +224,7 @@ impl<G: Game> HumanGame<'_, G> {
         if path.exists() {
             return print_text(&format!("{} already exists: choose another name", path.display()));
         }
-        let text = saved::text(&self.rules.identity, &self.session);
+        let text = saved::text(&self.rules.identity, &self.session, None);
         match storage::write_whole(path, text.as_bytes()) {
             Ok(()) => print_text(&format!("saved in {}", path.display())),
             Err(error) => print_text(&error.to_string()),
@@ -234,9 +234,16 @@ impl<G: Game> HumanGame<'_, G> {
     fn load(&mut self, path: &Path) -> Result<()> {
         let text = storage::read_text(path, "a saved game");
         match text.and_then(|text| saved::parse(self.rules, &text, &path.display().to_string())) {
-            Ok(session) => {
+            Ok((session, resigned)) => {
                 self.session = session;
-                self.show_board(Vec::new())
+                self.show_board(Vec::new())?;
+                match resigned {
+                    Some(loser) => {
+                        let loser = player_text(self.game(), loser);
+                        print_text(&format!("{loser} resigned here; the game can go on"))
+                    }
+                    None => Ok(()),
+                }
             }
             Err(error) => print_text(&error.to_string()),
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Session;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, Rules, Settings, option_differences};
+use crate::game::{Game, GameIdentity, Player, Rules, Settings, option_differences};
 
 /// The version of the format.
 const FORMAT: u32 = 1;
@@ -24,16 +24,20 @@ pub struct Saved {
     pub start: String,
     /// The actions since.
     pub actions: Vec<String>,
+    /// Who resigned after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resigned: Option<Player>,
 }
 
-/// The text of a game.
-pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>) -> String {
+/// The text of a game, in which a player may have resigned.
+pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Option<Player>) -> String {
     let saved = Saved {
         format: FORMAT,
         game: identity.id.clone(),
         options: identity.options.clone(),
         start: session.game().state_text(session.start()),
         actions: session.texts(),
+        resigned,
     };
     let text = serde_json::to_string_pretty(&saved).expect("plain data");
     format!("{text}\n")
@@ -55,11 +59,24 @@ impl Saved {
     }
 }
 
-/// Reads a game of these rules from a text that came from `place`, and plays it.
+/// Nobody resigns a game that is over.
+///
+/// # Errors
+/// It is over.
+pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -> Result<()> {
+    match resigned {
+        Some(_) if session.is_over() => {
+            Err(Error::Data("the game is over by its rules: nobody can have resigned".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a game of these rules from a text that came from `place`, and plays it; also says who resigned at its end.
 ///
 /// # Errors
 /// It is not a saved game, is of another game, or contradicts the rules.
-pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<Session<G>> {
+pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<(Session<G>, Option<Player>)> {
     let wrong = |what: String| Error::Data(format!("{place}: {what}"));
     let saved = Saved::parse(text, place)?;
     if saved.game != rules.identity.id {
@@ -74,5 +91,6 @@ pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<Sessi
     for action in &saved.actions {
         session.play_text(action).map_err(|error| wrong(error.to_string()))?;
     }
-    Ok(session)
+    check_resigned(&session, saved.resigned).map_err(|error| wrong(error.to_string()))?;
+    Ok((session, saved.resigned))
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::game::Player;
 use crate::options::Settings;
 use crate::replay::record::Record;
 use crate::session::saved::Saved;
@@ -18,6 +19,8 @@ pub(super) struct Loaded {
     /// Where it started; the usual position if `None`.
     pub(super) start: Option<String>,
     pub(super) actions: Vec<String>,
+    /// Who resigned after them.
+    pub(super) resigned: Option<Player>,
     /// The search's win, draw and loss for the player to move at each ply; may be empty.
     pub(super) wdl: Vec<[f32; 3]>,
 }
@@ -28,7 +31,7 @@ impl Loaded {
         let Record { game, options, start, actions, wdl, outcome, index, .. } = record;
         let result = if outcome == "draw" { "a draw".into() } else { format!("{outcome} player wins") };
         let name = format!("game {index}: {result} after {} actions", actions.len());
-        Loaded { name, game, options, start: Some(start), actions, wdl }
+        Loaded { name, game, options, start: Some(start), actions, resigned: None, wdl }
     }
 }
 
@@ -43,12 +46,13 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
             return Ok(vec![Loaded::of_record(Record::parse(first)?)]);
         }
     }
-    let Saved { game, options, start, actions, .. } = Saved::parse(text, "the file").map_err(|error| {
-        let kinds = "it is neither a saved game, nor a game of self-play, nor the file of a match";
-        error.reworded(kinds.into())
-    })?;
+    let Saved { game, options, start, actions, resigned, .. } =
+        Saved::parse(text, "the file").map_err(|error| {
+            let kinds = "it is neither a saved game, nor a game of self-play, nor the file of a match";
+            error.reworded(kinds.into())
+        })?;
     let name = format!("a game of {} actions", actions.len());
-    Ok(vec![Loaded { name, game, options, start: Some(start), actions, wdl: Vec::new() }])
+    Ok(vec![Loaded { name, game, options, start: Some(start), actions, resigned, wdl: Vec::new() }])
 }
 
 fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
@@ -90,6 +94,7 @@ fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
                     options: options.clone(),
                     start: None,
                     actions: actions?,
+                    resigned: None,
                     wdl: Vec::new(),
                 });
             }

@@ -158,6 +158,7 @@ impl Site {
             options: loaded.options,
             start: loaded.start,
             actions: loaded.actions,
+            resigned: loaded.resigned,
         };
         let mut game = self.table(&place)?.settled(&place, &loaded.wdl)?;
         game["name"] = json!(loaded.name);

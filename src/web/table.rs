@@ -44,6 +44,9 @@ pub(super) struct Played {
     pub(super) start: Option<String>,
     #[serde(default)]
     pub(super) actions: Vec<String>,
+    /// Who resigned after them.
+    #[serde(default)]
+    pub(super) resigned: Option<Player>,
 }
 
 /// A position, and what to draw on it.
@@ -127,6 +130,7 @@ impl<G: Game> Seated<G> {
             let action = meant(game, state, text).ok_or_else(|| illegal(game, state, text))?;
             session.play(action);
         }
+        saved::check_resigned(&session, place.resigned)?;
         Ok(session)
     }
 
@@ -151,8 +155,15 @@ impl<G: Game> Seated<G> {
         self.game().action_text(state, action)
     }
 
-    fn result(&self, state: &G::State) -> Option<(Outcome, String)> {
+    /// How a game ended, and the words for it.
+    fn result(&self, state: &G::State, resigned: Option<Player>) -> Option<(Outcome, String)> {
         let game = self.game();
+        if let Some(loser) = resigned {
+            let outcome = Outcome::Win(loser.other());
+            let words =
+                format!("{} resigned: {}", game.players()[loser.index()], outcome_text(game, outcome));
+            return Some((outcome, words));
+        }
         let outcome = game.outcome(state)?;
         let result = outcome_text(game, outcome);
         let ending = game.ending(state);
@@ -208,9 +219,9 @@ impl<G: Game> Table for Seated<G> {
         marks.weights = weights.collect();
         marks.line = self.line(state, &asked.line);
         let view = game.view(state);
-        let over = self.result(state);
-        let legal: Vec<Value> = game
-            .legal(state)
+        let over = self.result(state, asked.place.resigned);
+        let legal = if over.is_some() { Vec::new() } else { game.legal(state) };
+        let legal: Vec<Value> = legal
             .into_iter()
             .map(|action| json!({"text": self.text(state, action), "places": game.touched(state, action)}))
             .collect();
@@ -246,7 +257,7 @@ impl<G: Game> Table for Seated<G> {
         let game = self.game();
         let session = self.session(place)?;
         let state = session.state();
-        if session.is_over() {
+        if session.is_over() || place.resigned.is_some() {
             return Err(Error::Position("the game is over: there is nothing to search for".into()));
         }
         let contestant = self.contestant(&wanted.spec)?;
@@ -300,7 +311,7 @@ impl<G: Game> Table for Seated<G> {
     }
 
     fn saved(&self, place: &Played) -> Result<String> {
-        Ok(saved::text(&self.rules.identity, &self.session(place)?))
+        Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
     fn settled(&self, place: &Played, wdl: &[[f32; 3]]) -> Result<Value> {
@@ -316,7 +327,8 @@ impl<G: Game> Table for Seated<G> {
         Ok(json!({
             "start": self.game().state_text(session.start()),
             "actions": session.texts(),
-            "outcome": self.game().outcome(session.state()).map(Outcome::id),
+            "resigned": place.resigned,
+            "outcome": self.result(session.state(), place.resigned).map(|(outcome, _)| outcome.id()),
             "scores": (!scores.is_empty()).then_some(scores),
         }))
     }

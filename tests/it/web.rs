@@ -12,7 +12,7 @@ use petteia::games::Games;
 use petteia::registry::Registry;
 use serde_json::{Value, json};
 
-use crate::support::command::{PETTEIA, fails, petteia, start, succeeds};
+use crate::support::command::{PETTEIA, fails, out, petteia, start, succeeds};
 use crate::support::runs::{PLAIN, contents, text};
 
 /// A program that serves, until this is dropped.
@@ -418,6 +418,33 @@ fn a_board_is_seen_from_either_side() {
     let standing = seen("connect-four", json!("first"), false);
     assert!(!standing.0 && standing.1 && !first.1);
     assert_eq!(seen("connect-four", json!("second"), true), standing);
+}
+
+#[test]
+fn a_resigned_game_is_over_until_it_is_played_on() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let mut game = json!({"game": "tic-tac-toe", "actions": ["b2", "a1"], "resigned": "first"});
+    let position = server.post("/api/position", &game);
+    assert_eq!(position["over"], json!({"outcome": "second", "text": "X resigned: O wins"}));
+    assert_eq!(position["legal"], json!([]));
+    game["agent"] = json!("random");
+    assert_eq!(server.try_post("/api/search", &game).0, 400);
+    // a file carries it, and the terminal reads that, too
+    let saved = server.post("/api/save", &game)["text"].as_str().unwrap().to_string();
+    let loaded = server.post("/api/load", &json!({"text": saved}))["games"][0].clone();
+    assert_eq!((&loaded["resigned"], &loaded["outcome"]), (&json!("first"), &json!("second")));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("game.json");
+    fs::write(&file, &saved).unwrap();
+    let typed = format!("load {}\nc3\nquit\n", file.display());
+    let said = out(&succeeds(&["play", "tic-tac-toe", "--opponent", "perfect"], typed));
+    assert!(said.contains("resigned here; the game can go on"), "{said}");
+    // nobody resigns a game that is over
+    let over =
+        json!({"game": "tic-tac-toe", "actions": ["a1", "a2", "b1", "b2", "c1"], "resigned": "second"});
+    assert_eq!(server.try_post("/api/position", &over).0, 400);
+    let cheat = saved.replace("\"first\"", "\"third\"");
+    assert_eq!(server.try_post("/api/load", &json!({"text": cheat})).0, 400);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 // In: searches' answers, and the agents that can search. Out: scores for the graph, marks for the board, words.
 // Answers are kept by the game before them, so that an undo forgets nothing.
 
-import { search, SIDES } from './api.js'
+import { search, SIDES, upTo } from './api.js'
 import { checkbox, field, fill, h, percent } from './dom.js'
 import { Picker } from './picker.js'
 import { settings } from './store.js'
@@ -13,9 +13,6 @@ const NAMED = 5
 const LINE = 6
 
 const nameOf = ({ game, options, start, actions }) => JSON.stringify([game, options, start, actions])
-
-/** A game's beginning. */
-export const upTo = (game, ply) => ({ ...game, actions: game.actions.slice(0, ply) })
 
 export class Analysis {
   constructor(change) {

@@ -54,6 +54,11 @@ export const stopSearch = (view, game, agent) => search(view, game, agent, { sim
 export const SIDES = ['first', 'second']
 
 /** What a request needs of a game. */
-export const only = ({ game, options, start, actions }) => ({ game, options: options ?? {}, start: start ?? null, actions })
+export const only = ({ game, options, start, actions, resigned }) =>
+  ({ game, options: options ?? {}, start: start ?? null, actions, resigned: resigned ?? null })
+
+/** A game's beginning; nobody has resigned before its end. */
+export const upTo = (game, ply) =>
+  ({ ...game, actions: game.actions.slice(0, ply), resigned: ply < game.actions.length ? null : game.resigned ?? null })
 
 export const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))

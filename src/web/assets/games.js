@@ -32,7 +32,7 @@ export class Games {
 
   get seen() {
     const game = this.games[this.list.selectedIndex]
-    return { ...game, actions: game.actions.slice(0, this.view.ply) }
+    return { ...game, actions: game.actions.slice(0, this.view.ply), resigned: null }
   }
 
   /** Takes up games; the one looked at stays if it is still there. */

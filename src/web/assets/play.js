@@ -2,8 +2,8 @@
 // In: games and agents of /api/home, a game to go on with. Out: `go` to another place, `openGames` to look at games.
 // The page holds the game. What an answer was asked for may be gone when it comes: then it is dropped (`turn`).
 
-import { only, post, search, SIDES, stopSearch } from './api.js'
-import { Analysis, upTo } from './analysis.js'
+import { only, post, search, SIDES, stopSearch, upTo } from './api.js'
+import { Analysis } from './analysis.js'
 import { Choices } from './choices.js'
 import { button, chip, field, h, sentence } from './dom.js'
 import { titleOf } from './picker.js'
@@ -50,14 +50,20 @@ export class Play {
       undo: button('Undo', () => this.undo(), { title: 'Take back your last action (u)', 'aria-keyshortcuts': 'u' }),
       hint: button('Hint', () => this.showHint(), { title: 'What the analysis would play (h)', 'aria-keyshortcuts': 'h' }),
       flip: button('Flip board', () => this.flip(), { title: 'See the board from the other side (f)', 'aria-keyshortcuts': 'f' }),
+      resign: button('Resign', () => this.askResign(true), { title: 'Give up this game' }),
       now: button('Move now', () => this.moveNow(), { title: 'The opponent plays what it thinks best so far' }),
       here: button('Play on from here', () => this.playFromHere()),
       again: button('Try again', () => this.update()),
     }
-    const { undo, hint, flip, now, here, again } = this.buttons
+    const { undo, hint, flip, resign, now, here, again } = this.buttons
+    this.row = h('div.buttons', null, undo, hint, flip, resign, now, here, again)
+    this.keepPlaying = button('Keep playing', () => this.askResign(false))
+    this.asking = h('div.buttons', { role: 'group', 'aria-label': 'Resign this game?', hidden: true },
+      // on a line of its own, where the buttons were: a double click must not resign
+      h('p.question', null, 'Resign this game?'), this.keepPlaying, button('Yes, resign', () => this.resign(), { class: 'danger' }))
     this.buttons.all = button('Evaluate the whole game', () => this.evaluateAll())
     return h('div.main', null, this.view.stage, h('div.below', null,
-      this.status, this.choices.actions, this.choices.brushes, h('div.buttons', null, undo, hint, flip, now, here, again)))
+      this.status, this.choices.actions, this.choices.brushes, this.row, this.asking))
   }
 
   buildSide() {
@@ -116,8 +122,8 @@ export class Play {
   }
 
   /** Goes on with a game from elsewhere; the user takes the side that is to move. */
-  async take({ game, options, start, actions }) {
-    const record = { game, options: options ?? {}, start: start ?? null, actions }
+  async take({ game, options, start, actions, resigned }) {
+    const record = { game, options: options ?? {}, start: start ?? null, actions, resigned: resigned ?? null }
     try {
       const { to_move: side } = await post('position', only(record))
       this.replace(record, { ...current.read(`play.${game}`), side })
@@ -319,6 +325,7 @@ export class Play {
   /** Takes back the user's last action and everything after it. */
   async undo() {
     if (!this.record.actions.length || !this.atEnd) return
+    if (this.record.resigned) return this.playFromHere()
     const { movers } = await this.view.position(this.record.actions.length)
     const last = movers.findLastIndex(mover => this.setup.isMine(mover))
     if (last < 0) return
@@ -326,8 +333,25 @@ export class Play {
     await this.changed()
   }
 
-  /** Forgets the hint; the board forgets its selection. */
+  /** Asks before a game is given up. */
+  askResign(ask) {
+    this.row.hidden = ask
+    this.asking.hidden = !ask
+    if (ask) this.keepPlaying.focus({ preventScroll: true })
+    else this.buttons.resign.focus({ preventScroll: true })
+  }
+
+  /** The user gives up; who plays both sides, for the side to move. */
+  async resign() {
+    const { to_move: mover } = await this.view.position(this.record.actions.length)
+    this.record.resigned = this.setup.alone ? mover : this.setup.you.value
+    await this.changed()
+    this.view.board.element.focus({ preventScroll: true })
+  }
+
+  /** Forgets the hint and the question; the board forgets its selection. */
   clear() {
+    if (!this.asking.hidden) this.askResign(false)
     this.view.board.clear()
     if (!this.hint) return
     this.hint = null
@@ -335,7 +359,7 @@ export class Play {
   }
 
   playFromHere() {
-    this.record = this.seen
+    this.record = { ...this.seen, resigned: null }
     return this.changed()
   }
 
@@ -372,9 +396,15 @@ export class Play {
     const mine = !over && this.setup.isMine(position.to_move)
     const past = !this.atEnd
     const mover = SIDES.indexOf(position.to_move)
-    buttons.here.hidden = !past
+    buttons.here.hidden = !past && !this.record.resigned
     buttons.flip.hidden = position.upright
     buttons.flip.setAttribute('aria-pressed', String(this.flipped))
+    buttons.resign.hidden = past || over
+    buttons.resign.disabled = !this.record.actions.length
+    if (buttons.resign.hidden || buttons.resign.disabled) {
+      this.row.hidden = false
+      this.asking.hidden = true
+    }
     buttons.now.hidden = !this.thinking
     buttons.now.disabled = false
     buttons.again.hidden = true

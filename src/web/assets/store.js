@@ -36,7 +36,7 @@ export const settings = {
 export const finished = {
   list: () => read(all, GAMES) ?? [],
   others(game) {
-    const same = other => ['game', 'options', 'start', 'actions'].every(key => JSON.stringify(other[key]) === JSON.stringify(game[key]))
+    const same = other => ['game', 'options', 'start', 'actions', 'resigned'].every(key => JSON.stringify(other[key] ?? null) === JSON.stringify(game[key] ?? null))
     return this.list().filter(other => !same(other))
   },
   add(game) {

@@ -2,7 +2,7 @@
 // In: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be used.
 // Out: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (what must be chosen by text).
 
-import { only, post } from './api.js'
+import { only, post, upTo } from './api.js'
 import { Board } from './board.js'
 import { button, chip, fill, h, percent, s } from './dom.js'
 import { Graph } from './graph.js'
@@ -58,6 +58,8 @@ export class View {
     let common = 0
     while (alike && common < before.actions.length && before.actions[common] === game.actions[common]) common++
     for (const known of this.cache.keys()) if (!alike || known > common) this.cache.delete(known)
+    // a position where somebody resigned is another one
+    if (before?.resigned || game.resigned) this.cache.delete(Math.min(before?.actions.length ?? 0, game.actions.length))
     Object.assign(this, { game: { ...game, actions: [...game.actions] }, scores, ply: Math.min(ply, game.actions.length) })
   }
 
@@ -75,7 +77,7 @@ export class View {
 
   /** The position after `ply` actions; with marks it is asked for anew. */
   position(ply, marks) {
-    const ask = () => this.ask({ ...this.game, actions: this.game.actions.slice(0, ply) }, marks)
+    const ask = () => this.ask(upTo(this.game, ply), marks)
     if (marks) return ask()
     if (!this.cache.has(ply)) {
       const answer = ask()
