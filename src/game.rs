@@ -12,7 +12,7 @@ use crate::board::{Symmetry, file_labels, rank_labels};
 pub use crate::encode::Shape;
 use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Planes};
 use crate::error::{Error, Input, Result};
-pub use crate::options::{GameOptions, Settings};
+pub use crate::options::{GameOptions, OptionValues, Settings};
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -215,6 +215,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
+    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for those who choose them in a
+    /// form; those that are not here can only be written.
+    fn option_values(&self) -> Vec<OptionValues> {
+        Vec::new()
+    }
     /// The switches that [`Game::new`] knows: name, and effect with its default.
     const OPTIONS: &'static [(&'static str, &'static str)] = &[];
     /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games

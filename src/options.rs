@@ -17,6 +17,56 @@ pub struct GameOptions {
     pub settings: Settings,
 }
 
+/// The values that an option may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptionValues {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value where a user says nothing.
+    pub default: toml::Value,
+    /// What it may be.
+    pub permitted: Permitted,
+}
+
+/// What an option may be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Permitted {
+    /// A whole number from the first to the last one.
+    Range(RangeInclusive<i64>),
+    /// One of these.
+    OneOf(Vec<toml::Value>),
+}
+
+impl OptionValues {
+    /// An option that [`GameOptions::flag`] reads.
+    pub fn flag(name: &'static str, default: bool) -> OptionValues {
+        OptionValues::one_of(name, default, [true, false])
+    }
+
+    /// An option that [`GameOptions::integer`] reads.
+    pub fn integer(name: &'static str, default: i64, permitted: RangeInclusive<i64>) -> OptionValues {
+        OptionValues { name, default: default.into(), permitted: Permitted::Range(permitted) }
+    }
+
+    /// An option that [`GameOptions::choice`] reads.
+    ///
+    /// # Panics
+    /// If nothing is known.
+    pub fn choice(name: &'static str, known: &[&str]) -> OptionValues {
+        OptionValues::one_of(name, known[0], known.iter().copied())
+    }
+
+    /// An option with one of these values.
+    pub fn one_of<T: Into<toml::Value>>(
+        name: &'static str,
+        default: T,
+        values: impl IntoIterator<Item = T>,
+    ) -> OptionValues {
+        let values = values.into_iter().map(T::into).collect();
+        OptionValues { name, default: default.into(), permitted: Permitted::OneOf(values) }
+    }
+}
+
 impl GameOptions {
     /// Rejects switches that are not in `known`.
     pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {

@@ -1,6 +1,6 @@
-// The view "Play": the board from the other side, and giving up.
+// The view "Play": the board from the other side, giving up, and the options of a game.
 
-import { clickSquare, expect, middle, openGame, untilState } from './hands.mjs'
+import { clickSquare, expect, gotoGame, middle, openGame, untilState } from './hands.mjs'
 
 const QUIET = { evaluation: false }
 const moves = page => page.locator('.play .move').allTextContents()
@@ -31,6 +31,8 @@ export async function testSeats(tools) {
   await testFlip(page, tools)
   await testResign(page, tools)
   await page.context().close()
+  await testOptions(tools)
+  await testPhone(tools)
 }
 
 async function testFlip(page, { url, test, shot }) {
@@ -176,5 +178,86 @@ async function testResign(page, { url, test, shot, folder }) {
     await untilState(page, 'over')
     expect(await status(page) === 'White resigned: Black wins.', await status(page))
     expect((await moves(page)).length === 1, 'the opponent answered')
+  })
+}
+
+async function testOptions({ url, open, test, shot }) {
+  const page = await open({ settings: QUIET })
+  const details = page.locator('.setup > details')
+  const summary = details.locator('summary')
+  const asked = []
+  page.on('request', request => request.url().endsWith('/api/position') && asked.push(request.postDataJSON().options))
+
+  await test('options of a game are chosen before a new game', async () => {
+    await openGame(page, url, 'custodial-trap-intro')
+    await summary.click()
+    await page.getByLabel('Start', { exact: true }).selectOption({ label: 'quarters' })
+    await page.getByLabel('No progress', { exact: true }).fill('1000')
+    await page.getByLabel('No progress', { exact: true }).press('Enter')
+    expect(await page.getByLabel('No progress', { exact: true }).inputValue() === '100', 'a number beyond the range is taken')
+    expect(await summary.textContent() === 'Options of the game', 'the game on the board has other options already')
+    await shot(page, 'options', { fullPage: true })
+    await named(page, 'New game with these options').click()
+    await page.waitForFunction(() => /quarters/.test(document.querySelector('.setup > details summary').textContent))
+    await untilState(page, 'yours')
+    expect(JSON.stringify(asked.at(-1)) === '{"start":"quarters"}', JSON.stringify(asked.at(-1)))
+    await page.reload()
+    await untilState(page, 'yours')
+    expect(/quarters/.test(await summary.textContent()), 'the options are gone after a reload')
+  })
+
+  await test('an opponent that learned other options is refused in words', async () => {
+    const learned = {
+      key: 'run-9-1', name: 'other, generation 1', kind: 'trained', simulations: 100, elo: null, generation: 1, run: 9,
+      options: { queen_exchange: true },
+    }
+    await page.route('**/api/home', async route => {
+      const home = await (await route.fetch()).json()
+      home.agents.caissa.unshift(learned)
+      await route.fulfill({ json: home })
+    })
+    await page.goto(url)
+    await page.reload()
+    await gotoGame(page, url, 'caissa')
+    expect(/queen exchange: yes/.test(await summary.textContent()), 'the game has other options than its opponent')
+    await summary.click()
+    await page.getByLabel('Queen exchange', { exact: true }).uncheck()
+    const words = await details.locator('.words').textContent()
+    expect(/other, generation 1 learned the game with other options/.test(words), words)
+    await named(page, 'New game with these options').click()
+    await page.waitForFunction(() => /cannot play/.test(document.querySelector('.play .status').textContent))
+    await shot(page, 'refused')
+    expect(JSON.stringify(asked.at(-1)) === '{}', JSON.stringify(asked.at(-1)))
+    const opponent = page.getByLabel('Opponent', { exact: true })
+    expect(await opponent.inputValue() === 'rollout', await opponent.inputValue())
+    const listed = await opponent.locator('option').first().textContent()
+    expect(/learned with other options/.test(listed), listed)
+    await opponent.selectOption('run-9-1')
+    await page.waitForFunction(() => /queen exchange: yes/.test(document.querySelector('.setup > details summary').textContent))
+    await page.unroute('**/api/home')
+  })
+  await page.context().close()
+}
+
+async function testPhone({ url, open, test, shot }) {
+  await test('flip, resign and options by touch', async () => {
+    const phone = await open({ width: 360, height: 740, touch: true, settings: QUIET })
+    await openGame(phone, url, 'caissa')
+    await named(phone, 'Flip board').tap()
+    await turned(phone)
+    const [from] = await places(phone, 'from')
+    await phone.touchscreen.tap(...await middle(phone, from))
+    const [target] = await places(phone, 'target')
+    await phone.touchscreen.tap(...await middle(phone, target))
+    await phone.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+    await untilState(phone, 'yours')
+    await phone.locator('.setup > details summary').tap()
+    await named(phone, 'Resign').tap()
+    await shot(phone, 'phone-resign', { fullPage: true })
+    await named(phone, 'Yes, resign').tap()
+    await untilState(phone, 'over')
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth)
+    expect(wide <= 360, `the page is ${wide} wide`)
+    await phone.context().close()
   })
 }

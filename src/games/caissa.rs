@@ -49,7 +49,7 @@ use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text,
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::{
-    Action, BoardStyle, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape,
+    Action, BoardStyle, BoardView, Game, GameOptions, Look, OptionValues, Outcome, PieceShape, Player, Shape,
 };
 use crate::random::mix;
 
@@ -339,6 +339,10 @@ impl Game for Caissa {
     const VARIANTS: &'static [&'static str] = &[""];
     const ENCODING: u32 = 1;
     const BOARD: BoardStyle = BoardStyle::Tiles;
+
+    fn option_values(&self) -> Vec<OptionValues> {
+        vec![OptionValues::flag("exchange_ban", true), OptionValues::flag("queen_exchange", false)]
+    }
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &["exchange_ban", "queen_exchange"])?;

@@ -76,7 +76,7 @@
 use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{Action, BoardView, Game, GameOptions, OptionValues, Outcome, Player, Shape};
 use crate::random::mix;
 
 mod planes;
@@ -395,6 +395,10 @@ impl Game for CustodialTrap {
 
     fn new(options: &GameOptions) -> Result<Self> {
         settings::read(options)
+    }
+
+    fn option_values(&self) -> Vec<OptionValues> {
+        settings::values(self.variant)
     }
 
     fn players(&self) -> [&'static str; 2] {

@@ -17,7 +17,7 @@ macro_rules! scripts {
     };
 }
 
-static SCRIPTS: [(&str, &str); 17] = scripts![
+static SCRIPTS: [(&str, &str); 18] = scripts![
     "analysis.js",
     "api.js",
     "app.js",
@@ -27,6 +27,7 @@ static SCRIPTS: [(&str, &str); 17] = scripts![
     "dom.js",
     "games.js",
     "graph.js",
+    "options.js",
     "pick.js",
     "picker.js",
     "play.js",

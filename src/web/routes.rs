@@ -26,7 +26,7 @@ use super::runs::Runs;
 use super::table::{self, Asked, Played, Table, Wanted};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
-use crate::options::Settings;
+use crate::options::{Permitted, Settings};
 use crate::program::Program;
 use crate::registry::{Job, Registry};
 
@@ -103,9 +103,28 @@ impl Job for Describe {
             "author": G::AUTHOR,
             "players": rules.game.players(),
             "name": G::NAME,
+            "options": options_of(&rules.game),
         });
         (about, rules.game.max_plies() <= table::SMALL)
     }
+}
+
+/// The options that can be chosen in a form: what they do, their values, and the default.
+fn options_of<G: Game>(game: &G) -> Vec<Value> {
+    let about = |name: &str| G::OPTIONS.iter().find(|option| option.0 == name).map_or("", |option| option.1);
+    let described = game.option_values().into_iter().map(|option| {
+        let mut described =
+            json!({"name": option.name, "about": about(option.name), "default": option.default});
+        let (kind, values) = match option.permitted {
+            Permitted::Range(range) => ("number", json!([range.start(), range.end()])),
+            Permitted::OneOf(values) if values.iter().all(toml::Value::is_bool) => ("flag", json!(values)),
+            Permitted::OneOf(values) => ("choice", json!(values)),
+        };
+        described["kind"] = json!(kind);
+        described["values"] = values;
+        described
+    });
+    described.collect()
 }
 
 fn open<R: Registry>(id: &str, options: &Settings, threads: usize) -> Result<Opened> {

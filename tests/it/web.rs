@@ -448,6 +448,46 @@ fn a_resigned_game_is_over_until_it_is_played_on() {
 }
 
 #[test]
+fn options_can_have_the_values_that_are_offered() {
+    let server = Server::of(&["--folder", "nowhere"]);
+    let home = server.get("/api/home");
+    let status = |id: &Value, name: &str, value: Value| {
+        server.try_post("/api/position", &json!({"game": id, "options": {name: value}})).0
+    };
+    let mut offered = BTreeSet::new();
+    for game in home["games"].as_array().unwrap() {
+        let id = &game["id"];
+        for option in game["options"].as_array().unwrap() {
+            let (name, default) = (option["name"].as_str().unwrap(), &option["default"]);
+            offered.insert(name.to_string());
+            let about = option["about"].as_str().unwrap();
+            let said =
+                default.as_str().map_or(format!("default {default}"), |text| format!("\"{text}\" (default)"));
+            assert!(about.contains(&said), "{id} {name}: {about}");
+            let values = option["values"].as_array().unwrap();
+            assert!(option["kind"] == "number" || values.contains(default), "{id} {name}");
+            for value in values {
+                assert_eq!(status(id, name, value.clone()), 200, "{id} {name} = {value}");
+            }
+            let wrong = match option["kind"].as_str().unwrap() {
+                "number" => json!(values[1].as_i64().unwrap() + 1),
+                "flag" => json!("yes"),
+                _ => json!("no such thing"),
+            };
+            assert_eq!(status(id, name, wrong), 400, "{id} {name}");
+        }
+    }
+    let known = ["diagonal_capture", "exchange_ban", "no_progress", "queen_exchange", "repetition", "start"];
+    assert_eq!(offered, known.map(String::from).into());
+    // they change the game
+    let position = |options: Value| {
+        server.post("/api/position", &json!({"game": "custodial-trap-intro", "options": options}))["position"]
+            .clone()
+    };
+    assert_ne!(position(json!({"start": "quarters"})), position(json!({})));
+}
+
+#[test]
 fn a_port_in_use_and_wrong_sources_are_told() {
     let server = Server::of(&["--folder", "nowhere"]);
     let port = server.address.port().to_string();

@@ -1,7 +1,7 @@
 //! The variants, their starting positions and switches.
 
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions};
+use crate::game::{Game, GameOptions, OptionValues};
 
 use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
 
@@ -33,6 +33,18 @@ impl Variant {
     pub(super) fn drops(self) -> bool {
         self != Variant::Intro
     }
+}
+
+/// What the switches may be.
+pub(super) fn values(variant: Variant) -> Vec<OptionValues> {
+    let names: Vec<&str> = variant.starts().iter().map(|start| start.0).collect();
+    let most = MAX_NO_PROGRESS as i64;
+    vec![
+        OptionValues::choice("start", &names),
+        OptionValues::flag("diagonal_capture", true),
+        OptionValues::one_of("repetition", 3, [0, 2, 3, 4, 5, 6, 7, 8, 9]),
+        OptionValues::integer("no_progress", most, 2..=most),
+    ]
 }
 
 /// The rules for these options.

@@ -2,7 +2,7 @@
 // In: searches' answers, and the agents that can search. Out: scores for the graph, marks for the board, words.
 // Answers are kept by the game before them, so that an undo forgets nothing.
 
-import { search, SIDES, upTo } from './api.js'
+import { forAgent, search, SIDES, upTo } from './api.js'
 import { checkbox, field, fill, h, percent } from './dom.js'
 import { Picker } from './picker.js'
 import { settings } from './store.js'
@@ -66,7 +66,7 @@ export class Analysis {
   /** The judge's opinion; asked for if it is not known. */
   async ask(game, judge) {
     if (this.enough(game, judge)) return this.at(game)
-    const answer = await search('play', game, judge.key, { simulations: judge.simulations }, game.actions.length + 1)
+    const answer = await search('play', forAgent(game, judge), judge.key, { simulations: judge.simulations }, game.actions.length + 1)
     this.learn(game, answer)
     return answer
   }

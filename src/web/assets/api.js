@@ -43,6 +43,9 @@ export const get = path => request(path, { headers })
 export const post = (path, body) =>
   request(path, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
+/** A game with its options as the agent learned them: their defaults may be written, or not. */
+export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...game, options: options ?? {} } : game)
+
 /** A search; the next one of the same view ends it early. */
 export const search = (view, game, agent, strength, seed) =>
   post('search', { ...only(game), agent, simulations: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })

@@ -46,7 +46,7 @@ export class Picker {
     const elo = agent => (agent.elo == null ? '' : ` (Elo ${Math.round(agent.elo)})`)
     const trained = agents.filter(agent => agent.kind === 'trained')
     const simple = agents.filter(agent => agent.kind !== 'trained')
-    const choice = agent => [agent.key, agent.name + elo(agent)]
+    const choice = agent => [agent.key, agent.name + elo(agent) + (agent.remark ?? '')]
     const groups = [
       { label: 'Trained', choices: trained.map(choice) },
       { label: 'Without training', choices: simple.map(choice) },
@@ -70,6 +70,12 @@ export class Picker {
   changed() {
     this.describe()
     this.change()
+  }
+
+  /** Chooses an agent by its key. */
+  choose(key) {
+    this.select.value = key
+    this.describe()
   }
 
   describe() {

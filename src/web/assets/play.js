@@ -2,7 +2,7 @@
 // In: games and agents of /api/home, a game to go on with. Out: `go` to another place, `openGames` to look at games.
 // The page holds the game. What an answer was asked for may be gone when it comes: then it is dropped (`turn`).
 
-import { only, post, search, SIDES, stopSearch, upTo } from './api.js'
+import { forAgent, only, post, search, SIDES, stopSearch, upTo } from './api.js'
 import { Analysis } from './analysis.js'
 import { Choices } from './choices.js'
 import { button, chip, field, h, sentence } from './dom.js'
@@ -15,7 +15,7 @@ import { View } from './view.js'
 
 export class Play {
   constructor({ go, openGames, fail }) {
-    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false })
+    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false, note: '' })
     this.analysis = new Analysis(() => {
       this.hint = null
       this.look()
@@ -85,7 +85,12 @@ export class Play {
     if (text === this.homeText) return
     Object.assign(this, { home, homeText: text })
     this.setup.offer(home)
-    if (this.record) this.analysis.offer(this.setup.agents)
+    if (this.record) this.offerAnalysts()
+  }
+
+  /** Only agents that know the game with these options can evaluate it. */
+  offerAnalysts() {
+    this.analysis.offer(this.setup.agents.filter(agent => this.setup.fits(agent)))
   }
 
   get judge() {
@@ -102,9 +107,11 @@ export class Play {
     this.element.dataset.game = id
     this.names = known.players
     this.flipped = Boolean(kept?.flipped)
+    this.note = ''
     this.setup.open(known, kept)
-    this.analysis.offer(this.setup.agents)
-    if (!kept) this.record.options = this.setup.agent?.options ?? {}
+    const { agent } = this.setup
+    if (!kept) this.record.options = agent?.options ?? {}
+    else if (agent && !this.setup.fits(agent)) this.note = this.setup.replace(agent)
     this.shelf.rules.open = false
     return this.begin()
   }
@@ -112,12 +119,17 @@ export class Play {
   begin() {
     // in the first plies the opponent's replies follow from it: the same after an undo, others in the next game
     this.seed = Math.floor(Math.random() * 2 ** 32)
+    this.setup.follow(this.record.options ?? {})
+    this.offerAnalysts()
     this.shelf.show()
     return this.changed()
   }
 
+  /** A new game with the options that are chosen. */
   newGame(start = null) {
-    this.record = { game: this.record.game, options: this.setup.agent?.options ?? {}, start, actions: [] }
+    const { options, why } = this.setup.agree()
+    this.record = { game: this.record.game, options, start, actions: [] }
+    this.note = why
     return this.begin()
   }
 
@@ -150,12 +162,12 @@ export class Play {
   }
 
   opponentChanged() {
-    const options = this.setup.agent?.options ?? this.record.options ?? {}
-    if (JSON.stringify(options) !== JSON.stringify(this.record.options ?? {})) {
-      if (this.record.actions.length) this.note = 'This opponent learned other options of the game, so a new game begins.'
-      return this.newGame()
-    }
-    return this.changed()
+    const { agent } = this.setup
+    if (!agent || this.setup.fits(agent)) return this.changed()
+    const hadActions = this.record.actions.length > 0
+    this.record = { game: this.record.game, options: agent.options, start: null, actions: [] }
+    this.note = hadActions ? 'This opponent learned the game with other options, so a new game begins.' : ''
+    return this.begin()
   }
 
   sideChanged() {
@@ -274,9 +286,11 @@ export class Play {
   /** The agent's turn. */
   async think(turn) {
     const { actions } = this.record
-    this.thinking = { game: { ...this.record }, agent: this.setup.agent.key }
+    const { agent } = this.setup
+    const game = forAgent({ ...this.record }, agent)
+    this.thinking = { game, agent: agent.key }
     this.look()
-    const answer = await search('play', this.record, this.setup.agent.key, { ...this.setup.limits, vary: true }, this.seed)
+    const answer = await search('play', game, agent.key, { ...this.setup.limits, vary: true }, this.seed)
     if (turn !== this.turn) return
     this.thinking = null
     this.analysis.learn(this.record, answer)
@@ -310,6 +324,7 @@ export class Play {
       const position = await this.view.ask({ ...this.record, actions: [...actions, text] })
       if (turn !== this.turn) return
       this.typed.value = ''
+      this.note = ''
       this.record.actions = position.actions
       this.view.set(this.record)
       if (seat === this.view.seat) this.view.cache.set(position.actions.length, Promise.resolve(position))
@@ -325,6 +340,7 @@ export class Play {
   /** Takes back the user's last action and everything after it. */
   async undo() {
     if (!this.record.actions.length || !this.atEnd) return
+    this.note = ''
     if (this.record.resigned) return this.playFromHere()
     const { movers } = await this.view.position(this.record.actions.length)
     const last = movers.findLastIndex(mover => this.setup.isMine(mover))
@@ -417,7 +433,6 @@ export class Play {
     else if (over) this.say(`${sentence(position.over.text)}.`, SIDES.indexOf(position.over.outcome))
     else if (this.thinking) this.say(`${this.names[mover]} thinks …`, mover)
     else this.say([this.note, this.hint && `Hint: ${this.hint}.`, turn].filter(Boolean).join(' '), mover)
-    if (!this.thinking) this.note = ''
     this.setState(past ? 'past' : over ? 'over' : this.thinking ? 'thinking' : 'yours')
     this.describeAnalysis()
   }

@@ -3,6 +3,7 @@
 
 import { token } from './api.js'
 import { button, field, fill, h } from './dom.js'
+import { alike, inWords, Options } from './options.js'
 import { gameChoices, Picker } from './picker.js'
 import { current } from './store.js'
 
@@ -13,9 +14,14 @@ export class Setup {
     this.select = h('select', { onchange: () => onGame(this.select.value) })
     this.picker = new Picker('Opponent', onOpponent)
     this.you = h('select', { onchange: onSide })
+    this.form = new Options(() => this.describeOptions())
+    this.optionsTitle = h('summary')
+    this.optionsWords = h('p.words', { role: 'status' })
+    this.options = h('details', null, this.optionsTitle, this.form.element, this.optionsWords,
+      button('New game with these options', onNew))
     this.element = h('section.setup', { 'aria-label': 'Game and opponent' },
       h('div.wide-field', null, field('Game', this.select)), this.picker.element, field('You play', this.you),
-      button('New game', onNew, { class: 'primary' }))
+      button('New game', onNew, { class: 'primary' }), this.options)
   }
 
   /** Takes up what the program offers. */
@@ -29,18 +35,63 @@ export class Setup {
   offerAgents(state, key) {
     const listed = this.home.agents[this.game] ?? []
     const others = challenged().filter(other => other.game === this.game && !listed.some(agent => agent.key === other.key))
-    this.agents = [...others, ...listed]
+    const remark = agent => (this.fits(agent) ? '' : `, learned with other options (${inWords(this.known, agent.options)})`)
+    this.agents = [...others, ...listed].map(agent => ({ ...agent, remark: remark(agent) }))
     this.picker.offer(this.agents, Picker.usual(this.agents)?.key ?? NOBODY[0], [NOBODY])
     this.picker.take(state, key)
   }
 
   /** Goes to a game, with the choices kept for it. */
-  open({ id, players }, kept) {
+  open({ id, players, options }, kept) {
     this.game = id
+    this.known = options
+    this.present = kept?.record?.options ?? {}
     this.select.value = id
     const sides = [['first', players[0]], ['second', players[1]], ['both', 'both sides']]
     fill(this.you, sides, kept?.side ?? 'first')
     this.offerAgents(kept?.opponent)
+  }
+
+  /** Can this agent play with these options? A network knows only those that it learned. */
+  fits(agent, options = this.present) {
+    return agent.kind !== 'trained' || alike(this.known, agent.options ?? {}, options)
+  }
+
+  /** The game on the board has these options. */
+  follow(options) {
+    this.present = options
+    this.offerAgents(this.picker.state, this.picker.select.value)
+    this.options.hidden = !this.form.show(this.known, options)
+    this.describeOptions()
+  }
+
+  /** The options for a new game; another opponent if this one cannot play with them, and why, in words. */
+  agree() {
+    const { chosen } = this.form
+    const { agent } = this
+    const why = agent && !this.fits(agent, chosen) ? this.replace(agent, chosen) : ''
+    // a network wants its options as they were written
+    return { options: this.agent?.kind === 'trained' ? this.agent.options : chosen, why }
+  }
+
+  /** Takes an opponent that can play with these options, and says why. */
+  replace(agent, options = this.present) {
+    const other = Picker.usual(this.agents.filter(other => this.fits(other, options)))
+    this.picker.choose(other?.key ?? NOBODY[0])
+    return `${this.refusal(agent)} Your opponent: ${other?.name ?? 'nobody'}.`
+  }
+
+  refusal({ name, options }) {
+    return `${name} learned the game with other options (${inWords(this.known, options)}), so it cannot play.`
+  }
+
+  describeOptions() {
+    const { chosen } = this.form
+    const present = inWords(this.known, this.present)
+    this.optionsTitle.textContent = `Options of the game${alike(this.known, this.present, {}) ? '' : `: ${present}`}`
+    const { agent } = this
+    this.optionsWords.textContent = alike(this.known, chosen, this.present) ? '' :
+      ['They hold from the next game on.', agent && !this.fits(agent, chosen) && this.refusal(agent)].filter(Boolean).join(' ')
   }
 
   /** The opponent; null if there is none. */

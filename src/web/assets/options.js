@@ -1,0 +1,77 @@
+// The options of a game as a form.
+// In: what /api/home says of a game's options, and those that are set. Out: `onChange`; those that differ from the defaults.
+
+import { fill, h, sentence } from './dom.js'
+
+const wordsOf = name => name.replaceAll('_', ' ')
+const valueOf = value => ({ true: 'yes', false: 'no' })[value] ?? value
+
+const filled = (known, set) => ({ ...Object.fromEntries(known.map(option => [option.name, option.default])), ...set })
+
+/** Do these settings mean the same game? One that is set to its default says nothing. */
+export function alike(known, ours, theirs) {
+  const [a, b] = [filled(known, ours), filled(known, theirs)]
+  return Object.keys({ ...a, ...b }).every(name => JSON.stringify(a[name]) === JSON.stringify(b[name]))
+}
+
+/** What these settings change, for people. */
+export function inWords(known, set) {
+  const changed = Object.entries(filled(known, set)).filter(([name, value]) => {
+    const option = known.find(option => option.name === name)
+    return JSON.stringify(option?.default) !== JSON.stringify(value)
+  })
+  return changed.map(([name, value]) => `${wordsOf(name)}: ${valueOf(value)}`).join(', ') || 'the usual ones'
+}
+
+export class Options {
+  constructor(onChange) {
+    Object.assign(this, { onChange, known: [], controls: new Map() })
+    this.element = h('div.options')
+  }
+
+  /** Shows the options of a game, with those that are set. */
+  show(known, set) {
+    this.known = known
+    this.set = { ...set }
+    this.controls.clear()
+    // where there is one value only, there is nothing to choose
+    const open = known.filter(({ kind, values }) => kind === 'number' || values.length > 1)
+    this.element.replaceChildren(...open.map(option => this.field(option, set[option.name] ?? option.default)))
+    return open.length > 0
+  }
+
+  field(option, value) {
+    const { name, kind, values, about } = option
+    const control = { flag: 'input', number: 'input', choice: 'select' }[kind]
+    const label = sentence(wordsOf(name))
+    const input = h(control, { onchange: () => this.changed(option, input), 'aria-describedby': `option-${name}`, 'aria-label': label })
+    if (kind === 'flag') {
+      input.type = 'checkbox'
+      input.checked = value
+    } else if (kind === 'number') {
+      Object.assign(input, { type: 'number', min: values[0], max: values[1], step: 1, value })
+    } else {
+      fill(input, values.map((text, index) => [index, text]), values.indexOf(value))
+    }
+    this.controls.set(name, input)
+    return h('div.option', null,
+      kind === 'flag' ? h('label.check', null, input, label) : h('label.field', null, h('span', null, label), input),
+      h('small', { id: `option-${name}` }, `${sentence(about)}.`))
+  }
+
+  changed({ name, kind, values, default: usual }, input) {
+    let value = kind === 'flag' ? input.checked : values[input.value]
+    if (kind === 'number') {
+      value = input.value === '' ? usual : Math.round(Math.min(values[1], Math.max(values[0], Number(input.value))))
+      input.value = value
+    }
+    this.set = { ...this.set, [name]: value }
+    this.onChange()
+  }
+
+  /** Those that differ from the defaults. */
+  get chosen() {
+    const differs = ([name, value]) => JSON.stringify(this.known.find(option => option.name === name)?.default) !== JSON.stringify(value)
+    return Object.fromEntries(Object.entries(this.set).filter(differs))
+  }
+}
