@@ -5,22 +5,23 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::{Chart, Series};
 use super::numbers::Numbers;
 use crate::draw::{self, Marks};
-use crate::game::{Action, Game, Outcome, Rules, outcome_text};
+use crate::game::{Action, Game, Outcome, Player, Rules, outcome_text};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::tree::for_first;
 
-/// Games of a run that are shown.
-const GAMES: usize = 3;
-/// Diagrams of a game.
-const DIAGRAMS: usize = 4;
+/// Diagrams of a game at the turns of its curve.
+const DIAGRAMS: usize = 3;
 /// Actions of a search that are named below a diagram.
 const NAMED: usize = 4;
+/// Characters for the diagrams with which the games of a run are played through, at least.
+const PLAYED_THROUGH: usize = 50_000;
 
 /// What the diagrams show.
-pub(super) const ABOUT: &str = "The shortest, a typical and the longest of those recorded in one shard, from the initial position if there are such. Arrows, or dots, are the \
-    actions that the search visited, wider where it visited more; the squares of the last action are marked. The curve \
-    is the search's expected score for the first player. A search of self-play explores: its last visits are not its advice.";
+pub(super) const ABOUT: &str = "Picked from all games of the generation, those from the initial position if there are such; above each stands why. \
+    Arrows, or dots, are the actions that the search visited, wider where it visited more; the squares of the last action are \
+    marked. The curve is the search's expected score for the first player. A search of self-play explores: its last visits are \
+    not its advice.";
 
 /// A ply of a game with what the search found.
 struct Step<S> {
@@ -32,26 +33,102 @@ struct Step<S> {
     action: Action,
 }
 
-/// Some games of the newest generation; none if they are not there or cannot be read.
-pub(super) fn shown<G: Game>(rules: &Rules<G>, run: &Numbers) -> Vec<Markup> {
+/// A game that was replayed.
+struct Replayed<S> {
+    steps: Vec<Step<S>>,
+    last: S,
+    /// Who won, and how.
+    result: String,
+    ending: String,
+}
+
+/// Some games of the newest generation, in about `room` characters; none if they are not there or cannot be read.
+pub(super) fn shown<G: Game>(rules: &Rules<G>, run: &Numbers, room: usize) -> Vec<Markup> {
     let shards = store::list(&run.folder).unwrap_or_default();
-    let newest = shards.iter().rev().find(|(generation, _)| *generation == run.generations);
-    let records = newest.and_then(|(_, path)| store::read_unplayed(path).ok()).unwrap_or_default();
-    let mut records: Vec<Record> = records.into_iter().filter(|record| !record.actions.is_empty()).collect();
+    let newest = shards.iter().filter(|(generation, _)| *generation == run.generations);
+    let records = newest.flat_map(|(_, path)| store::read_unplayed(path).unwrap_or_default());
+    let mut records: Vec<Record> = records.filter(|record| !record.actions.is_empty()).collect();
     // games from the usual start tell more than those that go on with another
     let initial = rules.game.state_text(&rules.game.initial());
     if records.iter().any(|record| record.start == initial) {
         records.retain(|record| record.start == initial);
     }
-    records.sort_by_key(|record| (record.actions.len(), record.index));
-    let last = records.len().saturating_sub(1);
-    let mut chosen = vec![0, last / 2, last];
-    chosen.dedup();
-    chosen.truncate(GAMES.min(records.len()));
-    chosen.into_iter().filter_map(|index| game(rules, &records[index])).collect()
+    let picked = picked(&rules.game, &records, |record| upset(rules, record));
+    let mut games = Vec::new();
+    for (index, why) in picked {
+        let Some(replayed) = replay(rules, &records[index]) else { continue };
+        games.push((told(&rules.game, &records[index], &replayed, &why), replayed));
+    }
+    let told: usize = games.iter().map(|(told, _)| told.0.len()).sum();
+    let (mut room, mut left) = (room.saturating_sub(told).max(PLAYED_THROUGH), games.len());
+    let shown = games.into_iter().map(|(told, replayed)| {
+        // what short games leave is for the others
+        let through = played_through(&rules.game, &replayed.steps, room / left);
+        (room, left) = (room.saturating_sub(through.0.len()), left - 1);
+        html! { div.game { (told) (through) } }
+    });
+    shown.collect()
 }
 
-fn game<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Markup> {
+/// When the player who did not win was most sure to win.
+struct Upset {
+    ply: usize,
+    score: f64,
+    loser: Player,
+}
+
+/// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better.
+fn upset<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Upset> {
+    let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
+    let loser = winner.other();
+    let (mut scores, game) = (Vec::new(), &rules.game);
+    let replayed = record.replay(rules, |ply| {
+        let value = f64::from(ply.wdl.value());
+        scores.push((if game.to_move(ply.state) == loser { value } else { -value } + 1.0) / 2.0);
+    });
+    replayed.ok().filter(|_| record.has_values())?;
+    let (ply, score) = scores.into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (score > 0.5).then_some(Upset { ply, score, loser })
+}
+
+/// A varied handful of games, and why each was picked.
+fn picked<G: Game>(
+    game: &G,
+    records: &[Record],
+    upset: impl Fn(&Record) -> Option<Upset>,
+) -> Vec<(usize, String)> {
+    let mut by_length: Vec<usize> = (0..records.len()).collect();
+    by_length.sort_by_key(|&index| (records[index].actions.len(), records[index].index));
+    let (Some(&shortest), Some(&longest)) = (by_length.first(), by_length.last()) else { return Vec::new() };
+    let mut picked: Vec<(usize, String)> = Vec::new();
+    let mut pick = |index: usize, why: String| match picked.iter_mut().find(|(known, _)| *known == index) {
+        Some((_, reasons)) => *reasons += &format!(" Also {}{}", why[..1].to_lowercase(), &why[1..]),
+        None => picked.push((index, why)),
+    };
+    pick(shortest, format!("The shortest of {} games.", records.len()));
+    pick(by_length[by_length.len() / 2], "The one in the middle by length.".into());
+    pick(longest, "The longest.".into());
+    let upsets = (0..records.len()).filter_map(|index| Some((index, upset(&records[index])?)));
+    if let Some((index, upset)) = upsets.max_by(|a, b| a.1.score.total_cmp(&b.1.score)) {
+        let loser = game.players()[upset.loser.index()];
+        let (ply, score) = (upset.ply, upset.score);
+        pick(
+            index,
+            format!(
+                "The most surprising: at ply {ply} the search expected {score:.2} for {loser}, who lost."
+            ),
+        );
+    }
+    let draws: Vec<usize> = by_length.into_iter().filter(|&index| records[index].outcome == "draw").collect();
+    if let Some(&draw) = draws.get(draws.len() / 2) {
+        let many =
+            if draws.len() == 1 { "The only draw.".into() } else { format!("One of {} draws.", draws.len()) };
+        pick(draw, many);
+    }
+    picked
+}
+
+fn replay<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Replayed<G::State>> {
     let game = &rules.game;
     let mut steps: Vec<Step<G::State>> = Vec::new();
     let last = record.replay(rules, |ply| {
@@ -68,6 +145,12 @@ fn game<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Markup> {
     let result = outcome_text(game, Outcome::from_id(&record.outcome)?);
     let ending = game.ending(&last);
     let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
+    Some(Replayed { steps, last, result, ending })
+}
+
+/// Why a game is shown, its curve, and diagrams where the expectations turned.
+fn told<G: Game>(game: &G, record: &Record, replayed: &Replayed<G::State>, why: &str) -> Markup {
+    let Replayed { steps, last, result, ending } = replayed;
     let chart = Chart {
         title: format!("Game {}: {result} after {} actions{ending}", record.index, steps.len()),
         about: record.actions.join(" "),
@@ -81,18 +164,17 @@ fn game<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Markup> {
             band: Vec::new(),
         }],
     };
-    Some(html! {
-        div.game {
-            div.curve { (chart.figure()) }
-            div.boards {
-                @for ply in plies(&steps) { (diagram(game, &steps, ply)) }
-                figure {
-                    (PreEscaped(draw::svg(game, &last, &after(game, &steps, steps.len()), "the last position")))
-                    figcaption { "The end: " (result) (ending) }
-                }
+    html! {
+        p.why { (why) }
+        div.curve { (chart.figure()) }
+        div.boards {
+            @for ply in plies(steps) { (diagram(game, steps, ply)) }
+            figure {
+                (PreEscaped(draw::svg(game, last, &after(game, steps, steps.len()), "the last position")))
+                figcaption { "The end: " (result) (ending) }
             }
         }
-    })
+    }
 }
 
 /// The marks of the action that led to a ply.
@@ -123,6 +205,33 @@ fn diagram<G: Game>(game: &G, steps: &[Step<G::State>], ply: usize) -> Markup {
     }
 }
 
+/// The whole game in small diagrams, as many as fit into `room` characters: after every action, or every few.
+fn played_through<G: Game>(game: &G, steps: &[Step<G::State>], room: usize) -> Markup {
+    let drawn = |ply: usize| {
+        let (step, text) = (&steps[ply], format!("ply {ply}"));
+        let who = game.players()[game.to_move(&step.state).index()];
+        html! {
+            figure {
+                (PreEscaped(draw::svg(game, &step.state, &after(game, steps, ply), &text)))
+                figcaption { (ply) ": " (who) " plays " (game.action_text(&step.state, step.action)) ", " (format!("{:.2}", step.score)) }
+            }
+        }
+    };
+    let all: Vec<Markup> = (0..steps.len()).map(drawn).collect();
+    let size = |every: usize| all.iter().step_by(every).map(|diagram| diagram.0.len()).sum::<usize>();
+    let every = (1..steps.len()).find(|&every| size(every) <= room).unwrap_or(steps.len());
+    let name = match every {
+        1 => "The whole game, position by position".into(),
+        _ => format!("The whole game, every {every} plies"),
+    };
+    html! {
+        details.through {
+            summary { (name) }
+            div.boards { @for diagram in all.iter().step_by(every) { (diagram) } }
+        }
+    }
+}
+
 /// The searched plies after which the expected score changed most, in order.
 fn plies<S>(steps: &[Step<S>]) -> Vec<usize> {
     let change = |ply: usize| steps.get(ply + 1).map_or(0.0, |next| (next.score - steps[ply].score).abs());
@@ -131,4 +240,84 @@ fn plies<S>(steps: &[Step<S>]) -> Vec<usize> {
     plies.truncate(DIAGRAMS);
     plies.sort_unstable();
     plies
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::game::GameOptions;
+    use crate::games::tic_tac_toe::TicTacToe;
+
+    /// A game whose searches gave the first player these scores.
+    fn record(index: usize, actions: &str, outcome: &str, scores: &[f32]) -> Record {
+        let actions: Vec<String> = actions.split(' ').map(String::from).collect();
+        let wdl = (0..actions.len()).map(|ply| {
+            let first = scores.get(ply).copied().unwrap_or(0.5);
+            let own = if ply % 2 == 0 { first } else { 1.0 - first };
+            [own, 0.0, 1.0 - own]
+        });
+        Record {
+            format: 1,
+            game: "tic-tac-toe".into(),
+            options: BTreeMap::new(),
+            encoding: TicTacToe::ENCODING,
+            generation: 1,
+            index,
+            evaluator: "generation 1".into(),
+            start: ".../.../... X".into(),
+            visits: vec![BTreeMap::new(); actions.len()],
+            policy: Vec::new(),
+            weights: Vec::new(),
+            wdl: wdl.collect(),
+            outcome: outcome.into(),
+            actions,
+        }
+    }
+
+    fn why(records: &[Record]) -> Vec<(usize, String)> {
+        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+        picked(&rules.game, records, |record| upset(&rules, record))
+    }
+
+    #[test]
+    fn each_game_is_picked_for_a_reason() {
+        let games = [
+            record(0, "a1 a2 b1 b2 a3 c2", "second", &[0.5, 0.625, 0.75, 0.875, 0.5, 0.25]),
+            record(1, "a1 b2 c3 a2 c2 c1 a3 b3 b1", "draw", &[]),
+            record(2, "a1 a2 b1 b2 c1", "first", &[0.5, 0.375]),
+            record(3, "a1 a2 b1 b2 a3 c2", "second", &[]),
+            record(4, "a1 a2 b1 b2 b3 a3 c1", "first", &[]),
+        ];
+        assert_eq!(
+            why(&games),
+            [
+                (2, "The shortest of 5 games.".into()),
+                (3, "The one in the middle by length.".into()),
+                (1, "The longest. Also the only draw.".into()),
+                (0, "The most surprising: at ply 3 the search expected 0.88 for X, who lost.".into()),
+            ]
+        );
+        // who never stood worse does not surprise, and one game is shown once
+        assert_eq!(why(&games[3..4]).len(), 1);
+        assert!(why(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_game_is_played_through_in_as_many_diagrams_as_there_is_room_for() {
+        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+        let record = record(1, "a1 b2 c3 a2 c2 c1 a3 b3 b1", "draw", &[]);
+        let replayed = replay(&rules, &record).unwrap();
+        let drawn = |room: usize| {
+            let through = played_through(&rules.game, &replayed.steps, room).into_string();
+            (through.len(), through.matches("<svg").count(), through.contains("position by position"))
+        };
+        let (all, diagrams, is_whole) = drawn(1_000_000);
+        assert_eq!((diagrams, is_whole), (9, true));
+        let (half, diagrams, is_whole) = drawn(all / 2);
+        assert!(half <= all / 2 + 300 && (2..=4).contains(&diagrams) && !is_whole);
+        // the first position is always there
+        assert_eq!(drawn(0).1, 1);
+    }
 }

@@ -33,6 +33,9 @@ struct Measure {
     lines: &'static [(&'static str, &'static str, &'static str)],
 }
 
+/// Characters of a page before its games are shown in fewer diagrams.
+const GAMES: usize = 370_000;
+
 /// Numbers that stand in the metrics as they are.
 const MEASURES: [Measure; 7] = [
     Measure {
@@ -118,12 +121,16 @@ pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
     let names: Vec<&str> = runs.iter().map(|run| &*run.name).collect();
     let title = format!("{}: {}", G::TITLE, names.join(", "));
     let compared = runs.len() > 1;
-    let body = html! {
+    let numbers = html! {
         h1 { (G::TITLE) ": " (names.join(", ")) }
         @for run in runs { (summary(run, compared)) }
         (charts(runs))
+    };
+    let room = GAMES.saturating_sub(numbers.0.len()) / runs.len().max(1);
+    let body = html! {
+        (numbers)
         @for run in runs {
-            @let shown = games::shown(rules, run);
+            @let shown = games::shown(rules, run, room);
             @if !shown.is_empty() {
                 h2 { "Games of generation " (run.generations) @if compared { " of " (run.name) } }
                 p { (games::ABOUT) }
@@ -132,7 +139,7 @@ pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
         }
         h2 { "Settings" }
         p { "Those that differ from the defaults." }
-        (settings(runs))
+        div.wide { (settings(runs)) }
     };
     Ok(page::page(&title, &body))
 }
