@@ -1,7 +1,7 @@
 //! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, batch norms with their running
 //! statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the checkpoint's
 //! manifest, so the file alone is a usable agent. If it is known how large the activations become, that is the entry
-//! `int8_ranges`: for each of them, by name, the number that is the largest of 8 bits.
+//! `int8_ranges`: for each of them, by name, the largest number of each channel, and its mean.
 //!
 //! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of 8,
 //! and the tensors, which are identical to those of the checkpoint, without those of auxiliary heads

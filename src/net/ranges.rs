@@ -10,21 +10,35 @@ use super::layers::{Layer, Layers};
 
 /// The name of the input.
 pub const INPUT: &str = "input";
+/// The smallest range of a channel, as a share of the largest one beside it: what was never seen may come in play.
+const LEAST: f32 = 0.25;
 
-/// For the input and each part of the tower, by name, the number from which on an activation counts as the largest.
+/// What is known of the input and of each part of the tower, by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ranges(pub BTreeMap<String, f32>);
+pub struct Ranges(pub BTreeMap<String, Channels>);
+
+/// What is known of the channels of an activation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Channels {
+    /// The largest number of each.
+    pub largest: Vec<f32>,
+    /// The mean of each, over all squares.
+    pub mean: Vec<f32>,
+}
 
 impl Ranges {
-    /// What has a range in a network with these layers: the input, then what is written by each convolution of the tower, and
-    /// by each layer that changes it.
-    pub fn names(layers: &Layers) -> Vec<&str> {
-        let mut names = vec![INPUT];
+    /// What has ranges in a network with these layers, and its channels: the input, then what is written by each convolution
+    /// of the tower, and by each layer that changes it.
+    pub fn names(layers: &Layers) -> Vec<(&str, usize)> {
+        let mut names = vec![(INPUT, layers.shape.planes)];
         for layer in &layers.tower {
             match layer {
-                Layer::Conv(conv) => names.push(&conv.name),
-                Layer::Block { first, second, .. } => names.extend([&*first.name, &*second.name]),
-                Layer::Global(linear) => names.push(&linear.name),
+                Layer::Ones => names[0].1 += 1,
+                Layer::Conv(conv) => names.push((&conv.name, conv.outputs)),
+                Layer::Block { first, second, .. } => {
+                    names.extend([first, second].map(|conv| (&*conv.name, conv.outputs)));
+                }
+                Layer::Global(linear) => names.push((&linear.name, linear.outputs)),
                 _ => {}
             }
         }
@@ -36,20 +50,42 @@ impl Ranges {
     pub fn check(&self, layers: &Layers) -> Result<(), String> {
         let mut names = Ranges::names(layers);
         names.sort_unstable();
-        if !self.0.keys().eq(names) {
+        let fits = |(&(name, channels), (known, numbers)): (&(&str, usize), (&String, &Channels))| {
+            name == known && [numbers.largest.len(), numbers.mean.len()] == [channels; 2]
+        };
+        if names.len() != self.0.len() || !names.iter().zip(&self.0).all(fits) {
             return Err("they are those of another network".into());
         }
-        match self.0.iter().find(|(_, range)| !(range.is_normal() && **range > 0.0)) {
-            Some((name, range)) => Err(format!("that of {name} is {range}, not a positive number")),
-            None => Ok(()),
+        for (name, Channels { largest, mean }) in &self.0 {
+            if let Some(range) = largest.iter().find(|range| !(range.is_finite() && **range >= 0.0)) {
+                return Err(format!("one of {name} is {range}, not a positive number"));
+            }
+            if let Some(mean) = mean.iter().find(|mean| !mean.is_finite()) {
+                return Err(format!("a mean of {name} is {mean}"));
+            }
         }
+        Ok(())
     }
 
-    /// What one of 255 steps of the activations `name` is worth.
-    ///
     /// # Panics
-    /// They have no range.
-    pub(super) fn step(&self, name: &str) -> f32 {
-        self.0.get(name).unwrap_or_else(|| panic!("no range of {name}")) / 255.0
+    /// Nothing is known of the activations `name`.
+    pub(super) fn of(&self, name: &str) -> &Channels {
+        self.0.get(name).unwrap_or_else(|| panic!("no ranges of {name}"))
+    }
+
+    /// Those of what the heads of a network with these layers read.
+    pub(super) fn of_features(&self, layers: &Layers) -> &Channels {
+        let (name, _) = Ranges::names(layers).pop().expect("at least the input");
+        self.of(name)
+    }
+}
+
+impl Channels {
+    /// What one of 255 steps of each channel is worth.
+    pub(super) fn steps(&self) -> Vec<f32> {
+        let most = self.largest.iter().fold(0.0, |most: f32, range| most.max(*range));
+        // without any activation, all steps are right
+        let least = if most * LEAST / 255.0 >= f32::MIN_POSITIVE { most * LEAST } else { 1.0 };
+        self.largest.iter().map(|range| range.max(least) / 255.0).collect()
     }
 }

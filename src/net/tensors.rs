@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// Bytes of the header's length field, at the start of the file.
 pub const PREFIX: u64 = 8;
 /// The longest header that is read; the largest network needs a tenth of it.
-pub const LARGEST_HEADER: u64 = 1 << 20;
+pub const LARGEST_HEADER: u64 = 1 << 22;
 /// The entry of the metadata that holds [`Ranges`].
 pub const RANGES: &str = "int8_ranges";
 /// The header entry that is not a tensor.
@@ -143,6 +143,7 @@ fn shortened(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::net::model::{Network, device};
+    use crate::net::ranges::Channels;
 
     const SHAPES: [Shape; 3] = [
         Shape { planes: 2, height: 3, width: 3, actions: 9 },
@@ -232,21 +233,31 @@ mod tests {
                 about.insert(RANGES.into(), text.into());
             })
         };
-        let names = ["input", "stem", "blocks.0.first", "blocks.0.second"];
-        let good = serde_json::json!(names.map(|name| (name, 1.5)).into_iter().collect::<BTreeMap<_, _>>());
-        let found = ranges(&with(&good.to_string()), "a", &layers).unwrap().expect("ranges");
-        assert_eq!(found.0.values().copied().collect::<Vec<_>>(), [1.5; 4]);
+        let known = |channels: usize| Channels { largest: vec![1.5; channels], mean: vec![0.25; channels] };
+        let names = Ranges::names(&layers).into_iter();
+        let good = Ranges(names.map(|(name, channels)| (name.to_string(), known(channels))).collect());
+        assert_eq!(good.0.keys().collect::<Vec<_>>(), ["blocks.0.first", "blocks.0.second", "input", "stem"]);
+        let text = serde_json::to_string(&good).unwrap();
+        assert_eq!(ranges(&with(&text), "a", &layers).unwrap().as_ref(), Some(&good));
         assert_eq!(ranges(&file(shape), "a", &layers).unwrap(), None);
         let refused = |text: &str, part: &str| {
             let error = ranges(&with(text), "a", &layers).unwrap_err().to_string();
             assert!(error.starts_with("a has invalid ranges for int8: ") && error.contains(part), "{error}");
+            assert!(error.ends_with("; export it again"), "{error}");
         };
-        for (number, part) in
-            [("0", "that of stem is 0"), ("-1", "is -1"), ("1e39", "out of range"), ("null", "null")]
-        {
-            refused(&good.to_string().replace(r#""stem":1.5"#, &format!(r#""stem":{number}"#)), part);
+        for (number, part) in [
+            ("-1", "one of blocks.0.first is -1"),
+            ("1e39", "out of range"),
+            ("null", "null"),
+            ("1.5,1.5", "another network"),
+        ] {
+            refused(&text.replacen("1.5", number, 1), part);
         }
-        refused(&good.to_string().replace("stem", "steam"), "another network");
+        refused(&text.replacen("0.25", "1e39", 1), "out of range");
+        let one_for_all =
+            serde_json::json!({"input": 1.5, "stem": 1.5, "blocks.0.first": 1.5, "blocks.0.second": 1.5});
+        refused(&one_for_all.to_string(), "expected struct Channels");
+        refused(&text.replace("stem", "steam"), "another network");
         refused("{}", "another network");
         refused("[1", "expected a map");
     }

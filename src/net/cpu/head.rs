@@ -9,7 +9,8 @@ use super::products::Packing;
 use super::tiling::Board;
 use crate::encode::Shape;
 use crate::net::layers::{Conv, Layer, Linear};
-use crate::net::tiles::direct::{Direct, Interleaved, Steps, Written};
+use crate::net::tiles::direct::{Direct, Interleaved, Operands, Written};
+use crate::net::tiles::quantized::Steps;
 use crate::net::tiles::{Configured, Tiles};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
@@ -19,8 +20,8 @@ use crate::net::weights::{Numbers, Weights};
 pub(super) enum Source {
     /// Padded boards, with so many floats per square.
     Boards { stride: usize },
-    /// [`Interleaved`] boards of bf16, or of bytes with such steps.
-    Interleaved(Tiles, Option<f32>),
+    /// [`Interleaved`] boards of the tower's features.
+    Interleaved(Tiles, Operands),
     /// So many rows per position, with so many floats each.
     Rows { count: usize, stride: usize },
 }
@@ -81,14 +82,17 @@ impl Head {
         let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
-                (Layer::Conv(conv), Source::Interleaved(tiles, step)) => {
+                (Layer::Conv(conv), Source::Interleaved(tiles, operands)) => {
                     channels = conv.outputs;
                     let Numbers { weight, bias } = weights.of(&conv.name);
                     let sizes = [conv.inputs, conv.outputs, conv.kernel];
-                    let layer = match step {
-                        None => Direct::new(sizes, (weight, bias), board, tiles),
-                        Some(input) => {
-                            let steps = Steps { input, skipped: 0.0, output: None };
+                    let layer = match operands {
+                        Operands::Bf16 => Direct::new(sizes, (weight, bias), board, tiles),
+                        Operands::Bytes => {
+                            let ranges = weights.ranges.as_ref().expect("ranges of the activations");
+                            let features = ranges.of_features(&weights.layers);
+                            let (input, mean) = (&features.steps()[..], &features.mean[..]);
+                            let steps = Steps { input, mean, twice: false, skipped: None, output: None };
                             Direct::in_bytes(sizes, (weight, bias), board, tiles, steps)
                         }
                     };

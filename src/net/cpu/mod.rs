@@ -10,9 +10,10 @@
 //! much as rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads'
 //! first layers, and activations between them); sums and everything else have 32.
 //!
-//! In int8 those operands have 8 bits: activations are steps of their [range](Ranges), without a sign, weights steps of the
-//! largest of their output. The sums are whole numbers, so that AMX, AVX-512 VNNI and the emulation in plain Rust agree to the
-//! last bit. An activation beyond its range, or one that is not a number, becomes the end of the range.
+//! In int8 those operands have 8 bits: activations are steps of the [range](Ranges) of their channel, without a sign, weights
+//! steps of the largest of their output. The sums are whole numbers, so that AMX, AVX-512 VNNI and the emulation in plain Rust
+//! agree to the last bit. An activation beyond its range, or one that is not a number, becomes the end of the range. Weights of
+//! the input have 12 bits where that costs nothing, because its planes come twice.
 
 #![allow(unsafe_code)]
 
@@ -44,7 +45,7 @@ use self::products::Packing;
 use self::tiling::Board;
 use self::tower::{Buffers, Tower};
 use super::layers::Layer;
-use super::ranges::Ranges;
+use super::ranges::{Channels, Ranges};
 use super::tiles::Tiles;
 use super::tiles::direct::{Interleaved, Operands};
 use super::vector::{Aligned, Isa};
@@ -147,17 +148,28 @@ impl CpuNet {
     pub fn ranges(weights: &Weights, planes: &[f32]) -> Ranges {
         let net = CpuNet::with(weights, Engine::Vectors(Isa::widest(), Precision::F32));
         let mut buffers = net.scratch().tower;
-        let mut largest = BTreeMap::<String, f32>::new();
+        let names = Ranges::names(&weights.layers).into_iter();
+        let mut seen: BTreeMap<String, Vec<(f32, f64)>> =
+            names.map(|(name, channels)| (name.to_string(), vec![(0.0, 0.0); channels])).collect();
         for planes in planes.chunks(net.group * net.shape.input_len()) {
-            net.tower.observe(planes.len() / net.shape.input_len(), planes, &mut buffers, |name, numbers| {
-                let range = largest.entry(name.to_string()).or_insert(f32::MIN_POSITIVE);
-                // what is no number stays, so that `Ranges::check` refuses it
-                let larger =
-                    |most: f32, &number: &f32| if number > most || number.is_nan() { number } else { most };
-                *range = numbers.iter().fold(*range, larger);
+            let positions = planes.len() / net.shape.input_len();
+            net.tower.observe(positions, planes, &mut buffers, |name, boards, stride| {
+                let channels = seen.get_mut(name).expect("a name of these layers");
+                for square in boards.chunks_exact(stride) {
+                    for ((most, sum), &number) in channels.iter_mut().zip(square) {
+                        // what is no number stays, so that `Ranges::check` refuses it
+                        *most = if number > *most || number.is_nan() { number } else { *most };
+                        *sum += f64::from(number);
+                    }
+                }
             });
         }
-        Ranges(largest)
+        let squares = (planes.len() / net.shape.planes) as f64;
+        let known = |channels: Vec<(f32, f64)>| Channels {
+            largest: channels.iter().map(|(most, _)| *most).collect(),
+            mean: channels.iter().map(|(_, sum)| (sum / squares) as f32).collect(),
+        };
+        Ranges(seen.into_iter().map(|(name, channels)| (name, known(channels))).collect())
     }
 
     fn with(weights: &Weights, engine: Engine) -> CpuNet {

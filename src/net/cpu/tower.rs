@@ -13,7 +13,8 @@ use super::products::Packing;
 use super::tiling::Board;
 use crate::net::layers::{Conv, Layer};
 use crate::net::ranges::INPUT;
-use crate::net::tiles::direct::{Direct, Interleaved, Operands, Steps, Written};
+use crate::net::tiles::direct::{Direct, Interleaved, Operands, Written};
+use crate::net::tiles::quantized::{FINER, Steps, byte};
 use crate::net::tiles::{ROWS, Tiles, bf16};
 use crate::net::vector::Aligned;
 use crate::net::weights::{Numbers, Weights};
@@ -79,9 +80,7 @@ impl Tower {
     pub(super) fn features(&self) -> Source {
         match self {
             Tower::Winograd(tower) => Source::Boards { stride: tower.stages[0].conv.stride() },
-            Tower::Straight(tower) => {
-                Source::Interleaved(tower.tiles, tower.steps.last().map(|&[_, features]| features))
-            }
+            Tower::Straight(tower) => Source::Interleaved(tower.tiles, tower.operands),
         }
     }
 
@@ -126,13 +125,13 @@ impl Tower {
 }
 
 impl Tower {
-    /// As [`Tower::apply`], of a tower in f32; shows each activation with its name.
+    /// As [`Tower::apply`], of a tower in f32; shows each activation with its name, and the floats of each square.
     pub(super) fn observe(
         &self,
         positions: usize,
         planes: &[f32],
         buffers: &mut Buffers,
-        observe: impl FnMut(&str, &[f32]),
+        observe: impl FnMut(&str, &[f32], usize),
     ) {
         match (self, buffers) {
             (Tower::Winograd(tower), Buffers::Winograd(buffers)) => {
@@ -233,31 +232,32 @@ impl Winograd {
     }
 
     fn apply<'a>(&self, positions: usize, planes: &[f32], buffers: &'a mut WinogradBuffers) -> &'a Aligned {
-        self.observed(positions, planes, buffers, |_, _| {})
+        self.observed(positions, planes, buffers, |_, _, _| {})
     }
 
-    /// The same; shows the boards of each activation with its name.
+    /// The same; shows the boards of each activation with its name, and the floats of each square.
     fn observed<'a>(
         &self,
         positions: usize,
         planes: &[f32],
         buffers: &'a mut WinogradBuffers,
-        mut observe: impl FnMut(&str, &[f32]),
+        mut observe: impl FnMut(&str, &[f32], usize),
     ) -> &'a Aligned {
         let WinogradBuffers { input, boards: [x, y], between, globals } = buffers;
         self.write(planes, [self.planes, 0], input.as_mut());
-        observe(INPUT, planes);
-        let written = positions * self.board.padded() * self.stages[0].conv.stride();
+        let [read, stride] = [self.stages[0].conv.input_stride(), self.stages[0].conv.stride()];
+        let squares = positions * self.board.padded();
+        observe(INPUT, &input.as_ref()[..squares * read], read);
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
         for (index, Stage { conv, finish, global, names }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
             conv.apply(positions, from, y, between, *finish);
             std::mem::swap(&mut x, &mut y);
-            observe(&names[0], &x.as_ref()[..written]);
+            observe(&names[0], &x.as_ref()[..squares * stride], stride);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
                 global.apply((self.board, positions), (&mut *x, conv.stride()), buffers);
-                observe(&names[1], &x.as_ref()[..written]);
+                observe(&names[1], &x.as_ref()[..squares * stride], stride);
             }
         }
         x
@@ -279,13 +279,15 @@ impl Winograd {
 pub(super) struct Straight {
     tiles: Tiles,
     operands: Operands,
-    /// Of bytes: the step of the input.
-    input: f32,
+    /// Of bytes: the steps of each channel of the input.
+    input: Vec<f32>,
     /// Of bytes: for each stage, the steps of what it writes before and after the change.
-    steps: Vec<[f32; 2]>,
+    steps: Vec<[Vec<f32>; 2]>,
     /// Planes of the input, without that of ones.
     planes: usize,
     ones: bool,
+    /// The input comes so often: twice if the finer weights of bytes cost nothing.
+    copies: usize,
     board: Board,
     stages: Vec<Stage<Direct>>,
     /// Words per row of the input, and of all other boards.
@@ -313,34 +315,49 @@ impl Straight {
         plain: Packing,
         (tiles, operands): (Tiles, Operands),
     ) -> Straight {
-        let step = |name: &str| match operands {
-            Operands::Bf16 => 1.0,
-            Operands::Bytes => weights.ranges.as_ref().expect("ranges of the activations").step(name),
-        };
+        let (planes, ones) = (weights.layers.shape.planes, has_ones(weights));
+        let channels = planes + usize::from(ones);
+        let twice = operands == Operands::Bytes && operands.words(2 * channels) == operands.words(channels);
+        let of = |name: &str| weights.ranges.as_ref().expect("ranges of the activations").of(name);
         let pack = |conv: &Conv, read: &str, skipped: Option<&str>| {
             let Numbers { weight, bias } = weights.of(&conv.name);
             let (sizes, numbers) = ([conv.inputs, conv.outputs, conv.kernel], (&weight[..], &bias[..]));
             match operands {
                 Operands::Bf16 => Direct::new(sizes, numbers, board, tiles),
                 Operands::Bytes => {
-                    let (input, skipped) = (step(read), skipped.map_or(0.0, step));
-                    let steps = Steps { input, skipped, output: Some(step(&conv.name)) };
+                    let skipped = skipped.map(|name| of(name).steps());
+                    let steps = Steps {
+                        input: &of(read).steps(),
+                        mean: &of(read).mean,
+                        twice: twice && read == INPUT,
+                        skipped: skipped.as_deref(),
+                        output: Some(&of(&conv.name).steps()),
+                    };
                     Direct::in_bytes(sizes, numbers, board, tiles, steps)
                 }
             }
         };
-        let planes = weights.layers.shape.planes;
-        let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
-        let words = [planes + usize::from(ones), stages[0].conv.outputs()].map(|n| operands.words(n));
+        let stages = stages(weights, plain, pack);
+        let words = [channels, stages[0].conv.outputs()].map(|n| operands.words(n));
         assert!(stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]), "a tower of one width");
         let lines = [0.0, 1.0].map(|number| vec![number; board.width]);
-        let steps = match operands {
-            Operands::Bf16 => Vec::new(),
-            Operands::Bytes => {
-                stages.iter().map(|stage| stage.names.each_ref().map(|name| step(name))).collect()
+        // of whole words
+        let steps = |name: &str, words: usize| {
+            let mut steps = match operands {
+                Operands::Bf16 => Vec::new(),
+                Operands::Bytes => of(name).steps(),
+            };
+            if twice && name == INPUT {
+                steps.extend_from_within(..);
+                steps[channels..].iter_mut().for_each(|step| *step *= FINER);
             }
+            steps.resize(operands.per_word() * words, 1.0);
+            steps
         };
-        Straight { tiles, operands, input: step(INPUT), steps, planes, ones, board, stages, words, lines }
+        let input = steps(INPUT, words[0]);
+        let steps = stages.iter().map(|stage| stage.names.each_ref().map(|name| steps(name, words[1])));
+        let (steps, copies) = (steps.collect(), 1 + usize::from(twice));
+        Straight { tiles, operands, input, steps, planes, ones, copies, board, stages, words, lines }
     }
 
     fn buffers(&self, group: usize) -> StraightBuffers {
@@ -372,11 +389,10 @@ impl Straight {
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
                 let boards = (layout, x.as_mut());
+                let steps = self.steps[index].each_ref().map(|steps| &steps[..]);
                 match self.operands {
-                    Operands::Bf16 => self.change::<Pair, 2>(global, boards, squares, buffers, [1.0; 2]),
-                    Operands::Bytes => {
-                        self.change::<Bytes, 4>(global, boards, squares, buffers, self.steps[index]);
-                    }
+                    Operands::Bf16 => self.change::<Pair, 2>(global, boards, squares, buffers, steps),
+                    Operands::Bytes => self.change::<Bytes, 4>(global, boards, squares, buffers, steps),
                 }
             }
         }
@@ -396,27 +412,28 @@ impl Straight {
     /// `[n, planes, height, width]` to interleaved boards, a word of planes at a time; after them comes that of ones.
     fn write<W: Word<N>, const N: usize>(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
         let (Board { height, width }, words) = (self.board, self.words[0]);
-        let step = layout.positions * words;
+        let (step, channels) = (layout.positions * words, self.channels());
         let [zeros, ones] = &self.lines;
         for (position, planes) in planes.chunks_exact(self.planes * height * width).enumerate() {
-            for (word, row) in
-                (0..self.channels().div_ceil(N)).flat_map(|word| (0..height).map(move |row| (word, row)))
+            for (word, row) in (0..(self.copies * channels).div_ceil(N))
+                .flat_map(|word| (0..height).map(move |row| (word, row)))
             {
-                let line = |plane: usize| match plane {
+                let line = |channel: usize| match channel % channels {
+                    _ if channel >= self.copies * channels => zeros,
                     plane if plane < self.planes => &planes[(plane * height + row) * width..][..width],
-                    plane if plane < self.channels() => ones,
-                    _ => zeros,
+                    _ => ones,
                 };
                 let slots = input[(layout.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
                 let lines: [&[f32]; N] = std::array::from_fn(|i| line(N * word + i));
+                let steps = &self.input.as_chunks::<N>().0[word];
                 for (column, slot) in slots.take(width).enumerate() {
-                    *slot = W::of(lines.map(|line| line[column]), self.input);
+                    *slot = W::of(lines.map(|line| line[column]), steps);
                 }
             }
         }
     }
 
-    /// Channels of the input.
+    /// Channels of the input, each once.
     fn channels(&self) -> usize {
         self.planes + usize::from(self.ones)
     }
@@ -428,8 +445,9 @@ impl Straight {
         (layout, boards): (Interleaved, &mut [f32]),
         squares: &mut Aligned,
         buffers: &mut [Aligned; 2],
-        [read, written]: [f32; 2],
+        steps: [&[f32]; 2],
     ) {
+        let [read, written] = steps.map(|steps| steps.as_chunks::<N>().0);
         let (Board { height, width }, words) = (self.board, self.words[1]);
         let rows_of = |position: usize| {
             let row = move |square: usize| layout.row(square / width, 0) + square % width * layout.positions;
@@ -438,14 +456,17 @@ impl Straight {
         for position in 0..layout.positions {
             let squares = squares.as_mut();
             for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(N * words)) {
-                let numbers = boards[at..][..words].iter().flat_map(|&word| W::numbers(word, read));
+                let numbers = boards[at..][..words].iter().zip(read);
+                let numbers = numbers.flat_map(|(&word, steps)| W::numbers(word, steps));
                 square.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
             }
             global.pool(position, squares.chunks_exact(N * words), buffers);
         }
         for (position, added) in global.added(layout.positions, buffers).enumerate() {
             for at in rows_of(position) {
-                for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<N>().0) {
+                let steps = read.iter().zip(written);
+                let words = boards[at..][..words].iter_mut().zip(added.as_chunks::<N>().0);
+                for ((word, added), (read, written)) in words.zip(steps) {
                     let numbers = W::numbers(*word, read);
                     let changed = std::array::from_fn(|i| Global::change(numbers[i], added[i]));
                     *word = W::of(changed, written);
@@ -457,22 +478,22 @@ impl Straight {
 
 /// Numbers in 32 bits.
 trait Word<const N: usize> {
-    /// The word of numbers, rounded; `step` is what 1 is worth where they are whole.
-    fn of(numbers: [f32; N], step: f32) -> f32;
+    /// The word of numbers, rounded; `steps` are what 1 is worth where they are whole.
+    fn of(numbers: [f32; N], steps: &[f32; N]) -> f32;
 
     /// The numbers of a word.
-    fn numbers(word: f32, step: f32) -> [f32; N];
+    fn numbers(word: f32, steps: &[f32; N]) -> [f32; N];
 }
 
 /// Two bf16.
 struct Pair;
 
 impl Word<2> for Pair {
-    fn of([low, high]: [f32; 2], _step: f32) -> f32 {
+    fn of([low, high]: [f32; 2], _steps: &[f32; 2]) -> f32 {
         f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
     }
 
-    fn numbers(word: f32, _step: f32) -> [f32; 2] {
+    fn numbers(word: f32, _steps: &[f32; 2]) -> [f32; 2] {
         [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
     }
 }
@@ -481,11 +502,13 @@ impl Word<2> for Pair {
 struct Bytes;
 
 impl Word<4> for Bytes {
-    fn of(numbers: [f32; 4], step: f32) -> f32 {
-        f32::from_bits(u32::from_le_bytes(numbers.map(|number| (number / step).round_ties_even() as u8)))
+    fn of(numbers: [f32; 4], steps: &[f32; 4]) -> f32 {
+        let bytes = std::array::from_fn(|i| byte(numbers[i] / steps[i]));
+        f32::from_bits(u32::from_le_bytes(bytes))
     }
 
-    fn numbers(word: f32, step: f32) -> [f32; 4] {
-        word.to_bits().to_le_bytes().map(|byte| f32::from(byte) * step)
+    fn numbers(word: f32, steps: &[f32; 4]) -> [f32; 4] {
+        let bytes = word.to_bits().to_le_bytes();
+        std::array::from_fn(|i| f32::from(bytes[i]) * steps[i])
     }
 }

@@ -168,7 +168,7 @@ impl TileProducts for Amx {
     unsafe fn to_bytes(
         sums: &[[f32; 2 * OUTPUTS]],
         worth: Worth,
-        skip: Option<f32>,
+        skips: bool,
         mut slot: *mut u8,
         step: usize,
     ) {
@@ -177,8 +177,8 @@ impl TileProducts for Amx {
             let worths = [0, OUTPUTS].map(|output| bytes::Registers::new(worth.from(output)));
             for sums in sums {
                 let sums = sums.as_ptr().cast::<[x86::__m512i; 2]>().read_unaligned();
-                bytes::store_bytes(sums[0], worths[0], skip, slot);
-                bytes::store_bytes(sums[1], worths[1], skip, slot.add(OUTPUTS));
+                bytes::store_bytes(sums[0], worths[0], skips, slot);
+                bytes::store_bytes(sums[1], worths[1], skips, slot.add(OUTPUTS));
                 slot = slot.wrapping_add(step);
             }
         }

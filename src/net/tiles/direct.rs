@@ -95,17 +95,6 @@ pub(in crate::net) fn words(channels: usize) -> usize {
     Operands::Bf16.words(channels)
 }
 
-/// What the bytes of a convolution are worth.
-#[derive(Clone, Copy)]
-pub(in crate::net) struct Steps {
-    /// A step of the input.
-    pub(in crate::net) input: f32,
-    /// A step of what is skipped, if something is.
-    pub(in crate::net) skipped: f32,
-    /// A step of the output, if it is written in bytes.
-    pub(in crate::net) output: Option<f32>,
-}
-
 /// What a convolution writes.
 #[derive(Clone, Copy)]
 pub(in crate::net) enum Written {
@@ -133,10 +122,10 @@ pub(in crate::net) struct Direct {
     /// `[pair of tiles of outputs, step, tile of the pair, word of channels, output, channel of the word]`.
     pub(super) weights: Aligned,
     /// `[output]`, padded to pairs of tiles; in steps of the output if that is in bytes.
-    bias: Aligned,
+    pub(super) bias: Aligned,
     /// Of bytes: the same for what a sum is worth, and a step of what is skipped.
-    scale: Aligned,
-    skipped: f32,
+    pub(super) scale: Aligned,
+    pub(super) skipped: Aligned,
     /// From row to row, and within a row from left to right, the taps of the kernel with all their channels.
     pub(super) steps: Vec<Step>,
     pub(super) kernel: usize,
@@ -162,37 +151,8 @@ impl Direct {
         Direct::packed([inputs, outputs, kernel], bias, (board, tiles, Operands::Bf16), number)
     }
 
-    /// The same in bytes. Each output has a step of its own, 127 of which are its largest weight.
-    pub(in crate::net) fn in_bytes(
-        [inputs, outputs, kernel]: [usize; 3],
-        (weight, bias): (&[f32], &[f32]),
-        board: Board,
-        tiles: Tiles,
-        steps: Steps,
-    ) -> Direct {
-        let taps = kernel * kernel;
-        assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
-        let rows = weight.chunks_exact(inputs * taps);
-        let largest = rows.map(|row| row.iter().fold(0.0, |most: f32, weight| most.max(weight.abs())));
-        let step: Vec<f32> = largest.map(|largest| largest / 127.0).collect();
-        let number = |[tap, input, output]: [usize; 3]| {
-            let whole = weight[(output * inputs + input) * taps + tap] / step[output];
-            u32::from(whole.round_ties_even() as i8 as u8)
-        };
-        let sizes = [inputs, outputs, kernel];
-        let mut conv = Direct::packed(sizes, bias, (board, tiles, Operands::Bytes), number);
-        let output = steps.output.unwrap_or(1.0);
-        conv.bias.as_mut().iter_mut().for_each(|bias| *bias /= output);
-        conv.scale = Aligned::new(conv.bias.as_ref().len());
-        for (scale, step) in conv.scale.as_mut().iter_mut().zip(step) {
-            *scale = step * steps.input / output;
-        }
-        conv.skipped = steps.skipped / output;
-        conv
-    }
-
     /// Packs the numbers of `[tap, input, output]`, of which each is as many bits as a channel of these operands has.
-    fn packed(
+    pub(super) fn packed(
         [inputs, outputs, kernel]: [usize; 3],
         bias: &[f32],
         (board, tiles, operands): (Board, Tiles, Operands),
@@ -228,8 +188,8 @@ impl Direct {
         let mut filled = Aligned::new(outputs.next_multiple_of(2 * OUTPUTS));
         filled.as_mut()[..outputs].copy_from_slice(bias);
         let steps = steps.map(step).collect();
-        let (weights, bias, scale) = (packed, filled, Aligned::new(0));
-        Direct { tiles, operands, weights, bias, scale, skipped: 0.0, steps, kernel, inputs, words, outputs }
+        let (weights, bias, [scale, skipped]) = (packed, filled, [(); 2].map(|()| Aligned::new(0)));
+        Direct { tiles, operands, weights, bias, scale, skipped, steps, kernel, inputs, words, outputs }
     }
 
     /// Output channels.
@@ -253,13 +213,9 @@ impl Direct {
 
     /// What sums of outputs from this one on are worth.
     pub(super) fn worth(&self, output: usize) -> Worth {
-        let [scale, bias] = [&self.scale, &self.bias].map(|numbers| numbers.as_ref()[output..].as_ptr());
-        Worth { scale, bias }
-    }
-
-    /// A step of what is skipped, if something is.
-    pub(super) fn skipped(&self, finish: Finish) -> Option<f32> {
-        (finish == Finish::SkipRelu).then_some(self.skipped)
+        let numbers = [&self.scale, &self.bias, &self.skipped];
+        let [scale, bias, skipped] = numbers.map(|numbers| numbers.as_ref()[output..].as_ptr());
+        Worth { scale, bias, skipped }
     }
 
     /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish` adds the bias in any case, and a skip connection only on boards.
@@ -511,8 +467,8 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
                 // SAFETY: guaranteed by the caller.
                 unsafe {
                     let sums = std::slice::from_raw_parts(part.sums, count);
-                    let (worth, skipped) = (self.conv.worth(first), self.conv.skipped(self.finish));
-                    T::to_bytes(sums, worth, skipped, part.to.cast(), words * size_of::<f32>());
+                    let (worth, skips) = (self.conv.worth(first), self.finish == Finish::SkipRelu);
+                    T::to_bytes(sums, worth, skips, part.to.cast(), words * size_of::<f32>());
                 }
                 part.sums = part.sums.wrapping_add(count);
                 part.to = part.to.wrapping_add(count * words);

@@ -50,20 +50,15 @@ impl TileProducts for Emulated {
         *sums = self.sums;
     }
 
-    unsafe fn to_bytes(
-        sums: &[[f32; 2 * OUTPUTS]],
-        worth: Worth,
-        skip: Option<f32>,
-        slot: *mut u8,
-        step: usize,
-    ) {
+    unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize) {
         for (row, output) in (0..sums.len()).flat_map(|row| (0..2 * OUTPUTS).map(move |output| (row, output)))
         {
             // SAFETY: guaranteed by the caller.
             unsafe {
                 let slot = slot.add(row * step + output);
                 let sum = worth.of(sums[row].as_ptr().cast(), output);
-                let sum = skip.map_or(sum, |skip| f32::from(slot.read()).mul_add(skip, sum));
+                let skipped = || f32::from(slot.read()).mul_add(worth.skipped.add(output).read(), sum);
+                let sum = if skips { skipped() } else { sum };
                 slot.write(sum.max(0.0).round_ties_even() as u8);
             }
         }

@@ -18,6 +18,7 @@ mod bytes;
 pub(super) mod direct;
 mod emulated;
 pub(super) mod outer;
+pub(super) mod quantized;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
@@ -59,17 +60,21 @@ pub(super) struct Factors {
     pub(super) weights: *const u8,
 }
 
-/// What sums of bytes are worth: each times its scale, plus its bias. In bytes of the output, if they become such.
+/// What sums of bytes are worth: each times its scale, plus its bias; and what a step of what is skipped is worth. In bytes of
+/// the output, if they become such.
 #[derive(Clone, Copy)]
 pub(super) struct Worth {
     scale: *const f32,
     bias: *const f32,
+    skipped: *const f32,
 }
 
 impl Worth {
     /// That of the outputs from this one on.
     fn from(self, output: usize) -> Worth {
-        Worth { scale: self.scale.wrapping_add(output), bias: self.bias.wrapping_add(output) }
+        let [scale, bias, skipped] =
+            [self.scale, self.bias, self.skipped].map(|numbers| numbers.wrapping_add(output));
+        Worth { scale, bias, skipped }
     }
 }
 
@@ -96,18 +101,12 @@ pub(super) trait TileProducts {
     /// The factors must be readable as they say.
     unsafe fn step<const BYTES: bool, const C: usize>(&mut self, factors: Factors);
 
-    /// What so many rows of 32 sums of bytes are worth, with skip connection and ReLU, rounded to bytes. They go to `slot`,
-    /// which has what is skipped, and so many bytes after it for each row.
+    /// What so many rows of 32 sums of bytes are worth, with ReLU, rounded to bytes. They go to `slot`, which has what is
+    /// skipped if something is, and so many bytes after it for each row.
     ///
     /// # Safety
     /// All of them must be readable, and the slots writable.
-    unsafe fn to_bytes(
-        sums: &[[f32; 2 * OUTPUTS]],
-        worth: Worth,
-        skip: Option<f32>,
-        slot: *mut u8,
-        step: usize,
-    );
+    unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize);
 
     /// What 16 sums of bytes are worth.
     ///

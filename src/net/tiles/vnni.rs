@@ -85,7 +85,7 @@ unsafe fn block<const R: usize, const C: usize>(apply: &Apply<true>, tile: Tile,
         }
         let first = column * OUTPUTS;
         let mut place = apply.place(tile, column);
-        let skipped = conv.skipped(apply.finish);
+        let skips = apply.finish == Finish::SkipRelu;
         let mut worths = [bytes::Registers::new(conv.worth(first)); C];
         for (c, worth) in worths.iter_mut().enumerate() {
             *worth = bytes::Registers::new(conv.worth(first).from(c * OUTPUTS));
@@ -95,7 +95,7 @@ unsafe fn block<const R: usize, const C: usize>(apply: &Apply<true>, tile: Tile,
                 match apply.written {
                     Written::Boards => {
                         let slot = place.0.cast::<u8>().add(c * OUTPUTS);
-                        bytes::store_bytes(sum, worth, skipped, slot);
+                        bytes::store_bytes(sum, worth, skips, slot);
                     }
                     Written::Rows => {
                         let slot = place.0.add(c * OUTPUTS);
