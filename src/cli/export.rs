@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::export::calibration::{Calibration, calibrate};
 use crate::export::{Format, export_with};
 use crate::game::{Game, Rules};
+use crate::net::precision::Distance;
 use crate::registry::{Job, Registry};
 
 /// Write a trained network as a single file.
@@ -90,9 +91,16 @@ impl Export {
         };
         let ranges = calibration.as_ref().map(|found| found.ranges.clone());
         let size = export_with(&checkpoint, self.format, ranges, &self.out)?;
-        if let Some(Calibration { positions, recorded, .. }) = calibration {
+        if let Some(Calibration { positions, recorded, distances, .. }) = calibration {
             let games = if recorded { "recorded" } else { "random" };
             print(format_args!("activations measured in {positions} positions of {games} games"))?;
+            for (precision, Distance { policy, score }) in distances {
+                let policy = 100.0 * policy;
+                print(format_args!(
+                    "{}: {policy:.2} % of the policy on other actions than in f32, expected scores {score:.4} apart",
+                    precision.name()
+                ))?;
+            }
         }
         print(format_args!(
             "{}: {}, generation {}, step {}, {size} bytes",

@@ -1,17 +1,18 @@
 //! How large a network's activations become in play, so that an export can compute in int8.
 //!
-//! Input: the rules and a checkpoint. Output: the largest number of each activation in positions of the newest games that
-//! the run recorded up to this checkpoint, evenly spaced; of random games, if it has no records. The same checkpoint and
-//! records give the same ranges.
+//! Input: the rules and a checkpoint. Output: the largest number and the mean of each channel of each activation in positions
+//! of the newest games that the run recorded up to this checkpoint, evenly spaced; of random games, if it has no records; and
+//! how far answers in int8 are from those in f32 then. The same checkpoint and records give the same ranges.
 
 use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, FOLDER};
+use crate::config::Precision;
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::net::model::device;
-use crate::net::precision;
+use crate::net::precision::{self, Distance};
 use crate::net::ranges::Ranges;
 use crate::replay::store;
 
@@ -19,6 +20,8 @@ use crate::replay::store;
 const POSITIONS: usize = 4096;
 /// Newest positions among which those are.
 const CANDIDATES: usize = 16 * POSITIONS;
+/// Positions of them in which answers are compared.
+const COMPARED: usize = 512;
 const SEED: u64 = 1;
 
 /// Ranges, and where the positions are from.
@@ -30,6 +33,8 @@ pub struct Calibration {
     pub positions: usize,
     /// Whether they are recorded ones; otherwise they are those of random games.
     pub recorded: bool,
+    /// How far the answers in the other precisions of this CPU are from those in f32, on average over some of the positions.
+    pub distances: Vec<(Precision, Distance)>,
 }
 
 /// Measures the activations of `checkpoint`.
@@ -46,7 +51,16 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<C
     let (positions, ranges) = (states.len(), precision::ranges(&rules.game, &network, &states));
     let wrong = |why: String| Error::Data(format!("{}: its activations: {why}", checkpoint.path.display()));
     ranges.check(network.layers()).map_err(wrong)?;
-    Ok(Calibration { ranges, positions, recorded })
+    let network = network.with_ranges(Some(ranges.clone()));
+    let compared: Vec<G::State> = states.iter().step_by(positions.div_ceil(COMPARED)).cloned().collect();
+    let precisions = precision::possible(&network).split_off(1);
+    let distances = precision::distances(&rules.game, &network, &precisions, &compared)?;
+    Ok(Calibration {
+        ranges,
+        positions,
+        recorded,
+        distances: precisions.into_iter().zip(distances).collect(),
+    })
 }
 
 /// Positions of the run to which a checkpoint belongs; none for an export.

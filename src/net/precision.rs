@@ -22,7 +22,7 @@ use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::conformance::random_positions;
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::Game;
+use crate::game::{Action, Game};
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 
 /// The positions on which answers are compared.
@@ -93,6 +93,33 @@ pub fn ranges<G: Game>(game: &G, network: &Network, states: &[G::State]) -> Rang
     CpuNet::ranges(&weights, &input)
 }
 
+/// How far the answers of a network in each of these of the [`possible`] precisions are from those in f32, in these positions.
+///
+/// # Errors
+/// The network's output is not finite.
+pub fn distances<G: Game>(
+    game: &G,
+    network: &Network,
+    precisions: &[Precision],
+    states: &[G::State],
+) -> Result<Vec<Distance>> {
+    let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
+    let requests = requests::<G>(states, &legal);
+    let answers = |precision: Precision| -> Result<Evaluations> {
+        let config = NetConfig { precision, ..NetConfig::default() };
+        let mut answers = Evaluations::new();
+        let net = SharedNet::new(network, &config, &model::device());
+        net.evaluator(game).evaluate(&requests, &mut answers)?;
+        Ok(answers)
+    };
+    let exact = answers(Precision::F32)?;
+    precisions.iter().map(|precision| Ok(Distance::between(&exact, &answers(*precision)?))).collect()
+}
+
+fn requests<'a, G: Game>(states: &'a [G::State], legal: &'a [Vec<Action>]) -> Vec<Request<'a, G>> {
+    states.iter().zip(legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect()
+}
+
 /// Measures these of the [`possible`] precisions, of which the first is f32, in batches of `batch` positions.
 ///
 /// # Errors
@@ -106,8 +133,7 @@ pub fn trials<G: Game>(
 ) -> Result<Vec<Trial>> {
     let states = random_positions(game, POSITIONS.max(batch), 1);
     let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
-    let requests: Vec<Request<G>> =
-        states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
+    let requests = requests::<G>(&states, &legal);
     let mut candidates = Vec::new();
     for &precision in precisions {
         let config = NetConfig { precision, ..config.clone() };
