@@ -418,7 +418,7 @@ impl Straight {
             for (word, row) in (0..(self.copies * channels).div_ceil(N))
                 .flat_map(|word| (0..height).map(move |row| (word, row)))
             {
-                let line = |channel: usize| match channel % channels {
+                let line = |channel: usize| match channel - if channel < channels { 0 } else { channels } {
                     _ if channel >= self.copies * channels => zeros,
                     plane if plane < self.planes => &planes[(plane * height + row) * width..][..width],
                     _ => ones,

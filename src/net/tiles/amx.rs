@@ -87,6 +87,28 @@ macro_rules! store {
 }
 
 // Used only if `is_available`, by code that is compiled for these instructions.
+/// As [`TileProducts::to_bytes`].
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn store_rows(
+    sums: &[[f32; 2 * OUTPUTS]],
+    worths: [bytes::Registers; 2],
+    mut slot: *mut u8,
+    step: usize,
+) {
+    for sums in sums {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let sums = sums.as_ptr().cast::<[x86::__m512i; 2]>().read_unaligned();
+            bytes::store_bytes(sums[0], worths[0], slot);
+            bytes::store_bytes(sums[1], worths[1], slot.add(OUTPUTS));
+        }
+        slot = slot.wrapping_add(step);
+    }
+}
+
 impl TileProducts for Amx {
     type Register = x86::__m512;
 
@@ -165,21 +187,16 @@ impl TileProducts for Amx {
     }
 
     #[inline(always)]
-    unsafe fn to_bytes(
-        sums: &[[f32; 2 * OUTPUTS]],
-        worth: Worth,
-        skips: bool,
-        mut slot: *mut u8,
-        step: usize,
-    ) {
+    unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize) {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let worths = [0, OUTPUTS].map(|output| bytes::Registers::new(worth.from(output)));
-            for sums in sums {
-                let sums = sums.as_ptr().cast::<[x86::__m512i; 2]>().read_unaligned();
-                bytes::store_bytes(sums[0], worths[0], skips, slot);
-                bytes::store_bytes(sums[1], worths[1], skips, slot.add(OUTPUTS));
-                slot = slot.wrapping_add(step);
+            // what is known where the loop begins is not asked in it
+            if skips {
+                let worths = [0, OUTPUTS].map(|output| bytes::Registers::new(worth.from(output), true));
+                store_rows(sums, worths, slot, step);
+            } else {
+                let worths = [0, OUTPUTS].map(|output| bytes::Registers::new(worth.from(output), false));
+                store_rows(sums, worths, slot, step);
             }
         }
     }
@@ -188,7 +205,7 @@ impl TileProducts for Amx {
     unsafe fn to_floats(sums: *const i32, worth: Worth, relu: bool, slot: *mut f32) {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let worth = bytes::Registers::new(worth);
+            let worth = bytes::Registers::new(worth, false);
             bytes::store_floats(sums.cast::<x86::__m512i>().read_unaligned(), worth, relu, slot);
         }
     }

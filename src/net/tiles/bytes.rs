@@ -9,20 +9,21 @@ use super::Worth;
 pub(super) struct Registers {
     scale: x86::__m512,
     bias: x86::__m512,
-    skipped: x86::__m512,
+    /// If something is skipped.
+    skipped: Option<x86::__m512>,
 }
 
 impl Registers {
     /// # Safety
     /// They must be readable, and the CPU must have AVX-512F.
     #[inline(always)]
-    pub(super) unsafe fn new(Worth { scale, bias, skipped }: Worth) -> Registers {
+    pub(super) unsafe fn new(Worth { scale, bias, skipped }: Worth, skips: bool) -> Registers {
         // SAFETY: guaranteed by the caller.
         unsafe {
             Registers {
                 scale: x86::_mm512_loadu_ps(scale),
                 bias: x86::_mm512_loadu_ps(bias),
-                skipped: x86::_mm512_loadu_ps(skipped),
+                skipped: if skips { Some(x86::_mm512_loadu_ps(skipped)) } else { None },
             }
         }
     }
@@ -43,13 +44,13 @@ unsafe fn floats(sums: x86::__m512i, Registers { scale, bias, .. }: Registers) -
 /// # Safety
 /// As there, and the CPU must have AVX-512F.
 #[inline(always)]
-pub(super) unsafe fn store_bytes(sums: x86::__m512i, worth: Registers, skips: bool, slot: *mut u8) {
+pub(super) unsafe fn store_bytes(sums: x86::__m512i, worth: Registers, slot: *mut u8) {
     // SAFETY: guaranteed by the caller.
     unsafe {
         let mut sum = floats(sums, worth);
-        if skips {
+        if let Some(step) = worth.skipped {
             let skipped = x86::_mm512_cvtepu8_epi32(slot.cast::<x86::__m128i>().read_unaligned());
-            sum = x86::_mm512_fmadd_ps(x86::_mm512_cvtepi32_ps(skipped), worth.skipped, sum);
+            sum = x86::_mm512_fmadd_ps(x86::_mm512_cvtepi32_ps(skipped), step, sum);
         }
         let sum = x86::_mm512_max_ps(sum, x86::_mm512_setzero_ps());
         // too large a number becomes the largest without a sign, which is the largest byte

@@ -322,7 +322,8 @@ impl<const BYTES: bool> TileWork for Apply<'_, BYTES> {
                         self.block::<T, 1>(&mut products, &pair[..count], column, &mut unfinished);
                         products.write::<1>(sums);
                     }
-                    unfinished = Unfinished { column, parts: [Part::NOTHING; 2] };
+                    let worth = if BYTES { conv.worth(column * OUTPUTS) } else { Worth::NOTHING };
+                    unfinished = Unfinished { column, worth, parts: [Part::NOTHING; 2] };
                     for (i, &tile) in pair[..count].iter().enumerate() {
                         // what the tile before in the line has too
                         let repeated = ((first + i) % per_line * height) - tile.begin;
@@ -354,6 +355,8 @@ struct Part {
 struct Unfinished {
     /// Its first tile of outputs.
     column: usize,
+    /// Of bytes.
+    worth: Worth,
     parts: [Part; 2],
 }
 
@@ -362,7 +365,7 @@ impl Part {
 }
 
 impl Unfinished {
-    const NOTHING: Unfinished = Unfinished { column: 0, parts: [Part::NOTHING; 2] };
+    const NOTHING: Unfinished = Unfinished { column: 0, worth: Worth::NOTHING, parts: [Part::NOTHING; 2] };
 }
 
 impl<const BYTES: bool> Apply<'_, BYTES> {
@@ -461,13 +464,16 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
     unsafe fn finish<T: TileProducts>(&self, unfinished: &mut Unfinished, mut rows: usize) {
         let first = unfinished.column * OUTPUTS;
         if BYTES && matches!(self.written, Written::Boards) {
-            let words = self.conv.written_words();
+            let (words, worth) = (self.conv.written_words(), unfinished.worth);
             for part in &mut unfinished.parts {
                 let count = rows.min(part.rows);
+                if count == 0 {
+                    continue;
+                }
                 // SAFETY: guaranteed by the caller.
                 unsafe {
                     let sums = std::slice::from_raw_parts(part.sums, count);
-                    let (worth, skips) = (self.conv.worth(first), self.finish == Finish::SkipRelu);
+                    let skips = self.finish == Finish::SkipRelu;
                     T::to_bytes(sums, worth, skips, part.to.cast(), words * size_of::<f32>());
                 }
                 part.sums = part.sums.wrapping_add(count);
@@ -496,7 +502,7 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
                         }
                         Written::Rows if BYTES => {
                             for channel in (0..self.width(first)).step_by(OUTPUTS) {
-                                let (sums, worth) = (sums.add(channel), self.conv.worth(first + channel));
+                                let (sums, worth) = (sums.add(channel), unfinished.worth.from(channel));
                                 let relu = self.finish == Finish::Relu;
                                 T::to_floats(sums.cast(), worth, relu, part.to.add(channel));
                             }

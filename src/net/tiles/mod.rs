@@ -23,6 +23,7 @@ pub(super) mod quantized;
 mod vnni;
 
 use std::marker::PhantomData;
+use std::ptr;
 
 use self::emulated::Emulated;
 use super::vector::Vector;
@@ -70,6 +71,9 @@ pub(super) struct Worth {
 }
 
 impl Worth {
+    /// Of no outputs.
+    const NOTHING: Worth = Worth { scale: ptr::dangling(), bias: ptr::dangling(), skipped: ptr::dangling() };
+
     /// That of the outputs from this one on.
     fn from(self, output: usize) -> Worth {
         let [scale, bias, skipped] =

@@ -86,16 +86,16 @@ unsafe fn block<const R: usize, const C: usize>(apply: &Apply<true>, tile: Tile,
         let first = column * OUTPUTS;
         let mut place = apply.place(tile, column);
         let skips = apply.finish == Finish::SkipRelu;
-        let mut worths = [bytes::Registers::new(conv.worth(first)); C];
+        let mut worths = [bytes::Registers::new(conv.worth(first), skips); C];
         for (c, worth) in worths.iter_mut().enumerate() {
-            *worth = bytes::Registers::new(conv.worth(first).from(c * OUTPUTS));
+            *worth = bytes::Registers::new(conv.worth(first).from(c * OUTPUTS), skips);
         }
         for sums in &sums {
             for (c, (&sum, &worth)) in sums.iter().zip(&worths).enumerate() {
                 match apply.written {
                     Written::Boards => {
                         let slot = place.0.cast::<u8>().add(c * OUTPUTS);
-                        bytes::store_bytes(sum, worth, skips, slot);
+                        bytes::store_bytes(sum, worth, slot);
                     }
                     Written::Rows => {
                         let slot = place.0.add(c * OUTPUTS);
