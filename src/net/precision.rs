@@ -2,8 +2,8 @@
 //!
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
 //! that the CPU and the network have, measured on positions of random games within some milliseconds. [`fastest`] picks
-//! bf16 only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on timing;
-//! whatever must have the same bytes everywhere names its precision. int8 is never picked.
+//! another one than f32, and int8 instead of bf16, only if it is faster by a margin and its answers are close
+//! ([`Distance::is_small`]), so a pick depends on timing; whatever must have the same bytes everywhere names its precision.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -30,8 +30,8 @@ const POSITIONS: usize = 32;
 /// Each precision is timed at least so often, in turn, and until all trials took [`LONG_ENOUGH`]; the best time counts.
 const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
-/// How much of the time of f32 another precision may take at most. The margin is wide because a small gain is not worth an
-/// agent that plays differently when something else keeps the CPU busy.
+/// How much of the time of the best one before it, from f32 to int8, a precision may take at most. The margin is wide because
+/// a small gain is not worth an agent that plays differently when something else keeps the CPU busy.
 const WORTH_IT: f64 = 0.87;
 
 /// What was measured of one precision.
@@ -177,16 +177,10 @@ impl<G: Game> Candidate<G> {
     }
 }
 
-/// int8 is for those who name it: at equal simulations it plays a little worse than bf16 (docs/results.md).
-fn may_be_picked(precision: Precision) -> bool {
-    precision != Precision::Int8
-}
-
 /// The precision that [`trials`] find the fastest, among those with answers like those of f32. It is f32 where there
 /// is nothing to choose, and for a network whose output is not finite.
 pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
-    let mut precisions = possible(network);
-    precisions.retain(|precision| may_be_picked(*precision));
+    let precisions = possible(network);
     if config.evaluator != EvaluatorKind::Fused || precisions.len() == 1 {
         return Precision::F32;
     }
@@ -195,11 +189,11 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
 
 /// The pick among `trials`, of which the first is f32's.
 pub fn pick(trials: &[Trial]) -> Precision {
-    let limit = trials[0].seconds * WORTH_IT;
-    let others = trials[1..]
-        .iter()
-        .filter(|trial| may_be_picked(trial.precision) && trial.seconds < limit && trial.distance.is_small());
-    others.min_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap_or(&trials[0]).precision
+    let better = |best: Trial, trial: &Trial| match trial.seconds < best.seconds * WORTH_IT {
+        true if trial.distance.is_small() => *trial,
+        _ => best,
+    };
+    trials[1..].iter().fold(trials[0], better).precision
 }
 
 #[cfg(test)]
@@ -222,8 +216,10 @@ mod tests {
         let of_three = |bf16, int8, distance| {
             pick(&[f32, trial(Precision::Bf16, bf16, close), trial(Precision::Int8, int8, distance)])
         };
-        assert_eq!(of_three(0.3, 0.2, close), Precision::Bf16, "int8 is for those who name it");
-        assert_eq!(of_three(1.2, 0.6, close), Precision::F32);
+        assert_eq!(of_three(0.3, 0.2, close), Precision::Int8);
+        assert_eq!(of_three(0.3, 0.28, close), Precision::Bf16, "not by enough");
+        assert_eq!(of_three(1.2, 0.6, close), Precision::Int8);
+        assert_eq!(of_three(0.3, 0.2, Distance { policy: 0.03, score: 0.001 }), Precision::Bf16);
     }
 
     #[test]
