@@ -121,7 +121,7 @@ fn verdict(variant: &Measured, named: bool) -> Markup {
 
 fn percent(share: f64) -> String {
     // adding 0 takes the sign from a negative zero
-    format!("{:.0} %", (share * 100.0).round() + 0.0)
+    format!("{:.0} %", share * 100.0 + 0.0)
 }
 
 fn answer(balance: &Balance, level: &Equals) -> String {
