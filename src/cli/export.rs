@@ -97,8 +97,7 @@ impl Export {
             for (precision, Distance { policy, score }) in distances {
                 let policy = 100.0 * policy;
                 print(format_args!(
-                    "{}: {policy:.2} % of the policy on other actions than in f32, expected scores {score:.4} apart",
-                    precision.name()
+                    "{precision}: {policy:.2} % of the policy on other actions than in f32, expected scores {score:.4} apart"
                 ))?;
             }
         }

@@ -94,7 +94,7 @@ pub fn sit_opposite<G: Game>(game: &G) -> bool {
         }
         seen[owner.index()] = true;
     }
-    seen == [true; 2] && !G::UPRIGHT
+    seen == [true; 2]
 }
 
 struct Drawing {

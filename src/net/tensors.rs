@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 
 /// Bytes of the header's length field, at the start of the file.
 pub const PREFIX: u64 = 8;
-/// The longest header that is read; the largest network needs a tenth of it.
+/// The longest header that is read; the largest network, with ranges for int8, needs a third of it.
 pub const LARGEST_HEADER: u64 = 1 << 22;
 /// The entry of the metadata that holds [`Ranges`].
 pub const RANGES: &str = "int8_ranges";

@@ -37,7 +37,8 @@ impl Spread {
 
 impl<G: Game> Tree<G> {
     /// The action whose value is the highest as far as its simulations are sure of it (ties: visits, then the lower
-    /// action). `None` at a root that is proven, and where the values of the most visited action are not known.
+    /// action). `None` at a root that is proven, without `search.lower_bound`, and where the values of the most visited
+    /// action are not known.
     pub(super) fn safest_action(&self) -> Option<Action> {
         let player = self.game.to_move(self.root());
         let lost = Outcome::Win(player.other());

@@ -187,8 +187,8 @@ impl<G: Game> Tree<G> {
             }
             _ => {
                 let halved = self.plan.halving.winner(&self.config, &self.nodes).is_some();
-                let safest = (self.config.lower_bound > 0.0 && !halved).then(|| self.safest_action());
-                safest.flatten().or_else(|| self.best_action())
+                let safest = if halved { None } else { self.safest_action() };
+                safest.or_else(|| self.best_action())
             }
         }
     }

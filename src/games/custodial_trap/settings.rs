@@ -1,5 +1,7 @@
 //! The variants, their starting positions and switches.
 
+use std::ops::RangeInclusive;
+
 use crate::error::{Error, Result};
 use crate::game::{Game, GameOptions, OptionValues};
 
@@ -17,6 +19,9 @@ const INTERMEDIATE: &[Start] = &[
 ];
 const ADVANCED: &[Start] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
 
+/// Plies without capture or drop that may make a draw; the most, if nothing is said.
+const NO_PROGRESS: RangeInclusive<i64> = 2..=MAX_NO_PROGRESS as i64;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
     Intro,
@@ -29,6 +34,10 @@ impl Variant {
         [INTRO, INTERMEDIATE, ADVANCED][self as usize]
     }
 
+    fn start_names(self) -> Vec<&'static str> {
+        self.starts().iter().map(|start| start.0).collect()
+    }
+
     /// Whether C4, C5b and C5d apply.
     pub(super) fn drops(self) -> bool {
         self != Variant::Intro
@@ -37,13 +46,11 @@ impl Variant {
 
 /// What the switches may be.
 pub(super) fn values(variant: Variant) -> Vec<OptionValues> {
-    let names: Vec<&str> = variant.starts().iter().map(|start| start.0).collect();
-    let most = MAX_NO_PROGRESS as i64;
     vec![
-        OptionValues::choice("start", &names),
+        OptionValues::choice("start", &variant.start_names()),
         OptionValues::flag("diagonal_capture", true),
         OptionValues::one_of("repetition", 3, [0, 2, 3, 4, 5, 6, 7, 8, 9]),
-        OptionValues::integer("no_progress", most, 2..=most),
+        OptionValues::integer("no_progress", *NO_PROGRESS.end(), NO_PROGRESS),
     ]
 }
 
@@ -60,8 +67,6 @@ pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
             return Err(Error::Config(format!("unknown variant `{other}` of custodial-trap ({known})")));
         }
     };
-    let starts = variant.starts();
-    let names: Vec<&str> = starts.iter().map(|start| start.0).collect();
     let repetition = match options.integer("repetition", 3, 0..=9) {
         Ok(number) if number != 1 => number,
         _ => {
@@ -73,10 +78,9 @@ pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
     };
     Ok(CustodialTrap {
         variant,
-        start: starts[options.choice("start", &names)?],
+        start: variant.starts()[options.choice("start", &variant.start_names())?],
         diagonal_capture: options.flag("diagonal_capture", true)?,
         repetition: repetition as u8,
-        no_progress: options.integer("no_progress", MAX_NO_PROGRESS as i64, 2..=MAX_NO_PROGRESS as i64)?
-            as u8,
+        no_progress: options.integer("no_progress", *NO_PROGRESS.end(), NO_PROGRESS)? as u8,
     })
 }

@@ -86,7 +86,6 @@ macro_rules! store {
     };
 }
 
-// Used only if `is_available`, by code that is compiled for these instructions.
 /// As [`TileProducts::to_bytes`].
 ///
 /// # Safety
@@ -109,6 +108,7 @@ unsafe fn store_rows(
     }
 }
 
+// Used only if `is_available`, by code that is compiled for these instructions.
 impl TileProducts for Amx {
     type Register = x86::__m512;
 

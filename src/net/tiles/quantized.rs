@@ -57,21 +57,22 @@ impl Direct {
         let rows = weight.chunks_exact(inputs * taps);
         let largest = rows.map(|row| row.iter().fold(0.0, |most: f32, weight| most.max(weight.abs())));
         let step: Vec<f32> = largest.map(|largest| largest / 127.0).collect();
-        let whole = |i: usize| {
-            let exact = weight[i] / step[i / (inputs * taps)];
+        let whole = |(i, weight): (usize, &f32)| {
+            let exact = weight / step[i / (inputs * taps)];
             let coarse = exact.round_ties_even() as i8;
             [coarse, ((exact - f32::from(coarse)) * FINER).round_ties_even() as i8]
         };
+        let whole: Vec<[i8; 2]> = weight.iter().enumerate().map(whole).collect();
         let number = |[tap, input, output]: [usize; 3]| {
             let i = (output * inputs + input % inputs) * taps + tap;
-            u32::from(whole(i)[input / inputs] as u8)
+            u32::from(whole[i][input / inputs] as u8)
         };
         let packed = [inputs * (1 + usize::from(steps.twice)), outputs, kernel];
         let mut conv = Direct::packed(packed, bias, (board, tiles, Operands::Bytes), number);
         let mut bias = bias.to_vec();
         let seen = (0..taps).map(|tap| seen(tap, kernel, board)).collect::<Vec<_>>();
         for (i, weight) in weight.iter().enumerate() {
-            let (output, [coarse, fine]) = (i / (inputs * taps), whole(i).map(f32::from));
+            let (output, [coarse, fine]) = (i / (inputs * taps), whole[i].map(f32::from));
             let rounded = if steps.twice { coarse + fine / FINER } else { coarse };
             let mean = steps.mean[input(i)] / steps.input[input(i)] * seen[i % taps];
             bias[output] += (weight - rounded * step[output]) * mean;

@@ -1,7 +1,7 @@
 // Games to click through: a list, and the game chosen from it with its value graph.
 // In: games as /api/load gives them. Out: `playOn` with a game up to the position looked at, `fail` with errors.
 
-import { only, post } from './api.js'
+import { only, post, upTo } from './api.js'
 import { button, download, h, sentence, upload } from './dom.js'
 import { View } from './view.js'
 
@@ -32,7 +32,7 @@ export class Games {
 
   get seen() {
     const game = this.games[this.list.selectedIndex]
-    return { ...game, actions: game.actions.slice(0, this.view.ply), resigned: null }
+    return { ...upTo(game, this.view.ply), resigned: null }
   }
 
   /** Takes up games; the one looked at stays if it is still there. */

@@ -14,13 +14,15 @@ export function alike(known, ours, theirs) {
   return Object.keys({ ...a, ...b }).every(name => JSON.stringify(a[name]) === JSON.stringify(b[name]))
 }
 
+/** Those of these settings that differ from the defaults, as pairs of name and value. */
+function changes(known, set) {
+  const usual = filled(known)
+  return Object.entries(filled(known, set)).filter(([name, value]) => JSON.stringify(usual[name]) !== JSON.stringify(value))
+}
+
 /** What these settings change, for people. */
 export function inWords(known, set) {
-  const changed = Object.entries(filled(known, set)).filter(([name, value]) => {
-    const option = known.find(option => option.name === name)
-    return JSON.stringify(option?.default) !== JSON.stringify(value)
-  })
-  return changed.map(([name, value]) => `${wordsOf(name)}: ${valueOf(value)}`).join(', ') || 'the usual ones'
+  return changes(known, set).map(([name, value]) => `${wordsOf(name)}: ${valueOf(value)}`).join(', ') || 'the usual ones'
 }
 
 export class Options {
@@ -71,7 +73,6 @@ export class Options {
 
   /** Those that differ from the defaults. */
   get chosen() {
-    const differs = ([name, value]) => JSON.stringify(this.known.find(option => option.name === name)?.default) !== JSON.stringify(value)
-    return Object.fromEntries(Object.entries(this.set).filter(differs))
+    return Object.fromEntries(changes(this.known, this.set))
   }
 }

@@ -12,7 +12,6 @@ import { Shelf } from './shelf.js'
 import { current } from './store.js'
 import { View } from './view.js'
 
-
 export class Play {
   constructor({ go, openGames, fail }) {
     Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false, note: '' })
