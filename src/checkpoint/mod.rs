@@ -100,6 +100,7 @@ pub fn save(
     }
     manifest.data = Some(data);
     let path = path_of(run, generation);
+    storage::create_folder_in(run, &run.join(FOLDER))?;
     storage::write_folder_whole(&path, |folder| {
         for (name, bytes) in &files {
             storage::write_whole(&folder.join(name), bytes)?;

@@ -45,6 +45,7 @@ impl Fork<'_> {
         let chapter = self.chapter(rules)?;
         let lineage = Lineage::of(source)?.until(generation).followed_by(chapter)?;
         let files = self.files()?;
+        storage::create_parent(folder)?;
         storage::write_folder_whole(folder, |copy| {
             for (done, name) in files.iter().enumerate() {
                 if !tick(done, files.len()) {

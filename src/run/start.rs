@@ -56,6 +56,7 @@ impl Start<'_> {
             from: Some(Ancestor::of(source)),
         };
         let lineage = Lineage::default().followed_by(chapter)?;
+        storage::create_parent(folder)?;
         storage::write_folder_whole(folder, |run| {
             let mut data = TrainingData { lineage: lineage.chapters().to_vec(), ..TrainingData::default() };
             for (number, (path, info)) in shards.iter().enumerate() {

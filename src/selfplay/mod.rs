@@ -151,7 +151,7 @@ pub fn play_generation<G: Game>(
     monitor.keep(finished.into_iter().map(|shard| games_of(shard).len()).sum());
     // once: if it disappears later, it must not be created again
     if let Some(folder) = path_of(0).parent() {
-        storage::create_folder(folder)?;
+        storage::create_folder_in(run, folder)?;
     }
     match generation.config.net.evaluator.in_bulk() {
         false => parallel::each(missing.len(), &|index| {

@@ -55,18 +55,19 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>
 
 /// Copies a file, whole; the folders of `to` are created.
 pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
-    create_folder(parent(to))?;
+    create_parent(to)?;
     let mut source = File::open(from).map_err(Error::io(from))?;
     stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
 }
 
-/// Creates the folder `path` atomically, with everything that `fill` writes into it. On an error nothing is left behind.
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist. On an error
+/// nothing is left behind.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let temporary = temporary_beside(path)?;
     if exists(&temporary)? {
         fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
     }
-    let filled = create_folder(&temporary).and_then(|()| fill(&temporary));
+    let filled = fs::create_dir(&temporary).map_err(Error::io(path)).and_then(|()| fill(&temporary));
     let finish =
         || sync_folder(&temporary).and_then(|()| fs::rename(&temporary, path).map_err(Error::io(path)));
     if let Err(error) = filled.and_then(|()| finish()) {
@@ -82,6 +83,27 @@ pub fn create_folder(path: &Path) -> Result<()> {
         return Ok(());
     }
     create_folder(parent(path))?;
+    create_one_folder(path)
+}
+
+/// [`create_folder`] for the folder that `path` is in.
+pub fn create_parent(path: &Path) -> Result<()> {
+    create_folder(parent(path))
+}
+
+/// [`create_folder`] for a folder below `root`. `root` must exist: if it was deleted, it is not created again.
+pub fn create_folder_in(root: &Path, path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let above = parent(path);
+    if above != root && above.starts_with(root) {
+        create_folder_in(root, above)?;
+    }
+    create_one_folder(path)
+}
+
+fn create_one_folder(path: &Path) -> Result<()> {
     match fs::create_dir(path) {
         Ok(()) => sync_folder(parent(path)),
         // someone else was faster
@@ -355,6 +377,19 @@ mod tests {
         write_folder_whole(&whole, |inside| write_whole(&inside.join("b"), b"b")).unwrap();
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn a_deleted_root_is_not_created_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("run");
+        let inside = root.join("records/generation-0001");
+        assert!(create_folder_in(&root, &inside).is_err() && !root.exists());
+        assert!(write_folder_whole(&root.join("checkpoint"), |_| Ok(())).is_err() && !root.exists());
+        fs::create_dir(&root).unwrap();
+        create_folder_in(&root, &inside).unwrap();
+        create_folder_in(&root, &inside).unwrap();
+        assert!(inside.is_dir());
     }
 
     #[test]

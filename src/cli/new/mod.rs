@@ -82,9 +82,7 @@ impl New {
         let names = Names::new(&self.name, checkout.as_deref());
         for (path, text) in FILES {
             let path = folder.join(names.filled(path));
-            if let Some(parent) = path.parent() {
-                storage::create_folder(parent)?;
-            }
+            storage::create_parent(&path)?;
             storage::write_whole(&path, names.filled(text).as_bytes())?;
         }
         if let Some(checkout) = checkout {
