@@ -69,7 +69,7 @@ pub struct Checkpoint {
     pub manifest: Manifest,
 }
 
-/// Writes the checkpoint of `generation` into the run folder; `data` is what it was trained on.
+/// Writes the checkpoint of `generation` into the run folder, which must exist; `data` is what it was trained on.
 ///
 /// # Errors
 /// A file cannot be written.

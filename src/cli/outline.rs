@@ -81,8 +81,10 @@ impl Outline<'_> {
             .filter(|line| line["kind"] == "selfplay" && line["generation"].as_u64() >= Some(first))
             .filter_map(|line| Played::deserialize(line).ok());
         let last = played.next_back().filter(|played| played.games > 0)?;
-        // on average a game begins with half of the maximum number of random actions
-        Some(last.plies as f64 / last.games as f64 - settings.random_plies as f64 / 2.0)
+        // on average an opening has half of its longest length
+        let opening = (settings.random_plies + settings.policy_plies) as f64 / 2.0;
+        let unsearched = opening * (1.0 - f64::from(settings.opening_share));
+        Some(last.plies as f64 / last.games as f64 - unsearched)
     }
 
     fn selfplay(&self) -> Vec<String> {

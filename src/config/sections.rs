@@ -205,6 +205,11 @@ section! {
         /// The temperature of `policy_plies`.
         #[serde(skip_serializing_if = "is_one")]
         policy_temperature: f32 = 1.0, 0.1..=10.0;
+        /// Share of the plies of `random_plies` and `policy_plies` that are searched and trained on all the same, so that
+        /// the first plies of a game are learned from as many positions as later ones (0: none of them). What is played
+        /// there loses games that need not be lost, so this wants `replay.blunder`.
+        #[serde(skip_serializing_if = "is_off")]
+        opening_share: f32 = 0.0, 0.0..=1.0;
         /// The same as `search.solve_nodes` in self-play: endgames are played and taught as they are, and need no
         /// simulations.
         #[serde(skip_serializing_if = "is_off")]
@@ -267,8 +272,8 @@ section! {
         /// search's values until it: TD(lambda) with lambda = 1 - this (0: the outcome alone).
         #[serde(skip_serializing_if = "is_off")]
         value_decay: f32 = 0.0, 0.0..=1.0;
-        /// An action that the search did not prefer, but temperature drew, and that lost so much of the search's value
-        /// (of 2) is a blunder: it does not change what the positions before are worth (0: it does).
+        /// An action that the search did not prefer, but temperature or the opening drew, and that lost so much of the
+        /// search's value (of 2) is a blunder: it does not change what the positions before are worth (0: it does).
         #[serde(skip_serializing_if = "is_off")]
         blunder: f32 = 0.0, 0.0..=2.0;
         /// Share of the games that is never trained on. How well the network predicts them is in the metrics

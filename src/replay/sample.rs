@@ -4,7 +4,7 @@ use super::auxiliary::{self, AuxiliaryTarget};
 use super::record::Record;
 use super::returns::{Ply, value_targets};
 use crate::board::Symmetry;
-use crate::config::Config;
+use crate::config::{Config, ReplayConfig};
 use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::{Action, Game, Outcome, Player, Rules};
@@ -52,12 +52,12 @@ impl Replayed {
         if settings.value_decay == 0.0 && settings.blunder == 0.0 && heads.is_empty() {
             return;
         }
-        let plies = self.plies(record);
-        let targets = value_targets(&plies, outcome, settings);
-        let searched: Vec<usize> = (0..plies.len()).filter(|ply| plies[*ply].search.is_some()).collect();
-        for (sample, ply) in self.samples.iter_mut().zip(&searched) {
-            sample.target = targets[*ply];
+        let targets = self.value_targets(record, outcome, settings);
+        for (sample, target) in self.samples.iter_mut().zip(targets) {
+            sample.target = target;
         }
+        let plies = self.plies(record);
+        let searched: Vec<usize> = (0..plies.len()).filter(|ply| plies[*ply].search.is_some()).collect();
         let mut policies = vec![None; plies.len()];
         for (sample, ply) in self.samples.iter().zip(&searched) {
             policies[*ply] = Some(sample.policy.as_slice());
@@ -69,6 +69,14 @@ impl Replayed {
             sample.auxiliary = targets.filter(|target| !target.shares.is_empty()).collect();
             sample.auxiliary.shrink_to_fit();
         }
+    }
+
+    /// What each sample's value is taught to be with these settings.
+    pub fn value_targets(&self, record: &Record, outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
+        let plies = self.plies(record);
+        let targets = value_targets(&plies, outcome, settings);
+        let searched = plies.iter().zip(targets).filter(|(ply, _)| ply.search.is_some());
+        searched.map(|(_, target)| target).collect()
     }
 
     fn plies(&self, record: &Record) -> Vec<Ply> {

@@ -64,7 +64,7 @@ impl<G: Game> Run<'_, G> {
             .filter(|index| !self.is_given_up(&store::shard_name(number - 1, *index)))
             .map(|index| self.read(number - 1, index))
             .collect::<Result<Vec<_>>>()?;
-        Starts::draw(self.rules, settings, (self.config.seed, number, games), &shards)
+        Starts::draw(self.rules, self.config, (self.config.seed, number, games), &shards)
     }
 
     /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and

@@ -41,10 +41,12 @@ pub struct Episode<G: Game> {
     start: String,
     /// Actions at the start of the game that were not searched.
     unsearched: usize,
-    /// How many more are to be drawn from the network's policy.
+    /// How many more actions of the opening are to be drawn from the network's policy.
     policy_plies: usize,
     /// How many uniformly random actions follow them.
     random_plies: usize,
+    /// Whether the current ply, of the opening, is searched all the same; see `selfplay.opening_share`.
+    opening_search: bool,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
     policy: Vec<BTreeMap<String, u32>>,
@@ -82,6 +84,7 @@ impl<G: Game> Episode<G> {
             unsearched: 0,
             policy_plies: 0,
             random_plies: 0,
+            opening_search: false,
             actions: Vec::new(),
             visits: Vec::new(),
             policy: Vec::new(),
@@ -92,9 +95,6 @@ impl<G: Game> Episode<G> {
             episode.random_plies = episode.random.random_range(0..=selfplay.random_plies);
             if selfplay.policy_plies > 0 {
                 episode.policy_plies = episode.random.random_range(0..=selfplay.policy_plies);
-            }
-            if episode.policy_plies == 0 {
-                episode.play_random_plies();
             }
         }
         episode.begin();
@@ -166,17 +166,6 @@ impl<G: Game> Episode<G> {
         }
     }
 
-    fn play_random_plies(&mut self) {
-        for _ in 0..std::mem::take(&mut self.random_plies) {
-            let legal = self.game.legal(self.root());
-            if legal.is_empty() {
-                return;
-            }
-            let action = choose(&mut self.random, &legal);
-            self.play_unsearched(action, [0.0, 1.0, 0.0]);
-        }
-    }
-
     /// Plays an action that was not searched, and is not trained on.
     fn play_unsearched(&mut self, action: Action, wdl: [f32; 3]) {
         self.actions.push(self.game.action_text(self.root(), action));
@@ -188,27 +177,40 @@ impl<G: Game> Episode<G> {
         self.unsearched += 1;
     }
 
-    /// Plays an action drawn from the network's policy.
-    fn play_from_policy(&mut self) {
-        let tree = self.search.tree();
-        let weight = |prior: f32| (prior * PRIOR_WHOLE) as u32 + 1;
-        let priors: Vec<(Action, u32)> =
-            tree.root_edges().map(|edge| (edge.action, weight(edge.prior))).collect();
-        let wdl = rounded(tree.root_wdl());
-        self.policy_plies -= 1;
-        self.earlier += self.search.simulations();
-        let action = draw(&priors, self.settings.policy_temperature, &mut self.random);
-        self.play_unsearched(action, wdl);
-        if self.policy_plies == 0 {
-            self.play_random_plies();
-        }
-        self.begin();
+    /// Whether the next action belongs to the opening: it is drawn whatever a search says.
+    fn is_opening(&self) -> bool {
+        self.policy_plies + self.random_plies > 0
     }
 
-    /// Begins the search of the position, full or fast (playout cap randomization).
+    /// Draws the next action of the opening: from the network's policy, or uniformly.
+    fn draw_opening(&mut self) -> Action {
+        if self.policy_plies == 0 {
+            self.random_plies -= 1;
+            let legal = self.game.legal(self.root());
+            return choose(&mut self.random, &legal);
+        }
+        self.policy_plies -= 1;
+        let weight = |prior: f32| (prior * PRIOR_WHOLE) as u32 + 1;
+        let priors: Vec<(Action, u32)> =
+            self.search.tree().root_edges().map(|edge| (edge.action, weight(edge.prior))).collect();
+        draw(&priors, self.settings.policy_temperature, &mut self.random)
+    }
+
+    /// Begins the search of the position, full or fast (playout cap randomization); actions of the opening that need no
+    /// search are played first.
     fn begin(&mut self) {
-        if self.policy_plies > 0 {
-            return self.search.begin(Some(0), false);
+        let share = self.settings.opening_share;
+        while self.is_opening() && self.game.outcome(self.root()).is_none() {
+            self.opening_search = share > 0.0 && self.random.random::<f32>() < share;
+            if self.opening_search {
+                self.full = true;
+                return self.search.begin_with_noise(Some(self.simulations), Some(1.0));
+            }
+            if self.policy_plies > 0 {
+                return self.search.begin(Some(0), false);
+            }
+            let action = self.draw_opening();
+            self.play_unsearched(action, [0.0, 1.0, 0.0]);
         }
         if self.settings.fast_simulations > 0 {
             self.full = self.random.random::<f32>() < self.settings.full_share;
@@ -220,10 +222,14 @@ impl<G: Game> Episode<G> {
     }
 
     /// Records the search's result and draws an action from its policy target with the temperature of this ply, unless
-    /// the game is decided; the Gumbel root plays its own winner.
+    /// the game is decided; the Gumbel root plays its own winner, and the opening what it draws.
     fn act(&mut self) {
-        if self.policy_plies > 0 {
-            return self.play_from_policy();
+        self.earlier += self.search.simulations();
+        if self.is_opening() && !self.opening_search {
+            let wdl = rounded(self.search.tree().root_wdl());
+            let action = self.draw_opening();
+            self.play_unsearched(action, wdl);
+            return self.begin();
         }
         let tree = self.search.tree();
         let targets: Vec<(Action, u32)> =
@@ -248,9 +254,12 @@ impl<G: Game> Episode<G> {
             false => self.settings.temperature_final,
         };
         let best = tree.best_action().expect("the root was evaluated");
-        let action = if temperature == 0.0 { best } else { draw(taught, temperature, &mut self.random) };
+        let action = match temperature {
+            _ if self.is_opening() => self.draw_opening(),
+            0.0 => best,
+            _ => draw(taught, temperature, &mut self.random),
+        };
         self.actions.push(self.game.action_text(self.root(), action));
-        self.earlier += self.search.simulations();
         self.search.advance(action);
         self.begin();
     }

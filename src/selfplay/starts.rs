@@ -10,9 +10,9 @@
 
 use rand::RngExt;
 
-use crate::config::SelfplayConfig;
+use crate::config::{Config, ReplayConfig};
 use crate::error::Result;
-use crate::game::{Game, Rules};
+use crate::game::{Game, Outcome, Rules};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::replay::record::Record;
 use crate::replay::sample::Replayed;
@@ -37,12 +37,12 @@ impl Starts {
     /// As [`Record::replay`].
     pub fn draw<G: Game>(
         rules: &Rules<G>,
-        settings: &SelfplayConfig,
+        config: &Config,
         (seed, number, games): (u64, usize, usize),
         shards: &[Shard<Replayed>],
     ) -> Result<Starts> {
-        let source = Source::new(rules, shards);
-        let (restarts, forks) = (settings.restart_share, settings.fork_share);
+        let source = Source::new(rules, &config.replay, shards);
+        let (restarts, forks) = (config.selfplay.restart_share, config.selfplay.fork_share);
         let start = |game: usize| {
             let mut random = stream(seed, Purpose::Start, &[number as u64, game as u64]);
             let kind: f32 = random.random();
@@ -69,13 +69,18 @@ struct Source<'a, G: Game> {
 }
 
 impl<'a, G: Game> Source<'a, G> {
-    fn new(rules: &'a Rules<G>, shards: &'a [Shard<Replayed>]) -> Source<'a, G> {
+    fn new(rules: &'a Rules<G>, settings: &ReplayConfig, shards: &'a [Shard<Replayed>]) -> Source<'a, G> {
         let (mut records, mut plies, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         let mut sum = 0.0;
         for (record, found) in shards.iter().flat_map(|shard| shard.records.iter().zip(&shard.found)) {
             let searched = record.visits.iter().enumerate().filter(|(_, visits)| !visits.is_empty());
-            for ((ply, _), sample) in searched.zip(&found.samples) {
-                sum += f64::from((sample.outcome.value() - sample.search.value()).abs());
+            // where a blunder does not count, nothing is to be learned from its result
+            let targets = match Outcome::from_id(&record.outcome) {
+                Some(outcome) if settings.blunder > 0.0 => found.value_targets(record, outcome, settings),
+                _ => found.samples.iter().map(|sample| sample.outcome).collect(),
+            };
+            for (((ply, _), sample), target) in searched.zip(&found.samples).zip(targets) {
+                sum += f64::from((target.value() - sample.search.value()).abs());
                 plies.push((records.len(), ply));
                 sums.push(sum);
             }

@@ -108,6 +108,7 @@ fn saved(run: &Path, trainer: &Trainer, before: f32, after: f32) -> (Checkpoint,
     let identity =
         GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     let data = TrainingData::default();
+    fs::create_dir_all(run).unwrap();
     let saved = checkpoint::save(run, &config(before), &identity, 1, trainer, data).unwrap();
     let loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config(after), &training_device()).unwrap();
     (saved, loaded)

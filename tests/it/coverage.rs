@@ -70,7 +70,7 @@ fn shard(records: &[Record]) -> Shard<Replayed> {
 }
 
 fn starts(sets: &[&str], games: usize, shards: &[Shard<Replayed>]) -> Vec<Option<String>> {
-    let drawn = Starts::draw(&rules(), &config(sets).selfplay, (7, 3, games), shards).unwrap();
+    let drawn = Starts::draw(&rules(), &config(sets), (7, 3, games), shards).unwrap();
     (0..games).map(|game| drawn.of(game).map(str::to_string)).collect()
 }
 
@@ -157,7 +157,7 @@ fn a_game_that_begins_elsewhere_is_recorded_from_there() {
     let shards = [shard(&played(&config(&[]), Starts::default()))];
     let wanted =
         config(&["selfplay.restart_share=0.5", "selfplay.fork_share=0.5", "selfplay.random_plies=8"]);
-    let starts = Starts::draw(&rules(), &wanted.selfplay, (1, 3, GAMES), &shards).unwrap();
+    let starts = Starts::draw(&rules(), &wanted, (1, 3, GAMES), &shards).unwrap();
     for record in played(&wanted, starts.clone()) {
         record.replay(&rules(), |_| {}).unwrap();
         assert_eq!(Some(record.start.as_str()), starts.of(record.index));
@@ -183,6 +183,39 @@ fn policy_plies_are_drawn_from_the_priors_and_not_trained_on() {
     }
     assert!(lengths.iter().all(|length| *length <= 8) && lengths.len() > 4, "{lengths:?}");
     assert!(from_policy.iter().all(|drawn| *drawn <= 6) && from_policy.len() > 4, "{from_policy:?}");
+}
+
+#[test]
+fn openings_can_be_searched_and_trained_on_and_are_drawn_all_the_same() {
+    let opening = ["selfplay.policy_plies=3", "selfplay.random_plies=5"];
+    let all = config(
+        &[
+            &opening[..],
+            &["selfplay.opening_share=1", "selfplay.temperature_plies=0", "selfplay.temperature_final=0"],
+        ]
+        .concat(),
+    );
+    let (mut firsts, mut others) = (BTreeSet::new(), 0);
+    for record in played(&all, Starts::default()) {
+        assert_eq!(samples(&rules(), &record).unwrap().len(), record.actions.len());
+        firsts.insert(record.actions[0].clone());
+        let is_best = |ply: usize| {
+            let visits = &record.visits[ply];
+            visits.get(&record.actions[ply]) == visits.values().max()
+        };
+        others += (0..record.actions.len().min(8)).filter(|ply| !is_best(*ply)).count();
+        // after the longest opening, the best action is played
+        assert!((8..record.actions.len()).all(is_best));
+    }
+    assert!(firsts.len() > 3 && others > GAMES, "{firsts:?} {others}");
+    let half = config(&[&opening[..], &["selfplay.opening_share=0.5"]].concat());
+    let (mut searched, mut not) = (0, 0);
+    for record in played(&half, Starts::default()) {
+        record.replay(&rules(), |_| {}).unwrap();
+        let count = record.visits.iter().take(8).filter(|visits| visits.is_empty()).count();
+        (searched, not) = (searched + record.visits.len().min(8) - count, not + count);
+    }
+    assert!(searched > not && not > GAMES, "{searched} {not}");
 }
 
 #[test]
@@ -232,7 +265,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 30] = [
+const EVERYTHING: [&str; 31] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -243,6 +276,7 @@ const EVERYTHING: [&str; 30] = [
     "selfplay.policy_plies=4",
     "selfplay.policy_temperature=1.3",
     "selfplay.random_plies=2",
+    "selfplay.opening_share=0.5",
     "selfplay.surprise_weight=0.5",
     "selfplay.solve_nodes=200",
     "search.solve_nodes=100",

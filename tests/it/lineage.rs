@@ -382,6 +382,7 @@ fn a_run_that_begins_with_new_weights_is_one_from_nothing() {
     let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
     let trainer = Trainer::new(&config.train, network);
     let donor = folder.path().join("donor");
+    fs::create_dir(&donor).unwrap();
     checkpoint::save(&donor, &config, &rules.identity, 1, &trainer, Default::default()).unwrap();
     let (weights, settings) = (folder_of(&donor, 1), runs::write_config(folder.path()));
     trains(&[text(&settings), "--run", text(&run), "--from", text(&weights)]);

@@ -69,6 +69,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.replay.value_decay = 0.1;
     all_on.replay.blunder = 0.4;
     all_on.selfplay.policy_plies = 4;
+    all_on.selfplay.opening_share = 0.5;
     all_on.selfplay.solve_nodes = 100;
     all_on.search.solve_nodes = 100;
     all_on.search.leaf_nodes = 16;
