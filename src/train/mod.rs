@@ -1,6 +1,7 @@
 //! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained; and how well a
 //! network predicts: [`quality`], [`reliability`].
 
+mod adamw;
 mod average;
 pub mod loss;
 pub mod quality;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
-use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer, SgdConfig};
+use burn::optim::{GradientsParams, ModuleOptimizer, SgdConfig};
 use burn::tensor::{Device, Tensor};
 
 use crate::config::{OptimizerKind, Precision, TrainConfig};
@@ -24,6 +25,7 @@ use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network, Outputs};
 use crate::parallel;
 use crate::replay::window::Batch;
+use adamw::AdamW;
 use average::Average;
 use loss::Losses;
 use quality::Quality;
@@ -158,25 +160,26 @@ fn device_of(network: &Network) -> Device {
     network.devices().into_iter().next().unwrap_or_else(model::training_device)
 }
 
-/// Weight decay applies to kernels and matrices only, not to norms and biases.
+/// Weight decay applies to kernels and matrices; biases have their own, and the factors of norms none.
 fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
-    let without_decay = ["gamma", "beta", "bias"];
+    let (of_weights, of_biases) = (config.weight_decay as f32, config.bias_decay as f32);
+    let others = [("gamma", 0.0), ("beta", of_biases), ("bias", of_biases)];
+    let group = |part: &str| ParamGroup::from_predicate(part);
     match config.optimizer {
         OptimizerKind::Adamw => {
-            let plain = AdamWConfig::new().with_epsilon(1e-8);
-            let decayed = plain.clone().with_weight_decay(config.weight_decay as f32);
-            without_decay.iter().fold(decayed.init(), |optimizer, part| {
-                let group = ParamGroup::from_predicate(*part);
-                optimizer.with_group(group, plain.clone().with_weight_decay(0.0).build(), None)
+            let all = ModuleOptimizer::from(AdamW { weight_decay: of_weights });
+            others.into_iter().fold(all, |optimizer, (part, weight_decay)| {
+                optimizer.with_group(group(part), AdamW { weight_decay }, None)
             })
         }
         OptimizerKind::Sgd => {
             let momentum = MomentumConfig::new().with_momentum(config.momentum).with_dampening(0.0);
-            let plain = SgdConfig::new().with_momentum(Some(momentum));
-            let decay = WeightDecayConfig::new(config.weight_decay as f32);
-            let decayed = plain.clone().with_weight_decay(Some(decay));
-            without_decay.iter().fold(decayed.init(), |optimizer, part| {
-                optimizer.with_group(ParamGroup::from_predicate(*part), plain.build(), None)
+            let decayed = |decay: f32| {
+                let decay = (decay > 0.0).then(|| WeightDecayConfig::new(decay));
+                SgdConfig::new().with_momentum(Some(momentum.clone())).with_weight_decay(decay)
+            };
+            others.into_iter().fold(decayed(of_weights).init(), |optimizer, (part, decay)| {
+                optimizer.with_group(group(part), decayed(decay).build(), None)
             })
         }
     }

@@ -265,7 +265,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 31] = [
+const EVERYTHING: [&str; 32] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -291,6 +291,7 @@ const EVERYTHING: [&str; 31] = [
     "selfplay.decided=0.9",
     "selfplay.gumbel_final=0.5",
     "train.average=0.9",
+    "train.bias_decay=0.1",
     "replay.window=400",
     "replay.growth=0.5",
     "replay.merge=true",
