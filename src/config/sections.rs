@@ -305,8 +305,7 @@ section! {
         /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). AdamW's takes this share of the
         /// weights times the rate in each step, so far larger values are of use than with SGD (AlphaZero: 0.0001).
         weight_decay: f64 = 0.3, 0.0..=1.0;
-        /// The same for the biases of norms and layers. Without it a bias may wander so far that a channel is never positive
-        /// again, learns nothing anymore and is lost to the network.
+        /// The same for the biases of norms and layers, which otherwise wander far in long runs at a high rate.
         #[serde(skip_serializing_if = "is_off")]
         bias_decay: f64 = 0.0, 0.0..=1.0;
         /// Momentum of SGD.
