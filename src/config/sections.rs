@@ -302,8 +302,9 @@ section! {
         learning_rate_final: f64 = 0.0001, 0.0..=1.0;
         /// Steps over which the rate rises from 0.
         warmup_steps: usize = 100, 0..=1_000_000;
-        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). AdamW's takes this share of the
-        /// weights times the rate in each step, so far larger values are of use than with SGD (AlphaZero: 0.0001).
+        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). AdamW's takes
+        /// this share of the weights times the rate in each step, so far larger values are of use than with SGD
+        /// (AlphaZero: 0.0001).
         weight_decay: f64 = 0.3, 0.0..=1.0;
         /// The same for the biases of norms and layers, which otherwise wander far in long runs at a high rate.
         #[serde(skip_serializing_if = "is_off")]

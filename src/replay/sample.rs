@@ -52,12 +52,12 @@ impl Replayed {
         if settings.value_decay == 0.0 && settings.blunder == 0.0 && heads.is_empty() {
             return;
         }
-        let targets = self.value_targets(record, outcome, settings);
-        for (sample, target) in self.samples.iter_mut().zip(targets) {
-            sample.target = target;
-        }
         let plies = self.plies(record);
-        let searched: Vec<usize> = (0..plies.len()).filter(|ply| plies[*ply].search.is_some()).collect();
+        let targets = value_targets(&plies, outcome, settings);
+        let searched: Vec<usize> = searched(&plies).collect();
+        for (sample, ply) in self.samples.iter_mut().zip(&searched) {
+            sample.target = targets[*ply];
+        }
         let mut policies = vec![None; plies.len()];
         for (sample, ply) in self.samples.iter().zip(&searched) {
             policies[*ply] = Some(sample.policy.as_slice());
@@ -75,8 +75,7 @@ impl Replayed {
     pub fn value_targets(&self, record: &Record, outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
         let plies = self.plies(record);
         let targets = value_targets(&plies, outcome, settings);
-        let searched = plies.iter().zip(targets).filter(|(ply, _)| ply.search.is_some());
-        searched.map(|(_, target)| target).collect()
+        searched(&plies).map(|ply| targets[ply]).collect()
     }
 
     fn plies(&self, record: &Record) -> Vec<Ply> {
@@ -93,6 +92,11 @@ impl Replayed {
             })
             .collect()
     }
+}
+
+/// The plies that have a sample.
+fn searched(plies: &[Ply]) -> impl Iterator<Item = usize> {
+    (0..plies.len()).filter(|ply| plies[*ply].search.is_some())
 }
 
 /// The samples of a record: one for each ply with a full search.

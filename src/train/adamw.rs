@@ -36,14 +36,12 @@ impl Optimizer for AdamW {
         let corrections = KEPT.map(|kept| 1.0 - kept.powi(time as i32));
         let decay = rate * f64::from(self.weight_decay);
         let step = Step { rate: rate as f32, corrections, left: (1.0 - decay) as f32 };
-        let [first, second] = match old {
-            Some(old) => {
-                let mut moments = [numbers(old.moment_1), numbers(old.moment_2)];
-                step.apply(&mut weights, &gradient, &mut moments);
-                moments
-            }
-            None => step.apply_first(&mut weights, &gradient),
+        let mut moments = match old {
+            Some(old) => [numbers(old.moment_1), numbers(old.moment_2)],
+            None => [vec![0.0; weights.len()], vec![0.0; weights.len()]],
         };
+        step.apply(&mut weights, &gradient, &mut moments);
+        let [first, second] = moments;
         let tensor = |numbers: Vec<f32>| Tensor::from_data(TensorData::new(numbers, shape), &device);
         let momentum = AdaptiveMomentumState {
             time,
@@ -75,25 +73,9 @@ impl Step {
         for ((weight, gradient), (first, second)) in weights.iter_mut().zip(gradient).zip(moments) {
             *first = normal(*first * KEPT[0] + gradient * (1.0 - KEPT[0]));
             *second = normal(*second * KEPT[1] + gradient * gradient * (1.0 - KEPT[1]));
-            *weight = self.moved(*weight, *first, *second);
+            let [mean, square] = [*first / self.corrections[0], *second / self.corrections[1]];
+            *weight = *weight * self.left - mean / (square.sqrt() + EPSILON) * self.rate;
         }
-    }
-
-    /// The first step of a parameter; returns its moments.
-    fn apply_first(&self, weights: &mut [f32], gradient: &[f32]) -> [Vec<f32>; 2] {
-        let first: Vec<f32> = gradient.iter().map(|gradient| gradient * (1.0 - KEPT[0])).collect();
-        let second: Vec<f32> =
-            gradient.iter().map(|gradient| gradient * gradient * (1.0 - KEPT[1])).collect();
-        for ((weight, first), second) in weights.iter_mut().zip(&first).zip(&second) {
-            *weight = self.moved(*weight, *first, *second);
-        }
-        [first, second]
-    }
-
-    #[inline(always)]
-    fn moved(&self, weight: f32, first: f32, second: f32) -> f32 {
-        let [first, second] = [first / self.corrections[0], second / self.corrections[1]];
-        weight * self.left - first / (second.sqrt() + EPSILON) * self.rate
     }
 }
 

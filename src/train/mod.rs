@@ -164,12 +164,11 @@ fn device_of(network: &Network) -> Device {
 fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     let (of_weights, of_biases) = (config.weight_decay as f32, config.bias_decay as f32);
     let others = [("gamma", 0.0), ("beta", of_biases), ("bias", of_biases)];
-    let group = |part: &str| ParamGroup::from_predicate(part);
     match config.optimizer {
         OptimizerKind::Adamw => {
             let all = ModuleOptimizer::from(AdamW { weight_decay: of_weights });
             others.into_iter().fold(all, |optimizer, (part, weight_decay)| {
-                optimizer.with_group(group(part), AdamW { weight_decay }, None)
+                optimizer.with_group(ParamGroup::from_predicate(part), AdamW { weight_decay }, None)
             })
         }
         OptimizerKind::Sgd => {
@@ -179,7 +178,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
                 SgdConfig::new().with_momentum(Some(momentum.clone())).with_weight_decay(decay)
             };
             others.into_iter().fold(decayed(of_weights).init(), |optimizer, (part, decay)| {
-                optimizer.with_group(group(part), decayed(decay).build(), None)
+                optimizer.with_group(ParamGroup::from_predicate(part), decayed(decay).build(), None)
             })
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ndarray::Axis;
 use petteia::config::Config;
 use petteia::error::Error;
-use petteia::game::{Game, GameOptions, Rules};
+use petteia::game::{Game, GameOptions, Outcome, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, stream};
 use petteia::replay::place::Place;
@@ -150,6 +150,29 @@ fn the_asked_shares_of_games_begin_elsewhere() {
     assert!((420..580).contains(&count(&["selfplay.restart_share=0.2", "selfplay.fork_share=0.3"])));
     // and nowhere else if there is nothing to draw from
     assert_eq!(starts(&["selfplay.restart_share=0.5", "selfplay.fork_share=0.5"], 10, &[]), vec![None; 10]);
+}
+
+#[test]
+fn games_do_not_restart_where_only_a_blunder_changed_the_result() {
+    let wanted = ["selfplay.restart_share=1", "replay.blunder=0.1"];
+    let records =
+        played(&config(&["selfplay.random_plies=6", "selfplay.opening_share=1"]), Starts::default());
+    let shard = shard(&records);
+    // positions in which something is to be learned from a result
+    let mut open = BTreeSet::new();
+    for (record, found) in shard.records.iter().zip(&shard.found) {
+        let outcome = Outcome::from_id(&record.outcome).unwrap();
+        let targets = found.value_targets(record, outcome, &config(&wanted).replay);
+        let mut states = Vec::new();
+        record.replay(&rules(), |ply| states.push(rules().game.state_text(ply.state))).unwrap();
+        let regrets = targets.iter().zip(&found.samples).map(|(target, sample)| *target != sample.search);
+        open.extend(states.into_iter().zip(regrets).filter(|(_, regret)| *regret).map(|(state, _)| state));
+    }
+    let shards = [shard];
+    let drawn = |sets: &[&str]| starts(sets, 500, &shards).into_iter().flatten().collect::<BTreeSet<_>>();
+    let restarts = drawn(&wanted);
+    assert!(restarts.len() > 10 && restarts.is_subset(&open), "{restarts:?}");
+    assert!(!drawn(&wanted[..1]).is_subset(&open), "no game had a blunder");
 }
 
 #[test]
