@@ -13,6 +13,7 @@ use rand::RngExt;
 
 use super::external::{self, External, Program};
 use super::perfect::{Perfect, solver};
+use super::searching::{SearchAgent, Searcher};
 use crate::checkpoint::Checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::config::{EvaluatorKind, Precision, SearchConfig};
@@ -23,14 +24,12 @@ use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::net::precision::fastest;
 use crate::random::{Random, choose};
-use crate::search::Search;
 use crate::search::cache::Cached;
 use crate::search::crew::Crew;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
-use crate::search::policy::draw;
 use crate::solve::Solver;
 
-/// The default number of simulations of a trained agent; see [`Search`] for the definition of a simulation.
+/// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The size of a trained agent's evaluation cache in MiB: positions recur within a search and from one search to the
 /// next, and are not evaluated again.
@@ -225,7 +224,7 @@ pub struct Contestant<G: Game> {
 }
 
 /// Makes an evaluator that uses so many threads.
-type MakeEvaluator<G> = Arc<dyn Fn(usize) -> Box<dyn Evaluator<G>> + Send + Sync>;
+pub(super) type MakeEvaluator<G> = Arc<dyn Fn(usize) -> Box<dyn Evaluator<G>> + Send + Sync>;
 type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum Kind<G: Game> {
@@ -315,8 +314,8 @@ impl<G: Game> Contestant<G> {
         Contestant::of("a network in memory".into(), game, search, simulations, Arc::new(evaluator))
     }
 
-    /// A contestant that searches this many [simulations](Search) per action with a custom evaluator, which is created
-    /// for each game. A journal identifies it by its name.
+    /// A contestant that searches this many [simulations](crate::search::Search) per action with a custom evaluator, which is
+    /// created for each thread and answers for many games. A journal identifies it by its name.
     pub fn searching<E: Evaluator<G> + 'static>(
         game: &G,
         name: impl Into<String>,
@@ -360,6 +359,11 @@ impl<G: Game> Contestant<G> {
         Contestant { identity, kind: Kind::Other(Box::new(agent)), threads: 1 }
     }
 
+    /// Whether it is a search of this program: many of its games can be played at once.
+    pub fn searches(&self) -> bool {
+        matches!(self.kind, Kind::Searching { .. })
+    }
+
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
@@ -379,21 +383,27 @@ impl<G: Game> Contestant<G> {
 
     /// The agent for one game, if it searches.
     pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
+        Some(SearchAgent::threaded(self.searcher(random)?, self.make_evaluator()?.clone(), self.threads))
+    }
+
+    /// The searches of one game without an evaluator, if it searches; [`Contestant::evaluator`] evaluates their leaves.
+    pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
-            Kind::Searching { game, search, simulations, evaluator } => {
-                let (game, config, threads) = (game.clone(), search.clone(), self.threads);
-                let (make, evaluator) = (Some(evaluator.clone()), evaluator(threads));
-                Some(SearchAgent {
-                    game,
-                    config,
-                    simulations: *simulations,
-                    evaluator,
-                    make,
-                    threads,
-                    random,
-                    search: None,
-                })
+            Kind::Searching { game, search, simulations, .. } => {
+                Some(Searcher::new(game.clone(), search.clone(), *simulations, random))
             }
+            _ => None,
+        }
+    }
+
+    /// An evaluator for any number of its searches, if it searches.
+    pub fn evaluator(&self) -> Option<Box<dyn Evaluator<G>>> {
+        self.make_evaluator().map(|make| make(self.threads))
+    }
+
+    fn make_evaluator(&self) -> Option<&MakeEvaluator<G>> {
+        match &self.kind {
+            Kind::Searching { evaluator, .. } => Some(evaluator),
             _ => None,
         }
     }
@@ -407,135 +417,5 @@ struct RandomAgent<G> {
 impl<G: Game> Agent<G> for RandomAgent<G> {
     fn choose(&mut self, state: &G::State) -> Result<Action> {
         Ok(choose(&mut self.random, &self.game.legal(state)))
-    }
-}
-
-/// Chooses actions by tree search, and keeps its tree between actions.
-pub struct SearchAgent<G: Game> {
-    game: G,
-    config: SearchConfig,
-    simulations: usize,
-    evaluator: Box<dyn Evaluator<G>>,
-    /// For another number of threads; `None` if there is just this evaluator.
-    make: Option<MakeEvaluator<G>>,
-    threads: usize,
-    random: Random,
-    search: Option<Search<G>>,
-}
-
-debug_fields!(SearchAgent<G: Game>, simulations, config, search);
-
-/// The result of a search.
-#[derive(Clone, Debug)]
-pub struct Analysis {
-    /// The action to play.
-    pub action: Action,
-    /// The expected result for the player to move, -1..1.
-    pub value: f32,
-    /// The visits of every legal action, in ascending order of actions.
-    pub visits: Vec<(Action, u32)>,
-    /// The evaluator's probability of every legal action, in the same order.
-    pub priors: Vec<(Action, f32)>,
-    /// The expected line of play, starting with `action`.
-    pub principal_variation: Vec<Action>,
-    /// The number of [simulations](Search).
-    pub simulations: usize,
-}
-
-impl<G: Game> SearchAgent<G> {
-    /// An agent that searches this many [simulations](Search) per action. Rollouts get their seeds from `random`.
-    pub fn new(
-        game: G,
-        config: SearchConfig,
-        simulations: usize,
-        evaluator: impl Evaluator<G> + 'static,
-        random: Random,
-    ) -> SearchAgent<G> {
-        let evaluator = Box::new(evaluator);
-        SearchAgent { game, config, simulations, evaluator, make: None, threads: 1, random, search: None }
-    }
-
-    /// Searches with so many threads from now on, at least 1; an agent that was made of one evaluator stays on one.
-    pub fn use_threads(&mut self, threads: usize) {
-        if let Some(make) = self.make.as_ref().filter(|_| threads != self.threads) {
-            (self.evaluator, self.threads) = (make(threads), threads);
-        }
-    }
-
-    /// Searches `state`, in which the game is not over, with the agent's number of simulations, in addition to the tree
-    /// kept from the previous position. Fails if its evaluator does.
-    pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
-        self.search(state, Some(self.simulations), |_| usize::MAX)
-    }
-
-    /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit, as long as `more`
-    /// permits some until it is asked again. The root is always evaluated. A search without a limit has a PUCT root.
-    pub fn search(
-        &mut self,
-        state: &G::State,
-        planned: Option<usize>,
-        more: impl FnMut(&Search<G>) -> usize,
-    ) -> Result<Analysis> {
-        let kept = self.search.take().filter(|search| search.tree().root() == state);
-        let fresh = || Search::new(self.game.clone(), self.config.clone(), state.clone());
-        let mut search = kept.unwrap_or_else(fresh);
-        search.begin(planned, false);
-        search.run_while(self.evaluator.as_mut(), &mut self.random, more)?;
-        let analysis = Analysis::of(&search);
-        self.search = Some(search);
-        Ok(analysis)
-    }
-
-    /// An action for a game with a person, who wants other games with the same agent: one of those that the last search
-    /// visited at least half as often as `analysis.action`, drawn by their visits. A proven result is not given away.
-    pub fn varied(&mut self, analysis: &Analysis) -> Action {
-        let is_solved = self.search.as_ref().is_some_and(|search| search.tree().is_solved());
-        let best = analysis.visits.iter().find(|(action, _)| *action == analysis.action);
-        let least = best.map_or(0, |(_, visits)| visits.div_ceil(2)).max(1);
-        let good: Vec<(Action, u32)> =
-            analysis.visits.iter().copied().filter(|(_, visits)| *visits >= least).collect();
-        if is_solved || good.is_empty() { analysis.action } else { draw(&good, 1.0, &mut self.random) }
-    }
-
-    /// The agent's default number of simulations.
-    pub fn simulations(&self) -> usize {
-        self.simulations
-    }
-
-    /// Forgets the game; returns the search that it kept.
-    pub fn forget(&mut self) -> Option<Search<G>> {
-        self.search.take()
-    }
-}
-
-impl Analysis {
-    /// The current result of a search.
-    ///
-    /// # Panics
-    ///
-    /// If its root was not evaluated.
-    pub fn of<G: Game>(search: &Search<G>) -> Analysis {
-        let tree = search.tree();
-        Analysis {
-            action: tree.agents_action().expect("the root was evaluated"),
-            value: tree.search_value().value(),
-            visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
-            priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),
-            principal_variation: tree.principal_variation(),
-            simulations: search.simulations(),
-        }
-    }
-}
-
-impl<G: Game> Agent<G> for SearchAgent<G> {
-    fn choose(&mut self, state: &G::State) -> Result<Action> {
-        Ok(self.analyze(state)?.action)
-    }
-
-    fn played(&mut self, before: &G::State, action: Action) {
-        match &mut self.search {
-            Some(search) if search.tree().root() == before => search.advance(action),
-            _ => self.search = None,
-        }
     }
 }

@@ -9,15 +9,16 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::agent::Contestant;
 use super::journal::{Journal, Saved};
+use super::ledger::Ahead;
 use super::pairing::{Pairing, Planner};
+use super::playing::{self, Planned};
 use super::rating::{Meeting, Ratings};
 use super::repeats::Repeats;
 use super::sprt::Pentanomial;
-use super::{Faults, Match, Pair, Played, Standing, openings, play_game};
+use super::{Faults, Match, Pair, Played, Standing, both_games, openings};
 use crate::config::limits::{MAX_LADDER_AGENTS, MAX_MATCH_GAMES};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game};
-use crate::parallel;
+use crate::game::Game;
 
 /// The pairs of games of a round: enough for many cores, few enough to learn from them soon.
 const ROUND: usize = 32;
@@ -121,27 +122,18 @@ pub fn play_ladder<G: Game>(
     let mut openings = openings(game, &all);
     let mut book = Book::new(game, plan, agents.len(), journal);
     while let Some(round) = book.round() {
-        let tasks: Vec<Task> = round
-            .zip(&mut openings)
-            .map(|((number, agents), opening)| Task { number, agents, opening })
-            .collect();
+        // those that the journal has are counted by now, but had their openings
         let counted = book.next;
-        let missing = tasks.iter().filter(|task| task.number >= counted);
-        let games = Mutex::new(missing.flat_map(|task| [(task, 0), (task, 1)]));
-        let shared = Mutex::new(&mut book);
-        let locked = || -> MutexGuard<&mut Book<G>> { shared.lock().expect("no panic while counting") };
-        let played = parallel::drain(&|| {
-            let next = games.lock().expect("no panic while planning").next();
-            let Some((task, first_agent)) = next else { return Ok(false) };
-            let standing = locked().standing();
-            if !tick(&standing) {
-                return Err(Error::Interrupted);
-            }
-            let pair = task.agents.map(|agent| agents[agent]);
-            let played = play_game(game, seed, task.number, &task.opening, pair, first_agent)?;
-            locked().add(task, first_agent, played).map(|()| true)
-        });
-        match played {
+        let games: Vec<Planned> = round
+            .zip(&mut openings)
+            .filter(|((pair, _), _)| *pair >= counted)
+            .flat_map(|((pair, agents), opening)| {
+                both_games((pair, opening)).map(move |game| Planned { agents, ..game })
+            })
+            .collect();
+        let left = games.len();
+        let round = Round { left, games: Mutex::new(games.into_iter()), book: Mutex::new(&mut book), tick };
+        match playing::play_games(game, seed, agents, &round) {
             Err(Error::Interrupted) => return Ok((book.result(), false)),
             played => played?,
         }
@@ -150,11 +142,39 @@ pub fn play_ladder<G: Game>(
     Ok((book.result(), true))
 }
 
-/// A pair of games to play.
-struct Task {
-    number: usize,
-    agents: [usize; 2],
-    opening: Vec<Action>,
+/// The games of a round.
+struct Round<'a, 'b, G: Game> {
+    left: usize,
+    games: Mutex<std::vec::IntoIter<Planned>>,
+    book: Mutex<&'a mut Book<'b, G>>,
+    tick: &'a (dyn Fn(&Standing) -> bool + Sync),
+}
+
+impl<'a, 'b, G: Game> Round<'a, 'b, G> {
+    fn book(&self) -> MutexGuard<'_, &'a mut Book<'b, G>> {
+        self.book.lock().expect("no panic while counting")
+    }
+}
+
+impl<G: Game> playing::Schedule for Round<'_, '_, G> {
+    fn games(&self) -> usize {
+        self.left
+    }
+
+    fn next(&self) -> Result<Option<Planned>> {
+        let next = self.games.lock().expect("no panic while planning").next();
+        self.book().playing += usize::from(next.is_some());
+        Ok(next)
+    }
+
+    fn finished(&self, game: &Planned, played: Played) -> Result<()> {
+        self.book().add(game, played)
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        let standing = self.book().standing();
+        if (self.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
+    }
 }
 
 /// The pairs of an ongoing ladder.
@@ -172,10 +192,11 @@ struct Book<'a, G: Game> {
     next: usize,
     /// The first pair of the next round.
     planned: usize,
-    /// Games that finished before one with a lower number.
-    ahead: BTreeMap<usize, ([usize; 2], [Option<Played>; 2])>,
+    ahead: Ahead,
     /// Games finished, counted or not.
     games: usize,
+    /// Games on their way.
+    playing: usize,
 }
 
 /// The counted pairs of two agents.
@@ -201,8 +222,9 @@ impl<'a, G: Game> Book<'a, G> {
             cut_short: 0,
             next: 0,
             planned: 0,
-            ahead: BTreeMap::new(),
+            ahead: Ahead::default(),
             games: 0,
+            playing: 0,
         }
     }
 
@@ -241,14 +263,11 @@ impl<'a, G: Game> Book<'a, G> {
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    fn add(&mut self, task: &Task, first_agent: usize, played: Played) -> Result<()> {
+    fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
         self.games += 1;
-        let (_, pair) = self.ahead.entry(task.number).or_insert((task.agents, [None, None]));
-        pair[first_agent] = Some(played);
-        while let Some((_, [Some(_), Some(_)])) = self.ahead.get(&self.next)
-            && let Some((agents, [Some(first), Some(second)])) = self.ahead.remove(&self.next)
-        {
-            let pair = [first, second];
+        self.playing -= 1;
+        self.ahead.add(game, played);
+        while let Some((agents, pair)) = self.ahead.take(self.next) {
             if let Some(journal) = &mut self.journal {
                 journal.append(self.game, self.next, Some(agents), &pair)?;
             }
@@ -272,7 +291,7 @@ impl<'a, G: Game> Book<'a, G> {
     }
 
     fn standing(&self) -> Standing {
-        Standing { games: self.games, sprt: None }
+        Standing { games: self.games, playing: self.playing, sprt: None }
     }
 
     fn ratings(&self) -> Ratings {

@@ -7,11 +7,34 @@ use std::collections::BTreeMap;
 
 use super::elo::{self, Estimate};
 use super::journal::{Journal, Saved};
+use super::playing::Planned;
 use super::repeats::Repeats;
 use super::sprt::{Pentanomial, SprtResult, Verdict};
-use super::{Faults, Match, MatchResult, Pair, Standing};
+use super::{Faults, Match, MatchResult, Pair, Played, Standing};
 use crate::error::Result;
 use crate::game::Game;
+
+/// Games that finished before their turn, by the number of their pair, with its agents.
+#[derive(Default)]
+pub(super) struct Ahead(BTreeMap<usize, ([usize; 2], [Option<Played>; 2])>);
+
+impl Ahead {
+    pub(super) fn add(&mut self, game: &Planned, played: Played) {
+        let (_, games) = self.0.entry(game.pair).or_insert((game.agents, [None, None]));
+        games[game.first_agent] = Some(played);
+    }
+
+    /// Takes this pair out, with its agents, if both of its games are finished.
+    pub(super) fn take(&mut self, pair: usize) -> Option<([usize; 2], Pair)> {
+        match self.0.remove(&pair)? {
+            (agents, [Some(first), Some(second)]) => Some((agents, [first, second])),
+            unfinished => {
+                self.0.insert(pair, unfinished);
+                None
+            }
+        }
+    }
+}
 
 /// The pairs of a match.
 pub(super) struct Ledger<'a, G: Game> {
@@ -24,10 +47,11 @@ pub(super) struct Ledger<'a, G: Game> {
     repeats: Repeats,
     /// The result of the test for the counted pairs.
     test: Option<SprtResult>,
-    /// Pairs that finished before a pair with a lower number.
-    ahead: BTreeMap<usize, Pair>,
+    ahead: Ahead,
     /// Games finished, counted or not.
     games: usize,
+    /// Games on their way.
+    playing: usize,
 }
 
 impl<'a, G: Game> Ledger<'a, G> {
@@ -42,8 +66,9 @@ impl<'a, G: Game> Ledger<'a, G> {
             scores: [0; 5],
             repeats: Repeats::default(),
             test: plan.sprt.map(|sprt| sprt.result(&[0; 5], 1.0)),
-            ahead: BTreeMap::new(),
+            ahead: Ahead::default(),
             games: 0,
+            playing: 0,
         };
         for Saved { pair, .. } in saved {
             if ledger.is_over() {
@@ -60,11 +85,6 @@ impl<'a, G: Game> Ledger<'a, G> {
         self.counted.len()
     }
 
-    /// Counts a finished game for the progress.
-    pub(super) fn finished_game(&mut self) {
-        self.games += 1;
-    }
-
     /// Whether no further pair will be counted.
     pub(super) fn is_over(&self) -> bool {
         2 * self.counted.len() >= self.plan.games
@@ -73,14 +93,21 @@ impl<'a, G: Game> Ledger<'a, G> {
 
     /// The progress of the match.
     pub(super) fn standing(&self) -> Standing {
-        Standing { games: self.games, sprt: self.test }
+        Standing { games: self.games, playing: self.playing, sprt: self.test }
     }
 
-    /// Adds a finished pair, and counts and saves all pairs whose turn it is.
-    pub(super) fn add(&mut self, number: usize, pair: Pair) -> Result<()> {
-        self.ahead.insert(number, pair);
+    /// So many games have begun.
+    pub(super) fn began(&mut self, games: usize) {
+        self.playing += games;
+    }
+
+    /// Adds a finished game, and counts and saves all pairs whose turn it is.
+    pub(super) fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
+        self.games += 1;
+        self.playing -= 1;
+        self.ahead.add(game, played);
         while !self.is_over()
-            && let Some(pair) = self.ahead.remove(&self.counted.len())
+            && let Some((_, pair)) = self.ahead.take(self.counted.len())
         {
             if let Some(journal) = &mut self.journal {
                 journal.append(self.game, self.counted.len(), None, &pair)?;

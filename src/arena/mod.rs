@@ -19,23 +19,25 @@ pub mod ladder;
 mod ledger;
 pub mod pairing;
 pub mod perfect;
+mod playing;
 mod process;
 pub mod rating;
 mod repeats;
+pub mod searching;
 pub mod sprt;
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Fault, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player};
-use crate::parallel;
 use crate::random::{Purpose, choose, stream};
 use agent::Contestant;
 use journal::Journal;
 use ledger::Ledger;
+use playing::Planned;
 use sprt::{Pentanomial, Sprt, SprtResult};
 
 /// How many openings are tried before a repeated one is accepted.
@@ -137,6 +139,8 @@ impl Faults {
 pub struct Standing {
     /// Games finished.
     pub games: usize,
+    /// Games on their way.
+    pub playing: usize,
     /// The result of its test for the pairs counted so far.
     pub sprt: Option<SprtResult>,
 }
@@ -178,35 +182,70 @@ pub fn play_while<G: Game>(
 ) -> Result<(MatchResult, bool)> {
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
-    let ledger = Mutex::new(ledger);
-    let locked = || -> MutexGuard<Ledger<G>> { ledger.lock().expect("no panic while counting") };
-    // pairs begin in the order of their numbers
-    let openings = Mutex::new(openings(game, plan).enumerate().skip(saved));
-    let played = parallel::drain(&|| {
-        let next = openings.lock().expect("no panic while drawing openings").next();
-        let Some((number, opening)) = next else { return Ok(false) };
-        let mut pair = Vec::with_capacity(2);
-        for first_agent in [0, 1] {
-            let standing = match &*locked() {
-                ledger if ledger.is_over() => return Ok(false),
-                ledger => ledger.standing(),
-            };
-            if !tick(&standing) {
-                return Err(Error::Interrupted);
-            }
-            pair.push(play_game(game, plan.seed, number, &opening, agents, first_agent)?);
-            locked().finished_game();
-        }
-        let pair = pair.try_into().unwrap_or_else(|_| unreachable!("two games were played"));
-        locked().add(number, pair).map(|()| true)
-    });
-    let complete = match played {
+    let schedule = Schedule {
+        left: plan.games.saturating_sub(2 * saved),
+        // pairs begin in the order of their numbers
+        games: Mutex::new(Box::new(openings(game, plan).enumerate().skip(saved).flat_map(both_games))),
+        ledger: Mutex::new(ledger),
+        tick,
+    };
+    let complete = match playing::play_games(game, plan.seed, &agents, &schedule) {
         Err(Error::Interrupted) => false,
         played => played.map(|()| true)?,
     };
-    let ledger = locked();
+    let ledger = schedule.ledger();
     tick(&ledger.standing());
     Ok((ledger.result(), complete))
+}
+
+/// The games of a match.
+struct Schedule<'a, G: Game> {
+    /// The number of games that were not played before.
+    left: usize,
+    games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
+    ledger: Mutex<Ledger<'a, G>>,
+    tick: &'a (dyn Fn(&Standing) -> bool + Sync),
+}
+
+impl<'a, G: Game> Schedule<'a, G> {
+    fn ledger(&self) -> MutexGuard<'_, Ledger<'a, G>> {
+        self.ledger.lock().expect("no panic while counting")
+    }
+}
+
+impl<G: Game> playing::Schedule for Schedule<'_, G> {
+    fn games(&self) -> usize {
+        self.left
+    }
+
+    fn next(&self) -> Result<Option<Planned>> {
+        let next = self.games.lock().expect("no panic while drawing openings").next();
+        self.ledger().began(next.is_some().into());
+        Ok(next)
+    }
+
+    fn finished(&self, game: &Planned, played: Played) -> Result<()> {
+        self.ledger().add(game, played)
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        let standing = match &*self.ledger() {
+            ledger if ledger.is_over() => return Ok(false),
+            ledger => ledger.standing(),
+        };
+        if (self.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
+    }
+}
+
+/// Both games of an opening between agents 0 and 1.
+fn both_games((pair, opening): (usize, Vec<Action>)) -> impl Iterator<Item = Planned> {
+    let opening: Arc<[Action]> = opening.into();
+    [0, 1].into_iter().map(move |first_agent| Planned {
+        pair,
+        agents: [0, 1],
+        first_agent,
+        opening: opening.clone(),
+    })
 }
 
 /// One opening for each pair of games; none of them ends the game. The openings of a shorter match are a prefix of
@@ -241,44 +280,6 @@ fn draw_opening<G: Game>(game: &G, plan: &Match, pair: u64, attempt: u64) -> Vec
         state = next;
     }
     opening
-}
-
-fn play_game<G: Game>(
-    game: &G,
-    seed: u64,
-    pair: usize,
-    opening: &[Action],
-    agents: [&Contestant<G>; 2],
-    first_agent: usize,
-) -> Result<Played> {
-    let number = 2 * pair as u64 + first_agent as u64;
-    let mut players =
-        [0, 1].map(|agent| agents[agent].agent(stream(seed, Purpose::Agent, &[number, agent as u64])));
-    let mut state = game.initial();
-    let mut actions = Vec::new();
-    while game.outcome(&state).is_none() {
-        let agent = match game.to_move(&state) {
-            Player::First => first_agent,
-            Player::Second => 1 - first_agent,
-        };
-        let action = match opening.get(actions.len()) {
-            Some(action) => *action,
-            None => match players[agent].choose(&state) {
-                Ok(action) => checked(game, &state, action)?,
-                Err(Error::Fault(fault)) => {
-                    return Ok(Played { actions, score: agent as f64, fault: Some(fault) });
-                }
-                Err(error) => return Err(error),
-            },
-        };
-        for player in &mut players {
-            player.played(&state, action);
-        }
-        game.play(&mut state, action);
-        actions.push(action);
-    }
-    let score = score_of(game.outcome(&state).unwrap_or(Outcome::Draw), first_agent);
-    Ok(Played { actions, score, fault: None })
 }
 
 /// The action that an agent of this program chose, if it is legal; external programs forfeit the game otherwise.

@@ -1,13 +1,19 @@
 //! Plays the games, and remembers what is measured of them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
 use rand::RngExt;
 
 use super::{Level, Opening, Plan};
-use crate::arena::agent::{Agent, Analysis, SearchAgent};
+use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
+use crate::search::Search;
+use crate::search::evaluator::Evaluator;
+use crate::search::together::{MOST, Task, Tasks, work_off};
 use crate::search::tree::for_first;
 
 /// A game that was played.
@@ -34,42 +40,143 @@ pub(super) struct Table<'a, G: Game> {
     pub(super) plan: &'a Plan,
 }
 
-impl<G: Game> Table<'_, G> {
-    fn agent(&self, level: usize, numbers: &[u64]) -> Result<SearchAgent<G>> {
+/// A game to be played: its number among those of two levels, of which the first one is the first player.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Planned {
+    pub(super) levels: [usize; 2],
+    pub(super) number: usize,
+}
+
+/// A game on its way.
+struct Playing<'a, G: Game> {
+    game: &'a G,
+    /// Its place in the list of all games.
+    index: usize,
+    levels: [usize; 2],
+    searchers: [Searcher<G>; 2],
+    random: Random,
+    varied_plies: usize,
+    state: G::State,
+    is_searching: bool,
+    played: Observed,
+}
+
+impl<G: Game> Task<G> for Playing<'_, G> {
+    fn advance(&mut self) -> Result<Option<usize>> {
+        while self.game.outcome(&self.state).is_none() {
+            let mover = self.game.to_move(&self.state);
+            let searcher = &mut self.searchers[mover.index()];
+            if !self.is_searching {
+                searcher.begin(&self.state, Some(searcher.simulations()));
+            }
+            self.is_searching = searcher.advance();
+            if self.is_searching {
+                return Ok(Some(self.levels[mover.index()]));
+            }
+            let analysis = Analysis::of(searcher.search());
+            let action = match self.played.actions.len() < self.varied_plies {
+                true => drawn(&analysis, &mut self.random),
+                false => analysis.action,
+            };
+            self.played.scores.push(score_of_first(mover, analysis.value));
+            self.played.branching.push(analysis.visits.len() as u32);
+            self.played.actions.push(action);
+            self.searchers.iter_mut().for_each(|searcher| searcher.played(&self.state, action));
+            self.game.play(&mut self.state, action);
+        }
+        Ok(None)
+    }
+
+    fn search(&mut self) -> &mut Search<G> {
+        self.searchers[self.game.to_move(&self.state).index()].search()
+    }
+}
+
+/// All games, and those that were played.
+struct Games<'a, G: Game> {
+    table: &'a Table<'a, G>,
+    planned: &'a [Planned],
+    begun: AtomicUsize,
+    played: Mutex<Vec<(usize, Observed)>>,
+    tick: &'a (dyn Fn(usize) -> bool + Sync),
+}
+
+impl<'a, G: Game> Games<'a, G> {
+    fn played(&self) -> MutexGuard<'_, Vec<(usize, Observed)>> {
+        self.played.lock().expect("no panic while playing")
+    }
+}
+
+impl<'a, G: Game> Tasks<G> for Games<'a, G> {
+    type Task = Playing<'a, G>;
+
+    fn next(&self) -> Result<Option<Playing<'a, G>>> {
+        let index = self.begun.fetch_add(1, Ordering::Relaxed);
+        self.planned.get(index).map(|planned| self.table.begin(index, planned)).transpose()
+    }
+
+    fn finished(&self, game: Playing<'a, G>) -> Result<()> {
+        let outcome = game.game.outcome(&game.state).expect("it is over");
+        let ending = game.game.ending(&game.state);
+        self.played().push((game.index, Observed { outcome, ending, ..game.played }));
+        Ok(())
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        let finished = self.played().len();
+        if (self.tick)(finished) { Ok(true) } else { Err(Error::Interrupted) }
+    }
+
+    fn evaluator(&self, level: usize) -> Box<dyn Evaluator<G>> {
+        self.table.levels[level].contestant.evaluator().expect("only searches ask")
+    }
+}
+
+impl<'a, G: Game> Table<'a, G> {
+    fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<G>> {
         let Level { name, contestant } = &self.levels[level];
-        contestant.search_agent(stream(self.plan.seed, Purpose::Agent, numbers)).ok_or_else(|| {
+        contestant.searcher(stream(self.plan.seed, Purpose::Agent, numbers)).ok_or_else(|| {
             Error::Config(format!("agent `{name}` does not search, so it has no opinion about a position"))
         })
     }
 
-    /// Game `number` between two levels.
-    pub(super) fn play(&self, first: usize, second: usize, number: usize) -> Result<Observed> {
-        let name = [first as u64, second as u64, number as u64];
-        let mut agents = [
-            self.agent(first, &[name[0], name[1], name[2], 0])?,
-            self.agent(second, &[name[0], name[1], name[2], 1])?,
-        ];
-        let mut random = stream(self.plan.seed, Purpose::Opening, &name);
-        let mut state = self.game.initial();
-        let (mut actions, mut scores, mut branching) = (Vec::new(), Vec::new(), Vec::new());
-        let outcome = loop {
-            if let Some(outcome) = self.game.outcome(&state) {
-                break outcome;
-            }
-            let mover = self.game.to_move(&state);
-            let analysis = agents[mover.index()].analyze(&state)?;
-            let action = match actions.len() < self.plan.varied_plies {
-                true => drawn(&analysis, &mut random),
-                false => analysis.action,
-            };
-            scores.push(score_of_first(mover, analysis.value));
-            branching.push(analysis.visits.len() as u32);
-            actions.push(action);
-            let before = state.clone();
-            self.game.play(&mut state, action);
-            agents.iter_mut().for_each(|agent| agent.played(&before, action));
-        };
-        Ok(Observed { actions, outcome, ending: self.game.ending(&state), scores, branching })
+    fn begin(&self, index: usize, planned: &Planned) -> Result<Playing<'a, G>> {
+        let [first, second] = planned.levels;
+        let name = [first as u64, second as u64, planned.number as u64];
+        let searcher = |level, side| self.searcher(level, &[name[0], name[1], name[2], side]);
+        Ok(Playing {
+            game: self.game,
+            index,
+            levels: planned.levels,
+            searchers: [searcher(first, 0)?, searcher(second, 1)?],
+            random: stream(self.plan.seed, Purpose::Opening, &name),
+            varied_plies: self.plan.varied_plies,
+            state: self.game.initial(),
+            is_searching: false,
+            played: Observed {
+                actions: Vec::new(),
+                outcome: Outcome::Draw,
+                ending: "",
+                scores: Vec::new(),
+                branching: Vec::new(),
+            },
+        })
+    }
+
+    /// Plays all games, in any order; the result is in theirs. `tick` gets the number of finished games and says whether to
+    /// go on.
+    pub(super) fn play(
+        &self,
+        planned: &[Planned],
+        tick: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Vec<Observed>> {
+        let (begun, played) = (AtomicUsize::new(0), Mutex::default());
+        let games = Games { table: self, planned, begun, played, tick };
+        work_off(&games, planned.len().div_ceil(rayon::current_num_threads()).min(MOST))?;
+        tick(planned.len());
+        let mut played = games.played.into_inner().expect("no panic while playing");
+        played.sort_unstable_by_key(|(index, _)| *index);
+        Ok(played.into_iter().map(|(_, observed)| observed).collect())
     }
 
     /// What the strongest level thinks of every first action.
@@ -82,7 +189,9 @@ impl<G: Game> Table<'_, G> {
             let expected = match self.game.outcome(&next) {
                 Some(outcome) => (outcome.value_for(Player::First) + 1.0) / 2.0,
                 None => {
-                    let analysis = self.agent(strongest, &[u64::MAX, index as u64])?.analyze(&next)?;
+                    let random = stream(self.plan.seed, Purpose::Agent, &[u64::MAX, index as u64]);
+                    let agent = self.levels[strongest].contestant.search_agent(random);
+                    let analysis = agent.expect("it has played").analyze(&next)?;
                     score_of_first(self.game.to_move(&next), analysis.value)
                 }
             };

@@ -15,13 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use self::game::{Observed, Table};
+use self::game::{Observed, Planned, Table};
 pub use self::metrics::Character;
 use crate::arena::agent::Contestant;
 use crate::arena::elo::wilson;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::game::{Game, Outcome, Player, Rules};
-use crate::parallel;
 
 /// How balance is measured.
 #[derive(Clone, Debug, Serialize)]
@@ -123,22 +122,18 @@ pub fn measure<G: Game>(
     let pairs = levels.len().saturating_sub(1);
     let all = plan.games * (levels.len() + pairs);
     let table = Table { game: &rules.game, levels, plan };
-    let done = std::sync::atomic::AtomicUsize::new(0);
-    let play = |first: usize, second: usize, number: usize| {
-        let observed = table.play(first, second, number)?;
-        let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        if tick(finished) { Ok(observed) } else { Err(Error::Interrupted) }
-    };
-    // all at once, so that no core waits at the end of a level
-    let played = parallel::map(all, &|index| {
+    let planned = (0..all).map(|index| {
         let (of, number) = (index / plan.games, index % plan.games);
-        match of.checked_sub(levels.len()) {
-            None => play(of, of, number),
+        let levels = match of.checked_sub(levels.len()) {
+            None => [of, of],
             // sides alternate
-            Some(below) if number % 2 == 0 => play(below + 1, below, number),
-            Some(below) => play(below, below + 1, number),
-        }
-    })?;
+            Some(below) if number % 2 == 0 => [below + 1, below],
+            Some(below) => [below, below + 1],
+        };
+        Planned { levels, number }
+    });
+    // all at once, so that no core waits at the end of a level
+    let played = table.play(&planned.collect::<Vec<Planned>>(), tick)?;
     let mut groups = played.chunks(plan.games);
     let equals: Vec<&[Observed]> = groups.by_ref().take(levels.len()).collect();
     let steps: Vec<Step> = groups

@@ -2,6 +2,7 @@ use super::game::Observed;
 use super::*;
 use crate::arena::agent::AgentSpec;
 use crate::config::SearchConfig;
+use crate::error::Error;
 use crate::game::{Action, GameOptions};
 use crate::games::tic_tac_toe::TicTacToe;
 use crate::search::evaluator::Rollout;

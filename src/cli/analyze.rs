@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{AGENTS, GameArgs, print, use_threads};
-use crate::arena::agent::{AgentSpec, Analysis, Contestant};
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::searching::Analysis;
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Rules, line_text};

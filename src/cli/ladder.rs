@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::arena::{OpeningArgs, PlayingArgs, load};
+use super::arena::{OpeningArgs, PlayingArgs, begun, load};
 use super::counter::Counter;
 use super::progress::{bounds, fault_line, signed};
 use super::table::{Column, Table};
@@ -233,7 +233,7 @@ impl Job for Named {
         let journal = command.playing.save.as_deref().map(open).transpose()?;
         let counter = Counter::of_games(plan.games);
         let played = play_ladder(game, &plan, &agents, journal, &|progress| {
-            counter.show(progress.games as u64, "");
+            counter.show(progress.games as u64, &begun(progress));
             !interrupted()
         });
         drop(counter);

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use super::layers::Layers;
 use super::ranges::Ranges;
 
+/// What part of its layer's median the norm of a channel is at least, if it takes part.
+const DEAD: f64 = 0.01;
+
 /// A network: what it computes, and with which numbers.
 #[derive(Clone, Debug)]
 pub struct Weights {
@@ -33,6 +36,23 @@ impl Weights {
     /// There is no such layer.
     pub fn of(&self, name: &str) -> &Numbers {
         self.numbers.get(name).unwrap_or_else(|| panic!("a network without the layer {name}"))
+    }
+
+    /// How many channels of the convolutions no longer take part, and how many there are. With batch norm folded in, the
+    /// weights of such a channel have less than a hundredth of the median norm of their layer.
+    pub fn dead_channels(&self) -> (usize, usize) {
+        let (mut dead, mut all) = (0, 0);
+        for layer in self.layers.weighted().filter(|layer| layer.sizes().len() == 4) {
+            let (weight, outputs) = (&self.of(layer.name()).weight, layer.outputs());
+            let inputs = weight.len() / outputs;
+            let square = |channel: &[f32]| channel.iter().map(|&w| f64::from(w).powi(2)).sum::<f64>();
+            let mut norms: Vec<f64> = weight.chunks(inputs).map(|channel| square(channel).sqrt()).collect();
+            norms.sort_unstable_by(f64::total_cmp);
+            let least = DEAD * norms[outputs / 2];
+            dead += norms.iter().filter(|norm| **norm < least).count();
+            all += outputs;
+        }
+        (dead, all)
     }
 
     /// # Panics

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::clock::{Budget, Clock};
-use crate::arena::agent::{Agent, Analysis, SearchAgent};
+use crate::arena::agent::Agent;
+use crate::arena::searching::{Analysis, SearchAgent};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, line_text};

@@ -41,6 +41,8 @@ pub struct Health {
     pub surprise: Option<f64>,
     /// The share of the window's positions that are there more than once, without the first of each.
     pub duplicates: f64,
+    /// The share of the network's channels that [no longer take part](crate::net::weights::Weights::dead_channels).
+    pub dead_channels: f64,
     /// Mean number of actions in its games.
     pub length: f64,
     /// Mean score of the first player in its games, 0 to 1.
@@ -79,6 +81,7 @@ impl<G: Game> Run<'_, G> {
         let started = Instant::now();
         let played = self.metrics.played().last().unwrap_or_default();
         let share = |count: f64| count / played.games.max(1) as f64;
+        let (dead, channels) = trainer.snapshot().weights().dead_channels();
         let endings = self.metrics.line_of("selfplay", number).map(|line| line["endings"].clone());
         let health = Health {
             generation: number,
@@ -87,6 +90,7 @@ impl<G: Game> Run<'_, G> {
             held_out: (!self.held_out.is_empty()).then(|| quality(trainer, &self.held_out, 0)).transpose()?,
             surprise: fresh.map(|fresh| fresh.surprise()),
             duplicates: 1.0 - window.distinct() as f64 / window.len() as f64,
+            dead_channels: dead as f64 / channels.max(1) as f64,
             length: share(played.plies as f64),
             first_score: share(played.first as f64 + 0.5 * played.draw as f64),
             draws: share(played.draw as f64),

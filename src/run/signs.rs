@@ -10,7 +10,7 @@ use crate::train::quality::Quality;
 type Sign = fn(&[Health]) -> Option<String>;
 
 /// All signs.
-const SIGNS: [Sign; 9] = [
+const SIGNS: [Sign; 10] = [
     value_is_no_use,
     policy_is_no_use,
     learned_by_heart,
@@ -20,6 +20,7 @@ const SIGNS: [Sign; 9] = [
     one_side_wins,
     search_is_sure,
     search_adds_nothing,
+    channels_die,
 ];
 
 /// The first generations know too little to be judged.
@@ -45,6 +46,9 @@ const ONE_SIDED: f64 = 0.97;
 const SURE: f64 = 0.05;
 /// Divergence of the search's policy from the network's below which it teaches nothing, in nats.
 const NOTHING: f64 = 0.01;
+
+/// The share of channels that a network can lose unnoticed.
+const DEAD: f64 = 0.05;
 
 /// The signs that the last generation of the series shows and the one before did not.
 pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
@@ -184,6 +188,17 @@ fn search_adds_nothing(series: &[Health]) -> Option<String> {
          search.simulations may",
         fresh.surprise()
     ))
+}
+
+fn channels_die(series: &[Health]) -> Option<String> {
+    let [.., before, last] = series else { return None };
+    (before.dead_channels.min(last.dead_channels) > DEAD).then(|| {
+        format!(
+            "{:.0} % of the network's channels are dead: weight decay has shrunk them to nothing, and a smaller network \
+             learns what is left; less train.weight_decay keeps them alive",
+            100.0 * last.dead_channels
+        )
+    })
 }
 
 #[cfg(test)]
@@ -332,5 +347,14 @@ mod tests {
         assert!(said.contains("(entropy 0.020)"), "{said}");
         let said = one(&fresh(|_, fresh| fresh.policy_loss = fresh.policy_floor + 0.004), 4);
         assert!(said.contains("(divergence 0.0040)"), "{said}");
+    }
+    #[test]
+    fn channels_that_die() {
+        let dying = |generation: usize, health: &mut Health| health.dead_channels = 0.012 * generation as f64;
+        let said = one(&series(dying), 6);
+        assert!(
+            said.starts_with("7 % of the network's channels are dead") && said.contains("weight_decay"),
+            "{said}"
+        );
     }
 }

@@ -13,9 +13,10 @@ pub mod function;
 mod gumbel;
 mod nodes;
 pub mod policy;
+mod proof;
 mod root;
 mod select;
-mod proof;
+pub mod together;
 pub mod tree;
 pub mod walk;
 
@@ -230,18 +231,79 @@ impl<G: Game> Search<G> {
         random: &mut Random,
         mut more: impl FnMut(&Search<G>) -> usize,
     ) -> Result<()> {
+        while self.take_off(random, &mut more) {
+            let mut evaluations = std::mem::take(&mut self.evaluations);
+            let mut requests = recycle(std::mem::take(&mut self.spare));
+            requests.extend(self.requests());
+            let evaluated = evaluate(evaluator, &requests, &mut evaluations);
+            self.spare = recycle(requests);
+            match evaluated {
+                Ok(()) => self.apply_round(&mut evaluations.rows()),
+                Err(_) => self.abandon_round(),
+            }
+            self.evaluations = evaluations;
+            evaluated?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the search
+    /// is over.
+    pub fn next_round(&mut self, random: &mut Random) -> bool {
+        self.take_off(random, |_| usize::MAX)
+    }
+
+    /// The requests for the leaves of the round, at least one.
+    pub fn requests(&self) -> impl Iterator<Item = Request<'_, G>> {
+        self.flights[..self.flying]
+            .iter()
+            .filter(|flight| flight.asks)
+            .map(|flight| flight.walk.request(flight.seed))
+    }
+
+    /// Adds the evaluations of the round's leaves, which it takes in the order of the requests.
+    ///
+    /// # Panics
+    ///
+    /// If there are too few, or one does not have a prior for each of its legal actions.
+    pub fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
+        self.release();
+        for flight in self.flights[..self.flying].iter().filter(|flight| flight.asks) {
+            let evaluation = evaluations.next().expect("one evaluation for each request");
+            self.tree.apply(&flight.walk, evaluation);
+        }
+    }
+
+    /// Forgets the round, as if its simulations had not been made.
+    fn abandon_round(&mut self) {
+        self.release();
+        self.done -= self.flights[..self.flying].iter().filter(|flight| flight.asks).count();
+    }
+
+    /// The simulations of the round no longer count as losses for each other.
+    fn release(&mut self) {
+        if self.tree.has_walks() {
+            self.flights[..self.flying].iter().for_each(|flight| self.tree.release(&flight.walk));
+        }
+    }
+
+    /// Makes rounds until one has leaves to be evaluated; false if the search is over, or `more` permits nothing.
+    fn take_off(&mut self, random: &mut Random, mut more: impl FnMut(&Search<G>) -> usize) -> bool {
         loop {
             self.solve();
             if self.is_over() {
-                return Ok(());
+                return false;
             }
             let permitted = if self.tree.has_root() { more(self) } else { 1 };
             match self.round(permitted) {
-                0 => return Ok(()),
+                0 => return false,
                 1 => self.gather::<false>(1, random),
                 size => self.gather::<true>(size, random),
             }
-            self.evaluate(evaluator)?;
+            if self.requests().next().is_some() {
+                return true;
+            }
+            self.release();
         }
     }
 
@@ -280,30 +342,6 @@ impl<G: Game> Search<G> {
                 }
             }
         }
-    }
-
-    /// Evaluates what is on its way, and adds it to the tree.
-    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>) -> Result<()> {
-        let flights = &self.flights[..self.flying];
-        let asking = || flights.iter().filter(|flight| flight.asks);
-        let mut requests = recycle(std::mem::take(&mut self.spare));
-        requests.extend(asking().map(|flight| flight.walk.request(flight.seed)));
-        let evaluated = match requests.len() {
-            0 => Ok(()),
-            _ => evaluate(evaluator, &requests, &mut self.evaluations),
-        };
-        self.spare = recycle(requests);
-        if self.tree.has_walks() {
-            flights.iter().for_each(|flight| self.tree.release(&flight.walk));
-        }
-        if let Err(error) = evaluated {
-            self.done -= asking().count();
-            return Err(error);
-        }
-        for (row, flight) in asking().enumerate() {
-            self.tree.add(&flight.walk, self.evaluations.row(row));
-        }
-        Ok(())
     }
 
     /// Makes the position after `action` the root, and keeps its subtree if the config says so. Its search has not

@@ -10,6 +10,7 @@
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
@@ -18,10 +19,14 @@ use super::set::{Position, Set};
 use crate::arena::agent::Contestant;
 use crate::arena::checked;
 use crate::arena::elo::wilson;
+use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::parallel;
-use crate::random::{Purpose, stream};
+use crate::random::{Purpose, Random, stream};
+use crate::search::Search;
+use crate::search::evaluator::Evaluator;
+use crate::search::together::{MOST, Task, Tasks, work_off};
 use crate::train::reliability::{Bin, Reliability};
 
 /// Plies that are counted together.
@@ -154,46 +159,117 @@ pub fn measure<G: Game>(
     seed: u64,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Accuracy> {
-    let done = AtomicUsize::new(0);
-    let answers = parallel::map(set.positions.len(), &|index| {
-        if !tick(done.load(Ordering::Relaxed)) {
-            return Err(Error::Interrupted);
-        }
-        let answer = answer(game, agent, budget, &set.positions[index].state, seed, index)?;
-        done.fetch_add(1, Ordering::Relaxed);
-        Ok(answer)
-    })?;
+    let judge = Judge {
+        positions: &set.positions,
+        agent,
+        budget,
+        seed,
+        tick,
+        begun: AtomicUsize::new(0),
+        done: AtomicUsize::new(0),
+        answers: Mutex::new(vec![None; set.positions.len()]),
+    };
+    if agent.searches() {
+        let most = set.positions.len().div_ceil(rayon::current_num_threads()).min(MOST);
+        work_off(&judge, most)?;
+    } else if budget == Budget::Own {
+        parallel::each(set.positions.len(), &|index| judge.ask(game, index))?;
+    } else {
+        return Err(Error::Config(format!("agent {} does not search", agent.identity())));
+    }
+    let answers = judge.answers.into_inner().expect("no panic while answering");
+    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
     Ok(counted(set, &answers))
 }
 
-fn answer<G: Game>(
-    game: &G,
-    agent: &Contestant<G>,
+/// The positions of a set, and what the agent answers.
+struct Judge<'a, G: Game> {
+    positions: &'a [Position<G::State>],
+    agent: &'a Contestant<G>,
     budget: Budget,
-    state: &G::State,
     seed: u64,
-    index: usize,
-) -> Result<Answer> {
-    let random = stream(seed, Purpose::Agent, &[index as u64]);
-    let Some(mut searching) = agent.search_agent(random.clone()) else {
-        if budget != Budget::Own {
-            return Err(Error::Config(format!("agent {} does not search", agent.identity())));
+    tick: &'a (dyn Fn(usize) -> bool + Sync),
+    begun: AtomicUsize,
+    done: AtomicUsize,
+    answers: Mutex<Vec<Option<Answer>>>,
+}
+
+impl<G: Game> Judge<'_, G> {
+    fn random(&self, index: usize) -> Random {
+        stream(self.seed, Purpose::Agent, &[index as u64])
+    }
+
+    /// Asks an agent that does not search.
+    fn ask(&self, game: &G, index: usize) -> Result<()> {
+        self.goes_on()?;
+        let state = &self.positions[index].state;
+        let action = checked(game, state, self.agent.agent(self.random(index)).choose(state)?)?;
+        self.answer(index, Answer { action, value: None });
+        Ok(())
+    }
+
+    fn answer(&self, index: usize, answer: Answer) {
+        self.answers.lock().expect("no panic while answering")[index] = Some(answer);
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl<G: Game> Tasks<G> for Judge<'_, G> {
+    type Task = Judged<G>;
+
+    fn next(&self) -> Result<Option<Judged<G>>> {
+        let index = self.begun.fetch_add(1, Ordering::Relaxed);
+        Ok(self.positions.get(index).map(|position| {
+            let mut searcher = self.agent.searcher(self.random(index)).expect("it searches");
+            let simulations = match self.budget {
+                Budget::Own => searcher.simulations(),
+                // the evaluation of the root
+                Budget::Policy => 1,
+                Budget::Simulations(simulations) => simulations,
+            };
+            searcher.begin(&position.state, Some(simulations));
+            Judged { index, searcher }
+        }))
+    }
+
+    fn finished(&self, mut judged: Judged<G>) -> Result<()> {
+        let analysis = Analysis::of(judged.searcher.search());
+        let priors = analysis.priors.iter().rev();
+        let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
+        let action = match self.budget {
+            Budget::Policy => most_likely.unwrap_or(analysis.action),
+            _ => analysis.action,
+        };
+        self.answer(judged.index, Answer { action, value: Some(analysis.value) });
+        Ok(())
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        match (self.tick)(self.done.load(Ordering::Relaxed)) {
+            true => Ok(true),
+            false => Err(Error::Interrupted),
         }
-        let action = checked(game, state, agent.agent(random).choose(state)?)?;
-        return Ok(Answer { action, value: None });
-    };
-    let simulations = match budget {
-        Budget::Own => searching.simulations(),
-        // the evaluation of the root
-        Budget::Policy => 1,
-        Budget::Simulations(simulations) => simulations,
-    };
-    let analysis = searching.search(state, Some(simulations), |_| usize::MAX)?;
-    let most_likely =
-        analysis.priors.iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
-    let action =
-        if budget == Budget::Policy { most_likely.unwrap_or(analysis.action) } else { analysis.action };
-    Ok(Answer { action, value: Some(analysis.value) })
+    }
+
+    fn evaluator(&self, _: usize) -> Box<dyn Evaluator<G>> {
+        self.agent.evaluator().expect("it searches")
+    }
+}
+
+/// A position that a search judges.
+struct Judged<G: Game> {
+    index: usize,
+    searcher: Searcher<G>,
+}
+
+impl<G: Game> Task<G> for Judged<G> {
+    fn advance(&mut self) -> Result<Option<usize>> {
+        Ok(self.searcher.advance().then_some(0))
+    }
+
+    fn search(&mut self) -> &mut Search<G> {
+        self.searcher.search()
+    }
 }
 
 fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {

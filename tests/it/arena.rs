@@ -3,15 +3,19 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::arena::journal::Journal;
 use petteia::arena::sprt::{Sprt, Verdict};
 use petteia::arena::{Match, MatchResult, play_match};
+use petteia::config::SearchConfig;
 use petteia::error::{Error, Result};
-use petteia::game::{GameOptions, Rules};
+use petteia::game::{Game, GameOptions, Player, Rules};
 use petteia::games::connect_four::ConnectFour;
+use petteia::random::{Purpose, stream};
+use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout};
 
 fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
@@ -26,7 +30,7 @@ fn plan(games: usize) -> Match {
     Match { games, seed: 3, opening_plies: 4, sprt: None }
 }
 
-/// Plays on `threads` threads, into a file if there is one; stops before the game of number `stop`.
+/// Plays on `threads` threads, into a file if there is one; stops when so many games are finished.
 fn play(
     plan: &Match,
     agents: [&str; 2],
@@ -38,11 +42,8 @@ fn play(
     let agents = agents.map(contestant);
     let agents = [&agents[0], &agents[1]];
     let journal = file.map(|path| Journal::open(path, &rules, plan, agents)).transpose()?;
-    let heard = AtomicUsize::new(0);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| {
-        play_match(&rules.game, plan, agents, journal, |_| heard.fetch_add(1, Ordering::SeqCst) < stop)
-    })
+    pool.install(|| play_match(&rules.game, plan, agents, journal, |standing| standing.games < stop))
 }
 
 const NEVER: usize = usize::MAX;
@@ -86,28 +87,30 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
 
 #[test]
 fn an_interrupted_match_goes_on_to_the_same_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
-    let plan = plan(20);
-    let expected = play(&plan, UNEVEN, Some(&whole), 1, NEVER).unwrap();
-    assert_eq!(play(&plan, UNEVEN, None, 2, NEVER).unwrap(), expected, "saving changes nothing");
-    for stop in [1, 5, 3] {
-        let stopped = play(&plan, UNEVEN, Some(&cut), 2, stop);
-        assert!(matches!(stopped, Err(Error::Interrupted)), "{stopped:?}");
+    // of games that are played at once, the first ones may be the last to end
+    for (agents, expected_pairs) in [(UNEVEN, 2..=4), (["rollout:8", "rollout:4"], 0..=9)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
+        let plan = plan(20);
+        let expected = play(&plan, agents, Some(&whole), 1, NEVER).unwrap();
+        assert_eq!(play(&plan, agents, None, 2, NEVER).unwrap(), expected, "saving changes nothing");
+        for stop in [1, 5, 7] {
+            let stopped = play(&plan, agents, Some(&cut), 2, stop);
+            assert!(matches!(stopped, Err(Error::Interrupted)), "{stopped:?}");
+        }
+        let pairs = fs::read_to_string(&cut).unwrap().lines().count() - 1;
+        assert!(expected_pairs.contains(&pairs), "{pairs} pairs after 7 games");
+        assert_eq!(play(&plan, agents, Some(&cut), 2, NEVER).unwrap(), expected);
+        assert!(fs::read(&cut).unwrap() == fs::read(&whole).unwrap());
+        // a finished match is not played again
+        assert_eq!(play(&plan, agents, Some(&cut), 1, 1).unwrap(), expected);
+        // more games begin with those that were played
+        let longer = Match { games: 30, ..plan };
+        let more = play(&longer, agents, Some(&cut), 2, NEVER).unwrap();
+        assert_eq!(more, play(&longer, agents, None, 1, NEVER).unwrap());
     }
-    let pairs = fs::read_to_string(&cut).unwrap().lines().count() - 1;
-    assert!((2..=4).contains(&pairs), "{pairs} pairs of 9 games at most");
-    assert_eq!(play(&plan, UNEVEN, Some(&cut), 2, NEVER).unwrap(), expected);
-    assert!(fs::read(&cut).unwrap() == fs::read(&whole).unwrap());
-    // a finished match is not played again
-    assert_eq!(play(&plan, UNEVEN, Some(&cut), 1, 1).unwrap(), expected);
-    // more games begin with those that were played
-    let longer = Match { games: 30, ..plan };
-    let more = play(&longer, UNEVEN, Some(&cut), 2, NEVER).unwrap();
-    assert_eq!(more, play(&longer, UNEVEN, None, 1, NEVER).unwrap());
 }
 
-/// Agents without chance, and 7 openings: from the 8th pair on nothing is new, and nothing is decided by it.
 #[test]
 fn repeated_games_count_as_what_they_are_worth() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,4 +203,80 @@ fn older_results_are_still_read() {
     let open: MatchResult = serde_json::from_str(&line).unwrap();
     assert_eq!((open.elo_low, open.elo_high), (None, Some(300.0)));
     assert!(serde_json::to_string(&open).unwrap().contains(r#""elo_low":null,"elo_high":300.0"#));
+}
+
+/// Rollouts that remember the largest batch.
+struct Measured {
+    rollouts: Rollout<ConnectFour>,
+    largest: Arc<AtomicUsize>,
+}
+
+impl Evaluator<ConnectFour> for Measured {
+    fn evaluate(&mut self, requests: &[Request<ConnectFour>], out: &mut Evaluations) -> Result<()> {
+        self.largest.fetch_max(requests.len(), Ordering::Relaxed);
+        self.rollouts.evaluate(requests, out)
+    }
+}
+
+/// Games whose leaves are evaluated together are those that each agent would play on its own, for any number of threads;
+/// against an agent that does not search, games are played one after the other.
+#[test]
+fn games_that_share_batches_are_those_played_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rules, plan) = (rules(), plan(24));
+    let largest = Arc::new(AtomicUsize::new(0));
+    let config = |leaves| {
+        let mut config = SearchConfig::default();
+        config.leaves = leaves;
+        config
+    };
+    let searching = |name: &str, leaves: usize, simulations: usize| {
+        let (game, largest) = (rules.game.clone(), largest.clone());
+        Contestant::searching(&rules.game, name, &config(leaves), simulations, move || Measured {
+            rollouts: Rollout::new(game.clone()),
+            largest: largest.clone(),
+        })
+    };
+    let agents = [&searching("one by one", 1, 30), &searching("in rounds", 4, 20)];
+    let play = |name: &str, threads: usize, agents: [&Contestant<ConnectFour>; 2]| {
+        let path = folder.path().join(name);
+        let journal = Journal::open(&path, &rules, &plan, agents).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| play_match(&rules.game, &plan, agents, Some(journal), |_| true)).unwrap();
+        fs::read_to_string(path).unwrap()
+    };
+    let one = play("1", 1, agents);
+    assert!(largest.swap(0, Ordering::Relaxed) > 4, "no batch had the leaves of several games");
+    assert_eq!(one, play("3", 3, agents));
+    let mut games = 0;
+    for (pair, line) in one.lines().skip(1).enumerate() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        for first_agent in [0, 1] {
+            let number = 2 * pair as u64 + first_agent as u64;
+            let mut players = [0, 1]
+                .map(|agent| agents[agent].agent(stream(plan.seed, Purpose::Agent, &[number, agent as u64])));
+            let played: Vec<&str> = line["games"][first_agent]["actions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|a| a.as_str().unwrap())
+                .collect();
+            let mut state = rules.game.initial();
+            for (ply, text) in played.iter().enumerate() {
+                let agent = usize::from(rules.game.to_move(&state) == Player::Second) ^ first_agent;
+                let action = rules.game.parse_action(&state, text).unwrap();
+                if ply >= plan.opening_plies {
+                    assert_eq!(players[agent].choose(&state).unwrap(), action, "game {number}, ply {ply}");
+                }
+                players.iter_mut().for_each(|player| player.played(&state, action));
+                rules.game.play(&mut state, action);
+            }
+            assert!(rules.game.outcome(&state).is_some());
+            games += 1;
+        }
+    }
+    assert_eq!(games, plan.games);
+    largest.store(0, Ordering::Relaxed);
+    play("random", 1, [agents[0], &contestant("random")]);
+    assert_eq!(largest.load(Ordering::Relaxed), 1);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::tree_game::TreeGame;
-use petteia::arena::agent::Analysis;
+use petteia::arena::searching::Analysis;
 use petteia::config::{Config, RootKind, SearchConfig};
 use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, Rules};

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::arena::journal::Journal;
@@ -28,7 +27,7 @@ fn plan(games: usize, pairing: Pairing) -> Ladder {
     Ladder { games, seed: 5, opening_plies: 2, pairing }
 }
 
-/// Plays on `threads` threads, into a file if there is one; stops before the game of number `stop`.
+/// Plays on `threads` threads, into a file if there is one; stops when so many games are finished.
 fn play(
     plan: &Ladder,
     agents: &[&str],
@@ -43,11 +42,8 @@ fn play(
         .collect();
     let agents: Vec<&Contestant<ConnectFour>> = loaded.iter().collect();
     let journal = file.map(|path| Journal::open_ladder(path, &rules, plan, &agents)).transpose()?;
-    let heard = AtomicUsize::new(0);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| {
-        play_ladder(&rules.game, plan, &agents, journal, &|_| heard.fetch_add(1, Ordering::SeqCst) < stop)
-    })
+    pool.install(|| play_ladder(&rules.game, plan, &agents, journal, &|standing| standing.games < stop))
 }
 
 /// The ratings against the first agent, to the last bit.

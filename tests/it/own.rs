@@ -7,7 +7,8 @@ mod own_training;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use petteia::arena::agent::{Agent, AgentSpec, Contestant, SearchAgent};
+use petteia::arena::agent::{Agent, AgentSpec, Contestant};
+use petteia::arena::searching::SearchAgent;
 use petteia::arena::{Match, play_match};
 use petteia::config::{Config, SearchConfig};
 use petteia::encode::Shape;

@@ -220,11 +220,18 @@ fn what_was_ignored_stays_ignored() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    // a game that nobody wants to wait for
-    let slow = ["arena", "connect-four", "rollout:1000000", "rollout:1000000", "--threads", "2"];
-    for (signal, code) in [("INT", 130), ("TERM", 143)] {
-        let mut child = start(PETTEIA, &slow);
+    // sixteen positions that take seconds each to be given up as unsolved
+    let folder = Folder::new();
+    let begin = |name: &str| {
+        let (run, nodes) = (folder.text(name), "selfplay.solve_nodes=10000000");
+        let words = ["train", "configs/smoke.toml", "--run", &run, "--set", "game.id=connect-four"];
+        let child =
+            start(PETTEIA, &[&words[..], &["--set", "search.solve_nodes=10000000", "--set", nodes]].concat());
         until("it thinks", || thinks(&child));
+        child
+    };
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut child = begin(signal);
         until("it ends", || {
             send(signal, &child);
             sleep(Duration::from_millis(50));
@@ -233,8 +240,7 @@ fn a_second_signal_ends_at_once() {
         assert_eq!(child.wait().unwrap().code(), Some(code));
     }
     // a terminal that closes sends several
-    let mut child = start(PETTEIA, &slow);
-    until("it thinks", || thinks(&child));
+    let mut child = begin("HUP");
     for _ in 0..20 {
         send("HUP", &child);
         sleep(Duration::from_millis(10));

@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use petteia::arena::agent::{Analysis, Contestant};
+use petteia::arena::agent::Contestant;
+use petteia::arena::searching::Analysis;
 use petteia::config::{NetConfig, RootKind, SearchConfig};
 use petteia::error::{Error, Result};
 use petteia::game::{Game, GameOptions, Rules};
@@ -166,7 +167,7 @@ fn an_engine_takes_threads_and_keeps_to_its_nodes() {
 #[test]
 fn an_agent_of_one_evaluator_stays_on_one_thread() {
     let game = ConnectFour::new(&GameOptions::default()).unwrap();
-    let agent = petteia::arena::agent::SearchAgent::new(
+    let agent = petteia::arena::searching::SearchAgent::new(
         game.clone(),
         SearchConfig::default(),
         50,

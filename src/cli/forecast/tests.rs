@@ -81,7 +81,7 @@ impl World {
                 // this gate needs three quarters of its games
                 let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
                 let gating = |games| Event::Gating {
-                    standing: crate::arena::Standing { games, sprt: None },
+                    standing: crate::arena::Standing { games, playing: 0, sprt: None },
                     games: most,
                 };
                 self.contest(&mut events, &mut now, most * 3 / 4, game, gating);

@@ -18,6 +18,7 @@ use crate::registry::Registry;
 use crate::run::gate::Decision;
 use crate::storage;
 use crate::storage::attachment;
+use crate::train::Trainer;
 
 pub fn is_checkpoint(path: &Path) -> bool {
     path.is_dir() && path.join(MANIFEST).is_file()
@@ -38,22 +39,26 @@ pub fn checkpoint<R: Registry>(path: &Path, report: &mut Findings) -> Result<()>
     if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
         report.fact("promoted by the gate", decision.promoted);
     }
-    if report.checked(load(&checkpoint)).is_some() {
+    if let Some(trainer) = report.checked(load(&checkpoint)) {
+        let (dead, all) = trainer.snapshot().weights().dead_channels();
+        report.fact("dead channels", format!("{dead} of {all}"));
         report.fact("checked", "the SHA-256 of weights and optimizer; they can be loaded");
     }
     Ok(())
 }
 
 /// Loads network and optimizer and thereby verifies their hashes.
-pub fn load(checkpoint: &Checkpoint) -> Result<()> {
-    checkpoint.trainer(&checkpoint.reading()?.config, &model::training_device()).map(|_| ())
+pub fn load(checkpoint: &Checkpoint) -> Result<Trainer> {
+    checkpoint.trainer(&checkpoint.reading()?.config, &model::training_device())
 }
 
 /// An exported network, or the weights of a checkpoint, which have the same manifest.
 pub fn file<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about::<R>(&checkpoint, path, report);
-    if report.checked(checkpoint.network(&model::device())).is_some() {
+    if let Some(network) = report.checked(checkpoint.network(&model::device())) {
+        let (dead, all) = network.weights().dead_channels();
+        report.fact("dead channels", format!("{dead} of {all}"));
         report.fact("checked", "the SHA-256 of the weights; they can be loaded");
     }
     Ok(())

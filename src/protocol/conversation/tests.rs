@@ -2,7 +2,7 @@ use std::io::{BufReader, Cursor, Read};
 use std::sync::OnceLock;
 
 use super::*;
-use crate::arena::agent::SearchAgent;
+use crate::arena::searching::SearchAgent;
 use crate::config::SearchConfig;
 use crate::games::tic_tac_toe::TicTacToe;
 use crate::protocol::thinker::Limits;

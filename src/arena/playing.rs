@@ -1,0 +1,200 @@
+//! Games between agents, played on all threads.
+//!
+//! Each thread has many games on its way if all agents are searches of this program, and their leaves are evaluated
+//! [together](crate::search::together), so that a network gets batches and games share its cache. Other agents may block a
+//! thread, or need a process for each game; with one of them a thread plays one game after the other. Games come out
+//! alike in either way.
+
+use std::sync::Arc;
+
+use super::agent::{Agent, Contestant};
+use super::searching::Searcher;
+use super::{Played, checked, score_of};
+use crate::error::{Error, Fault, Result};
+use crate::game::{Action, Game, Outcome, Player};
+use crate::random::{Purpose, stream};
+use crate::search::Search;
+use crate::search::evaluator::Evaluator;
+use crate::search::together::{MOST, Task, Tasks, work_off};
+
+/// A game to be played.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    /// The number of its pair.
+    pub(super) pair: usize,
+    /// The numbers of its agents.
+    pub(super) agents: [usize; 2],
+    /// Which of the two is the first player.
+    pub(super) first_agent: usize,
+    pub(super) opening: Arc<[Action]>,
+}
+
+/// The games of a match or a round, and what becomes of them; any thread may call it at any time.
+pub(super) trait Schedule: Sync {
+    /// The number of games, to spread them over the threads.
+    fn games(&self) -> usize;
+    /// The next game; `None` if no more need to begin.
+    fn next(&self) -> Result<Option<Planned>>;
+    /// A game was played.
+    fn finished(&self, game: &Planned, played: Played) -> Result<()>;
+    /// Whether to go on, or to drop the games on their way.
+    fn goes_on(&self) -> Result<bool>;
+}
+
+/// Plays the games of a schedule; `seed` is that of the agents.
+///
+/// # Errors
+/// That of an agent or of the schedule.
+pub(super) fn play_games<G: Game>(
+    game: &G,
+    seed: u64,
+    agents: &[&Contestant<G>],
+    schedule: &impl Schedule,
+) -> Result<()> {
+    let most = match agents.iter().all(|agent| agent.searches()) {
+        true => schedule.games().div_ceil(rayon::current_num_threads()).min(MOST),
+        false => 1,
+    };
+    work_off(&Games { game, seed, agents, schedule }, most)
+}
+
+struct Games<'a, G: Game, S> {
+    game: &'a G,
+    seed: u64,
+    agents: &'a [&'a Contestant<G>],
+    schedule: &'a S,
+}
+
+impl<'a, G: Game, S: Schedule> Tasks<G> for Games<'a, G, S> {
+    type Task = Playing<'a, G>;
+
+    fn next(&self) -> Result<Option<Playing<'a, G>>> {
+        let planned = self.schedule.next()?;
+        Ok(planned.map(|planned| Playing::new(self.game, self.seed, self.agents, planned)))
+    }
+
+    fn finished(&self, game: Playing<'a, G>) -> Result<()> {
+        let (planned, played) = game.end();
+        self.schedule.finished(&planned, played)
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        self.schedule.goes_on()
+    }
+
+    fn evaluator(&self, agent: usize) -> Box<dyn Evaluator<G>> {
+        self.agents[agent].evaluator().expect("only searches ask")
+    }
+}
+
+/// A game on its way.
+struct Playing<'a, G: Game> {
+    game: &'a G,
+    planned: Planned,
+    seats: [Seat<G>; 2],
+    state: G::State,
+    actions: Vec<Action>,
+    /// Which of the two agents waits for evaluations.
+    waiting: Option<usize>,
+    /// The agent that lost by forfeit, and why.
+    forfeit: Option<(usize, Fault)>,
+}
+
+/// One of the two agents.
+enum Seat<G: Game> {
+    Searching(Box<Searcher<G>>),
+    Other(Box<dyn Agent<G>>),
+}
+
+impl<'a, G: Game> Playing<'a, G> {
+    fn new(game: &'a G, seed: u64, agents: &[&Contestant<G>], planned: Planned) -> Playing<'a, G> {
+        let number = 2 * planned.pair as u64 + planned.first_agent as u64;
+        let seat = |seat: usize| {
+            let agent = agents[planned.agents[seat]];
+            let random = stream(seed, Purpose::Agent, &[number, seat as u64]);
+            match agent.searcher(random.clone()) {
+                Some(searcher) => Seat::Searching(Box::new(searcher)),
+                None => Seat::Other(agent.agent(random)),
+            }
+        };
+        let seats = [seat(0), seat(1)];
+        let (state, actions) = (game.initial(), Vec::new());
+        Playing { game, planned, seats, state, actions, waiting: None, forfeit: None }
+    }
+
+    /// Which of the two agents is to act.
+    fn agent_to_move(&self) -> usize {
+        match self.game.to_move(&self.state) {
+            Player::First => self.planned.first_agent,
+            Player::Second => 1 - self.planned.first_agent,
+        }
+    }
+
+    fn play(&mut self, action: Action) {
+        for seat in &mut self.seats {
+            match seat {
+                Seat::Searching(searcher) => searcher.played(&self.state, action),
+                Seat::Other(agent) => agent.played(&self.state, action),
+            }
+        }
+        self.game.play(&mut self.state, action);
+        self.actions.push(action);
+    }
+
+    /// The game and what became of it.
+    fn end(self) -> (Planned, Played) {
+        let score = match self.forfeit {
+            // the score of the first agent
+            Some((loser, _)) => loser as f64,
+            None => {
+                let outcome = self.game.outcome(&self.state).unwrap_or(Outcome::Draw);
+                score_of(outcome, self.planned.first_agent)
+            }
+        };
+        let fault = self.forfeit.map(|(_, fault)| fault);
+        (self.planned, Played { actions: self.actions, score, fault })
+    }
+}
+
+impl<G: Game> Task<G> for Playing<'_, G> {
+    fn advance(&mut self) -> Result<Option<usize>> {
+        while self.game.outcome(&self.state).is_none() {
+            if let Some(action) = self.planned.opening.get(self.actions.len()) {
+                self.play(*action);
+                continue;
+            }
+            let agent = self.agent_to_move();
+            let action = match &mut self.seats[agent] {
+                Seat::Searching(searcher) => {
+                    if self.waiting.is_none() {
+                        searcher.begin(&self.state, Some(searcher.simulations()));
+                    }
+                    if searcher.advance() {
+                        self.waiting = Some(agent);
+                        return Ok(Some(self.planned.agents[agent]));
+                    }
+                    self.waiting = None;
+                    searcher.search().tree().agents_action().expect("the root was evaluated")
+                }
+                Seat::Other(other) => match other.choose(&self.state) {
+                    Ok(action) => action,
+                    Err(Error::Fault(fault)) => {
+                        self.forfeit = Some((agent, fault));
+                        return Ok(None);
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            self.play(checked(self.game, &self.state, action)?);
+        }
+        Ok(None)
+    }
+
+    fn search(&mut self) -> &mut Search<G> {
+        let agent = self.waiting.expect("an agent waits");
+        match &mut self.seats[agent] {
+            Seat::Searching(searcher) => searcher.search(),
+            Seat::Other(_) => unreachable!("only searches wait"),
+        }
+    }
+}

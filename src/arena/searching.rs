@@ -1,0 +1,198 @@
+//! Agents that search: a [`Searcher`] keeps the tree of a game, and whoever has an evaluator drives it. A [`SearchAgent`]
+//! has one of its own; where many games are played at once, their leaves are evaluated [together](crate::search::together).
+
+use super::agent::{Agent, MakeEvaluator};
+use crate::config::SearchConfig;
+use crate::error::Result;
+use crate::game::{Action, Game};
+use crate::random::Random;
+use crate::search::Search;
+use crate::search::evaluator::Evaluator;
+use crate::search::policy::draw;
+
+/// The searches of one game: it keeps its tree between actions.
+pub struct Searcher<G: Game> {
+    game: G,
+    config: SearchConfig,
+    simulations: usize,
+    random: Random,
+    search: Option<Search<G>>,
+}
+
+debug_fields!(Searcher<G: Game>, simulations, config, search);
+
+impl<G: Game> Searcher<G> {
+    pub(super) fn new(game: G, config: SearchConfig, simulations: usize, random: Random) -> Searcher<G> {
+        Searcher { game, config, simulations, random, search: None }
+    }
+
+    /// The default number of simulations.
+    pub fn simulations(&self) -> usize {
+        self.simulations
+    }
+
+    /// Begins to search `state`, in which the game is not over, in addition to the tree kept from the previous position:
+    /// for `planned` simulations, or without a limit.
+    pub fn begin(&mut self, state: &G::State, planned: Option<usize>) {
+        let fits = self.search.as_ref().is_some_and(|search| search.tree().root() == state);
+        if !fits {
+            self.search = Some(Search::new(self.game.clone(), self.config.clone(), state.clone()));
+        }
+        self.search().begin(planned, false);
+    }
+
+    /// Goes on with what it began until leaves need [evaluations](Search::requests); false if the search is over.
+    pub fn advance(&mut self) -> bool {
+        let search = self.search.as_mut().expect("a search was begun");
+        search.next_round(&mut self.random)
+    }
+
+    /// Its search.
+    ///
+    /// # Panics
+    /// If none was begun.
+    pub fn search(&mut self) -> &mut Search<G> {
+        self.search.as_mut().expect("a search was begun")
+    }
+
+    /// Goes to the position after `action`; forgets its tree if that is not of the position `before`.
+    pub fn played(&mut self, before: &G::State, action: Action) {
+        match &mut self.search {
+            Some(search) if search.tree().root() == before => search.advance(action),
+            _ => self.search = None,
+        }
+    }
+}
+
+/// Chooses actions by tree search, with an evaluator of its own.
+pub struct SearchAgent<G: Game> {
+    searcher: Searcher<G>,
+    evaluator: Box<dyn Evaluator<G>>,
+    /// For another number of threads; `None` if there is just this evaluator.
+    make: Option<MakeEvaluator<G>>,
+    threads: usize,
+}
+
+debug_fields!(SearchAgent<G: Game>, searcher);
+
+/// The result of a search.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The action to play.
+    pub action: Action,
+    /// The expected result for the player to move, -1..1.
+    pub value: f32,
+    /// The visits of every legal action, in ascending order of actions.
+    pub visits: Vec<(Action, u32)>,
+    /// The evaluator's probability of every legal action, in the same order.
+    pub priors: Vec<(Action, f32)>,
+    /// The expected line of play, starting with `action`.
+    pub principal_variation: Vec<Action>,
+    /// The number of [simulations](Search).
+    pub simulations: usize,
+}
+
+impl<G: Game> SearchAgent<G> {
+    /// An agent that searches this many [simulations](Search) per action. Rollouts get their seeds from `random`.
+    pub fn new(
+        game: G,
+        config: SearchConfig,
+        simulations: usize,
+        evaluator: impl Evaluator<G> + 'static,
+        random: Random,
+    ) -> SearchAgent<G> {
+        let searcher = Searcher::new(game, config, simulations, random);
+        SearchAgent { searcher, evaluator: Box::new(evaluator), make: None, threads: 1 }
+    }
+
+    /// With an evaluator of its own for so many threads.
+    pub(super) fn threaded(searcher: Searcher<G>, make: MakeEvaluator<G>, threads: usize) -> SearchAgent<G> {
+        SearchAgent { searcher, evaluator: make(threads), make: Some(make), threads }
+    }
+
+    /// Searches with so many threads from now on, at least 1; an agent that was made of one evaluator stays on one.
+    pub fn use_threads(&mut self, threads: usize) {
+        if let Some(make) = self.make.as_ref().filter(|_| threads != self.threads) {
+            (self.evaluator, self.threads) = (make(threads), threads);
+        }
+    }
+
+    /// Searches `state`, in which the game is not over, with the agent's number of simulations, in addition to the tree
+    /// kept from the previous position. Fails if its evaluator does.
+    pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
+        self.search(state, Some(self.simulations()), |_| usize::MAX)
+    }
+
+    /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit, as long as `more`
+    /// permits some until it is asked again. The root is always evaluated. A search without a limit has a PUCT root.
+    pub fn search(
+        &mut self,
+        state: &G::State,
+        planned: Option<usize>,
+        more: impl FnMut(&Search<G>) -> usize,
+    ) -> Result<Analysis> {
+        let Searcher { random, search, .. } = {
+            self.searcher.begin(state, planned);
+            &mut self.searcher
+        };
+        let begun = search.as_mut().expect("it was begun");
+        if let Err(error) = begun.run_while(self.evaluator.as_mut(), random, more) {
+            *search = None;
+            return Err(error);
+        }
+        Ok(Analysis::of(begun))
+    }
+
+    /// An action for a game with a person, who wants other games with the same agent: one of those that the last search
+    /// visited at least half as often as `analysis.action`, drawn by their visits. A proven result is not given away.
+    pub fn varied(&mut self, analysis: &Analysis) -> Action {
+        let is_solved = self.searcher.search.as_ref().is_some_and(|search| search.tree().is_solved());
+        let best = analysis.visits.iter().find(|(action, _)| *action == analysis.action);
+        let least = best.map_or(0, |(_, visits)| visits.div_ceil(2)).max(1);
+        let good: Vec<(Action, u32)> =
+            analysis.visits.iter().copied().filter(|(_, visits)| *visits >= least).collect();
+        match is_solved || good.is_empty() {
+            true => analysis.action,
+            false => draw(&good, 1.0, &mut self.searcher.random),
+        }
+    }
+
+    /// The agent's default number of simulations.
+    pub fn simulations(&self) -> usize {
+        self.searcher.simulations
+    }
+
+    /// Forgets the game; returns the search that it kept.
+    pub fn forget(&mut self) -> Option<Search<G>> {
+        self.searcher.search.take()
+    }
+}
+
+impl Analysis {
+    /// The current result of a search.
+    ///
+    /// # Panics
+    ///
+    /// If its root was not evaluated.
+    pub fn of<G: Game>(search: &Search<G>) -> Analysis {
+        let tree = search.tree();
+        Analysis {
+            action: tree.agents_action().expect("the root was evaluated"),
+            value: tree.search_value().value(),
+            visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
+            priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),
+            principal_variation: tree.principal_variation(),
+            simulations: search.simulations(),
+        }
+    }
+}
+
+impl<G: Game> Agent<G> for SearchAgent<G> {
+    fn choose(&mut self, state: &G::State) -> Result<Action> {
+        Ok(self.analyze(state)?.action)
+    }
+
+    fn played(&mut self, before: &G::State, action: Action) {
+        self.searcher.played(before, action);
+    }
+}
