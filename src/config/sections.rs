@@ -110,6 +110,10 @@ section! {
         /// (0: off; KataGo: 0.45).
         #[serde(skip_serializing_if = "is_off")]
         cpuct_growth: f32 = 0.0, 0.0..=10.0;
+        /// Exploration that scales with the standard deviation of the values below a position: `cpuct` times 1 + this times
+        /// (deviation / 0.4 - 1), values from -1 to 1 (0: off; KataGo: 0.85).
+        #[serde(skip_serializing_if = "is_off")]
+        cpuct_spread: f32 = 0.0, 0.0..=1.0;
         /// First-play urgency: an unvisited action counts as the parent's value minus this times the square root of
         /// the prior mass already visited (KataGo: 0.2).
         fpu_reduction: f32 = 0.2, 0.0..=2.0;

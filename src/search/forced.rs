@@ -26,7 +26,7 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
 /// The visits that these actions of an unproven root would have without forcing.
 pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player: Player) -> Vec<u32> {
     let root = nodes.get(ROOT);
-    let scale = exploration(config, root.visits);
+    let scale = exploration(config, nodes, ROOT, root.visits);
     let score = |edge: &Edge, visits: u32| {
         edge.mean_for(player).unwrap_or(-1.0) + scale * edge.prior / (1 + visits) as f32
     };

@@ -1,4 +1,4 @@
-//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes per node and 20 per edge.
+//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes per node (44 with `search.cpuct_spread`) and 20 per edge.
 //!
 //! Nodes and the edges of each node are stored in order of creation, so a child comes after its parent, and
 //! [`Nodes::keep_subtree`] can move what is kept to the front in place. Sums and means are for [`Player::First`].
@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::evaluator::Evaluation;
 use super::tree::for_first;
+use crate::config::SearchConfig;
 use crate::game::{Action, Outcome, Player};
 
 /// Statistics of a position, without its edges.
@@ -116,12 +117,20 @@ pub(super) struct Nodes {
     nodes: Vec<Node>,
     /// The evaluator's value of each node for the first player; read only for the root.
     raw: Vec<f32>,
+    /// Sums of the squares of the values of each node, if `search.cpuct_spread` wants them; else empty.
+    squares: Vec<f64>,
+    with_squares: bool,
     pub edges: Vec<Edge>,
     /// Scratch memory for [`Nodes::keep_subtree`].
     moved: Vec<u32>,
 }
 
 impl Nodes {
+    /// No nodes, of a search with these settings.
+    pub fn new(config: &SearchConfig) -> Nodes {
+        Nodes { with_squares: config.cpuct_spread > 0.0, ..Nodes::default() }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -137,7 +146,24 @@ impl Nodes {
     /// Number of nodes, and bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
-        (nodes, nodes * (size_of::<Node>() + size_of::<f32>()) + edges * size_of::<Edge>())
+        let a_node = size_of::<Node>() + size_of::<f32>();
+        (nodes, nodes * a_node + self.squares.len() * size_of::<f64>() + edges * size_of::<Edge>())
+    }
+
+    /// The sum of the squares of a node's values.
+    ///
+    /// # Panics
+    /// The settings want none.
+    pub fn squares(&self, node: usize) -> f64 {
+        self.squares[node]
+    }
+
+    /// Adds the square of a value to those of a node, if they are wanted.
+    #[inline(always)]
+    pub fn square(&mut self, node: usize, value: f64) {
+        if self.with_squares {
+            self.squares[node] += value * value;
+        }
     }
 
     pub fn get_mut(&mut self, node: usize) -> &mut Node {
@@ -160,6 +186,9 @@ impl Nodes {
         let (value, draw) = (raw as f64, evaluation.wdl.draw as f64);
         let (visits, visited_mass, proven) = (1, 0.0, None);
         self.raw.push(raw);
+        if self.with_squares {
+            self.squares.push(value * value);
+        }
         self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, edges, to_move, proven });
         self.edges.extend(legal.iter().zip(evaluation.priors).map(|(&action, &prior)| Edge {
             prior,
@@ -219,6 +248,9 @@ impl Nodes {
                 }
             }
             self.raw[nodes] = self.raw[old];
+            if self.with_squares {
+                self.squares[nodes] = self.squares[old];
+            }
             self.nodes[nodes] = Node { first_edge: edges as u32, ..self.nodes[old] };
             (nodes, edges) = (nodes + 1, end);
         }
@@ -228,6 +260,7 @@ impl Nodes {
     fn truncate(&mut self, nodes: usize, edges: usize) {
         self.nodes.truncate(nodes);
         self.raw.truncate(nodes);
+        self.squares.truncate(nodes);
         self.edges.truncate(edges);
     }
 }

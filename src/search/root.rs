@@ -120,8 +120,8 @@ impl<G: Game> Tree<G> {
             false => self.config.fpu_reduction,
         };
         match BESIDE && self.on_their_way > 0 {
-            false => select(&self.config, &self.nodes, root, root.mean(), reduction),
-            true => select_beside(&self.config, &self.nodes, root, root.mean(), reduction, self.on_their_way),
+            false => select(&self.config, &self.nodes, ROOT, root.mean(), reduction),
+            true => select_beside(&self.config, &self.nodes, ROOT, root.mean(), reduction, self.on_their_way),
         }
     }
 

@@ -2,38 +2,62 @@
 //!
 //! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019); proven
 //! results count exactly, and a proven loss for the player to move is never selected. With `search.cpuct_growth`,
-//! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`).
+//! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`), and with `search.cpuct_spread`
+//! with the spread of the values below it (KataGo's dynamic variance-scaled cPUCT).
 //!
 //! Beside simulations that wait for their evaluation, each of those counts as a visit that was lost (virtual loss; Chaslot
 //! et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next one looks elsewhere.
 
-use super::nodes::{Node, Nodes};
+use super::nodes::Nodes;
 use super::tree::for_first;
 use crate::config::SearchConfig;
 
 /// Visits at which exploration has grown by ln 2 of its growth (KataGo's `cpuctExplorationBase`).
 const GROWTH_VISITS: f32 = 500.0;
 
-/// What an action's prior counts at a node with these visits, before the action has some.
+/// The standard deviation of values that leaves exploration as it is, and the visits that it counts as (KataGo's
+/// `cpuctUtilityStdevPrior` and `cpuctUtilityStdevPriorWeight`).
+const USUAL_SPREAD: f64 = 0.4;
+const USUAL_VISITS: f64 = 2.0;
+
+/// What an action's prior counts at the node `at` if it has these visits, before the action has some.
 #[inline(always)]
-pub(super) fn exploration(config: &SearchConfig, visits: u32) -> f32 {
-    let cpuct = if config.cpuct_growth > 0.0 { grown(config, visits) } else { config.cpuct };
+pub(super) fn exploration(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
+    let varies = config.cpuct_growth > 0.0 || config.cpuct_spread > 0.0;
+    let cpuct = if varies { varied(config, nodes, at, visits) } else { config.cpuct };
     cpuct * (visits as f32).sqrt()
 }
 
-/// `cpuct` at a node with these visits. Apart, so that it costs searches without growth next to nothing.
+/// `cpuct` at a node with these visits. Apart, so that it costs searches without growth and spread next to nothing.
 #[cold]
-fn grown(config: &SearchConfig, visits: u32) -> f32 {
-    config.cpuct + config.cpuct_growth * (visits as f32 / GROWTH_VISITS).ln_1p()
+fn varied(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
+    let mut cpuct = config.cpuct;
+    if config.cpuct_growth > 0.0 {
+        cpuct += config.cpuct_growth * (visits as f32 / GROWTH_VISITS).ln_1p();
+    }
+    if config.cpuct_spread > 0.0 {
+        cpuct *= 1.0 + config.cpuct_spread * (spread(nodes, at) / USUAL_SPREAD - 1.0) as f32;
+    }
+    cpuct
 }
 
-/// The edge to follow from `node`, whose mean value for the first player is `mean`; `reduction` is that of first-play
+/// The standard deviation of the values below a node, drawn toward [`USUAL_SPREAD`] where visits are few.
+fn spread(nodes: &Nodes, at: usize) -> f64 {
+    let node = nodes.get(at);
+    let (visits, mean) = (f64::from(node.visits), node.value / f64::from(node.visits));
+    let usual = USUAL_VISITS * (mean * mean + USUAL_SPREAD * USUAL_SPREAD);
+    let variance = (usual + nodes.squares(at)) / (USUAL_VISITS + visits - 1.0) - mean * mean;
+    variance.max(0.0).sqrt()
+}
+
+/// The edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is that of first-play
 /// urgency. This is the hottest loop of a search, so inlining is not left to the compiler.
 #[inline(always)]
-pub(super) fn select(config: &SearchConfig, nodes: &Nodes, node: &Node, mean: f32, reduction: f32) -> usize {
+pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32, reduction: f32) -> usize {
+    let node = nodes.get(at);
     let range = node.range();
     let unvisited = for_first(node.to_move, mean) - reduction * node.visited_mass.sqrt();
-    let scale = exploration(config, node.visits);
+    let scale = exploration(config, nodes, at, node.visits);
     let sign = for_first(node.to_move, 1.0);
     let mut best = 0;
     let mut best_score = f32::NEG_INFINITY;
@@ -55,14 +79,15 @@ const AWAITED: f32 = -1.0;
 pub(super) fn select_beside(
     config: &SearchConfig,
     nodes: &Nodes,
-    node: &Node,
+    at: usize,
     mean: f32,
     reduction: f32,
     waiting: u32,
 ) -> usize {
+    let node = nodes.get(at);
     let range = node.range();
     let unvisited = for_first(node.to_move, mean) - reduction * node.visited_mass.sqrt();
-    let scale = exploration(config, node.visits + waiting);
+    let scale = exploration(config, nodes, at, node.visits + waiting);
     let sign = for_first(node.to_move, 1.0);
     let mut best = 0;
     let mut best_score = f32::NEG_INFINITY;
@@ -94,14 +119,48 @@ mod tests {
 
     #[test]
     fn exploration_grows_with_the_logarithm_of_visits() {
+        let nodes = Nodes::default();
         for visits in [1, 64, 1000] {
-            assert_eq!(exploration(&with(0.0), visits), 1.5 * (visits as f32).sqrt());
+            assert_eq!(exploration(&with(0.0), &nodes, 0, visits), 1.5 * (visits as f32).sqrt());
         }
-        let cpuct = |visits: u32| exploration(&with(0.45), visits) / (visits as f32).sqrt();
+        let cpuct = |visits: u32| exploration(&with(0.45), &nodes, 0, visits) / (visits as f32).sqrt();
         // 1.5 + 0.45 ln 1.002, ln 2, ln 3, ln 201
         for (visits, expected) in [(1, 1.5009), (500, 1.8119), (1000, 1.9944), (100_000, 3.8865)] {
             assert!((cpuct(visits) - expected).abs() < 1e-4, "{visits}: {}", cpuct(visits));
         }
+    }
+
+    #[test]
+    fn exploration_scales_with_the_spread_of_values() {
+        let config = SearchConfig::with(|search| search.cpuct_spread = 0.85);
+        let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.1, 0.0));
+        let mut nodes = Nodes::new(&config);
+        nodes.push(None, Player::First, &legal, &Evaluation { priors: &[0.5, 0.5], wdl });
+        // a lone evaluation: the usual 0.4, (2 * (0.01 + 0.16) + 0.01) / 2 - 0.01 = 0.165 -> 0.4062
+        let cpuct = |nodes: &Nodes| exploration(&config, nodes, 0, 100) / 10.0;
+        assert!((cpuct(&nodes) - 1.5 * (1.0 + 0.85 * (0.40620 / 0.4 - 1.0))).abs() < 1e-4);
+        // values that agree explore less, values that do not explore more
+        let after = |value: [f64; 2]| {
+            let mut nodes = nodes.clone();
+            for visit in 0..98 {
+                let node = nodes.get_mut(0);
+                (node.visits, node.value) = (node.visits + 1, node.value + value[visit % 2]);
+                nodes.square(0, value[visit % 2]);
+            }
+            cpuct(&nodes)
+        };
+        // 99 visits of 0.1: (2 * 0.17 + 0.99) / 100 - 0.01 = 0.0033 -> 0.0574
+        assert!(
+            (after([0.1, 0.1]) - 1.5 * (1.0 + 0.85 * (0.05745 / 0.4 - 1.0))).abs() < 1e-3,
+            "{}",
+            after([0.1, 0.1])
+        );
+        // 49 each of 1 and -0.8: mean 0.1, (2 * 0.17 + 0.01 + 49 * 1.64) / 100 - 0.01 = 0.7971 -> 0.8928
+        assert!(
+            (after([1.0, -0.8]) - 1.5 * (1.0 + 0.85 * (0.8928 / 0.4 - 1.0))).abs() < 1e-3,
+            "{}",
+            after([1.0, -0.8])
+        );
     }
 
     /// The edge that is followed at a node of so many visits, where action 0 is better and has nine in ten of them.
@@ -114,7 +173,7 @@ mod tests {
             let edge = &mut nodes.edges[edge];
             (edge.visits, edge.mean) = ((visits as f32 * share) as u32, mean);
         }
-        select(&with(cpuct_growth), &nodes, nodes.get(0), 0.0, 0.2)
+        select(&with(cpuct_growth), &nodes, 0, 0.0, 0.2)
     }
 
     /// The edge that is followed at a node with two actions, which have visits, means and waiting simulations.
@@ -127,7 +186,7 @@ mod tests {
         for (edge, (visits, mean, waiting)) in nodes.edges.iter_mut().zip(edges) {
             (edge.visits, edge.mean, edge.waiting) = (visits, mean, waiting);
         }
-        select_beside(&with(0.0), &nodes, nodes.get(0), 0.0, 0.0, waiting)
+        select_beside(&with(0.0), &nodes, 0, 0.0, 0.0, waiting)
     }
 
     #[test]
@@ -158,7 +217,7 @@ mod tests {
             for (edge, (visits, mean, _)) in nodes.edges.iter_mut().zip(edges) {
                 (edge.visits, edge.mean) = (visits, mean);
             }
-            assert_eq!(select(&with(0.0), &nodes, nodes.get(0), 0.0, 0.0), beside(edges));
+            assert_eq!(select(&with(0.0), &nodes, 0, 0.0, 0.0), beside(edges));
         }
     }
 

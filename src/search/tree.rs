@@ -69,7 +69,8 @@ debug_fields!(Tree<G: Game>, root, config);
 impl<G: Game> Tree<G> {
     /// A tree with only a root.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Tree<G> {
-        Tree { game, config, root, nodes: Nodes::default(), plan: Plan::default(), on_their_way: 0, roots: 0 }
+        let nodes = Nodes::new(&config);
+        Tree { game, config, root, nodes, plan: Plan::default(), on_their_way: 0, roots: 0 }
     }
 
     /// The position at the root.

@@ -97,10 +97,10 @@ impl<G: Game> Tree<G> {
                 let mean = self.nodes.edges[edge].mean;
                 node = child;
                 let (reduction, waiting) = (self.config.fpu_reduction, self.nodes.edges[edge].waiting);
-                let (config, nodes, parent) = (&self.config, &self.nodes, self.nodes.get(node));
+                let (config, nodes) = (&self.config, &self.nodes);
                 edge = match BESIDE && waiting > 0 {
-                    false => select(config, nodes, parent, mean, reduction),
-                    true => select_beside(config, nodes, parent, mean, reduction, waiting.into()),
+                    false => select(config, nodes, node, mean, reduction),
+                    true => select_beside(config, nodes, node, mean, reduction, waiting.into()),
                 };
                 continue;
             }
@@ -170,6 +170,7 @@ impl<G: Game> Tree<G> {
             if edge.link.proven().is_none() {
                 edge.mean = mean;
             }
+            self.nodes.square(node as usize, value);
             let node = self.nodes.get_mut(node as usize);
             node.visits += 1;
             node.value += value;

@@ -288,7 +288,7 @@ impl Observer for StopAfter {
     }
 }
 
-const EVERYTHING: [&str; 32] = [
+const EVERYTHING: [&str; 33] = [
     "net.value_pooling=true",
     "net.block_pooling=1",
     "net.soft_policy=2",
@@ -310,6 +310,7 @@ const EVERYTHING: [&str; 32] = [
     "search.root_temperature=1.2",
     "search.first_simulations=6",
     "search.cpuct_growth=0.45",
+    "search.cpuct_spread=0.85",
     "search.lower_bound=2",
     "selfplay.decided=0.9",
     "selfplay.gumbel_final=0.5",

@@ -81,6 +81,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.selfplay.gumbel_final = 0.5;
     all_on.search.root_temperature = 1.2;
     all_on.search.cpuct_growth = 0.45;
+    all_on.search.cpuct_spread = 0.85;
     all_on.search.lower_bound = 2.0;
     all_on.train.bias_decay = 0.1;
     all_on.search.first_simulations = 6;

@@ -63,7 +63,10 @@ struct Play {
 impl Benchmark for Play {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
         let batch = bench.setup.batch.unwrap_or(BATCH);
-        let mut config = Config::new(&bench.identity.id);
+        let mut config = match &bench.checkpoint {
+            Some(checkpoint) => checkpoint.reading()?.config,
+            None => Config::new(&bench.identity.id),
+        };
         config.selfplay.batch = batch;
         config.net = bench.config.clone();
         let net = bench.shared()?;

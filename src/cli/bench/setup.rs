@@ -37,7 +37,8 @@ pub struct Setup {
     /// Size of a network with random weights
     #[arg(long, value_name = "FILTERSxBLOCKS", default_value = "32x4")]
     net: NetSize,
-    /// Use the network of this run, checkpoint or exported file instead
+    /// Use the network of this run, checkpoint or exported file instead (selfplay:
+    /// with its settings)
     #[arg(long, value_name = "PATH", conflicts_with = "net")]
     checkpoint: Option<PathBuf>,
     /// Simulations per action (search, selfplay)
@@ -101,7 +102,7 @@ pub struct Bench<G> {
     /// The network's settings.
     pub config: NetConfig,
     /// The network; for training on [`model::training_device`], from [`Bench::network`].
-    checkpoint: Option<Checkpoint>,
+    pub checkpoint: Option<Checkpoint>,
     /// The user's options.
     pub setup: Setup,
 }
