@@ -1,9 +1,11 @@
 //! How a run rates its generations against each other as it goes.
 //!
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
-//! chosen where they tell most, and the last one also `arena.final_games` against the first. All games of the run so far, among them those of the evaluation and the gate, are rated
-//! together, so the figure of a generation rests on many more games than its own. The games are lines of the metrics;
-//! nothing that is trained depends on them.
+//! chosen where they tell most. All games of the run so far, among them those of the evaluation and the gate, are rated
+//! together, so the figure of a generation rests on many more games than its own. The last one also plays
+//! `arena.final_games` against the first, which stand for themselves: openings that decide a game limit the score against a
+//! weak player, and rated together they would make the last generation look weaker than those that never played there.
+//! The games are lines of the metrics; nothing that is trained depends on them.
 
 use std::time::Instant;
 
@@ -38,7 +40,8 @@ const OPPONENT: usize = 0;
 pub struct Rating {
     /// The generation.
     pub generation: usize,
-    /// How much stronger it is than one of half its age, and than the first.
+    /// How much stronger it is than one of half its age, and than the first: the last one by its
+    /// `arena.final_games` against it.
     pub above_earlier: Vec<(usize, Difference)>,
     /// How much stronger it is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
@@ -57,6 +60,9 @@ struct Against {
     losses: usize,
     pairs: Pentanomial,
     effective_games: f64,
+    /// The games of the last generation against the first.
+    #[serde(rename = "final", default, skip_serializing_if = "std::ops::Not::not")]
+    is_final: bool,
 }
 
 /// What the metrics say about the generations from `first` to `last`.
@@ -88,7 +94,9 @@ impl Pool {
             pool.seconds += line["seconds"].as_f64().unwrap_or(0.0);
             for game in line["matches"].as_array().into_iter().flatten() {
                 let earlier = generation(&game["generation"]).and_then(|earlier| pool.place(earlier));
-                pool.meet(generation(&line["generation"]), earlier, game);
+                if game["final"] != true {
+                    pool.meet(generation(&line["generation"]), earlier, game);
+                }
                 let counts = ["wins", "draws", "losses"].map(|count| game[count].as_u64().unwrap_or(0));
                 pool.games += counts.iter().sum::<u64>() as usize;
             }
@@ -104,15 +112,10 @@ impl Pool {
     /// Counts the games of a generation, if it and its opponent are in the pool.
     fn meet(&mut self, generation: Option<usize>, other: Option<usize>, result: &Value) {
         let own = generation.and_then(|generation| self.place(generation));
-        let pairs = Pentanomial::deserialize(&result["pairs"]).unwrap_or_default();
-        let pairs_played: usize = pairs.iter().sum();
         if let (Some(own), Some(other)) = (own, other)
             && own != other
-            && pairs_played > 0
         {
-            let effective = result["effective_games"].as_f64();
-            let worth = effective.map_or(1.0, |games| games / (2 * pairs_played) as f64);
-            self.meetings.push(Meeting { agents: [own, other], pairs, worth });
+            self.meetings.extend(meeting([own, other], result));
         }
     }
 
@@ -121,18 +124,37 @@ impl Pool {
     }
 }
 
+/// The games of a line between two agents, if there are any.
+fn meeting(agents: [usize; 2], result: &Value) -> Option<Meeting> {
+    let pairs = Pentanomial::deserialize(&result["pairs"]).unwrap_or_default();
+    let played: usize = pairs.iter().sum();
+    let effective = result["effective_games"].as_f64();
+    let worth = effective.map_or(1.0, |games| games / (2 * played) as f64);
+    (played > 0).then_some(Meeting { agents, pairs, worth })
+}
+
 fn generation(value: &Value) -> Option<usize> {
     value.as_u64().map(|number| number as usize)
 }
 
 /// The rating of generation `number` by the games so far; `None` if it was not rated.
 pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option<Rating> {
-    metrics.line_of(KIND, number)?;
+    let line = metrics.line_of(KIND, number)?;
+    let finals = line["matches"].as_array().into_iter().flatten().find(|game| game["final"] == true);
+    let finals = finals.and_then(|game| meeting([1, 0], game));
     let pool = Pool::read(metrics.lines(), opponent, number);
     let (ratings, own) = (pool.ratings(), pool.place(number)?);
     let mut earlier = vec![number / 2, pool.first];
     earlier.dedup();
-    let above = |earlier: usize| Some((earlier, ratings.difference(own, pool.place(earlier)?)?));
+    let above = |earlier: usize| {
+        let by = match &finals {
+            Some(games) if earlier == pool.first => {
+                Ratings::fit(2, std::slice::from_ref(games)).difference(1, 0)
+            }
+            _ => ratings.difference(own, pool.place(earlier)?),
+        };
+        Some((earlier, by?))
+    };
     let above_earlier = earlier.into_iter().filter(|earlier| *earlier < number).filter_map(above).collect();
     let above_opponent = ratings.difference(own, OPPONENT).map(|above| (opponent.to_string(), above));
     Some(Rating {
@@ -233,7 +255,8 @@ impl<G: Game> Run<'_, G> {
         let (mut matches, mut done) = (Vec::new(), 0);
         for (round, (opponents, games)) in rounds.iter().enumerate() {
             let report = |played| self.observer.event(Event::Rating { done: done + played, games: all });
-            matches.extend(self.play_round(checkpoint, opponents, *games, round as u64, &report)?);
+            let played = self.play_round(checkpoint, opponents, *games, round as u64, &report)?;
+            matches.extend(played.into_iter().map(|met| Against { is_final: round > 0, ..met }));
             done += games;
         }
         Ok(matches)
@@ -276,7 +299,49 @@ impl<G: Game> Run<'_, G> {
             losses: met.losses,
             pairs: met.pairs,
             effective_games: met.effective_games,
+            is_final: false,
         });
         Ok(against.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of a generation's games: against whom, pairs, and whether they are the final ones.
+    fn line(number: usize, matches: &[(usize, [usize; 5], bool)]) -> Value {
+        let matches: Vec<Value> = matches
+            .iter()
+            .map(|(generation, pairs, is_final)| {
+                let mut game = json!({
+                    "generation": generation, "wins": 0, "draws": 2 * pairs.iter().sum::<usize>(), "losses": 0,
+                    "pairs": pairs, "effective_games": 2 * pairs.iter().sum::<usize>(),
+                });
+                if *is_final {
+                    game["final"] = true.into();
+                }
+                game
+            })
+            .collect();
+        json!({"kind": KIND, "generation": number, "matches": matches})
+    }
+
+    #[test]
+    fn the_final_games_stand_for_themselves() {
+        let (second, third) = (line(2, &[(1, [0, 0, 3, 2, 5], false)]), [(2, [0, 1, 5, 2, 2], false)]);
+        let rated = |third: &[(usize, [usize; 5], bool)]| {
+            ratings_of(&[line(1, &[]), second.clone(), line(3, third)], "random")
+        };
+        let without = rated(&third);
+        // decided openings hold the last generation down against the first
+        let final_games = (1, [0, 0, 40, 10, 0], true);
+        assert_eq!(rated(&[third[0], final_games]), without);
+        // the same games as any others would make it weaker than the second
+        let counted = rated(&[third[0], (1, [0, 0, 40, 10, 0], false)]);
+        assert!(
+            without[2].elo > without[1].elo && counted[2].elo < counted[1].elo,
+            "{without:?} {counted:?}"
+        );
     }
 }

@@ -223,6 +223,11 @@ fn a_run_rates_its_generations() {
     last.sort_unstable();
     // the last one also plays the games of the final evaluation against the first
     assert_eq!(last, [(1, 4), (1, 4), (2, 4)]);
+    let finals = |line: &Value| {
+        let games = line["matches"].as_array().unwrap().iter().filter(|game| game["final"] == true);
+        games.map(|game| game["generation"].as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    assert_eq!([finals(&lines[1]), finals(&lines[2])], [vec![], vec![1]]);
     // a finished run says it again
     let said = run.train(&run.run(), &[]);
     let text = out(&said).to_string();
