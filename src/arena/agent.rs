@@ -27,6 +27,7 @@ use crate::random::{Random, choose};
 use crate::search::cache::Cached;
 use crate::search::crew::Crew;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::search::together::at_once;
 use crate::solve::Solver;
 
 /// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a simulation.
@@ -229,7 +230,14 @@ type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum Kind<G: Game> {
     Perfect(G),
-    Searching { game: G, search: SearchConfig, simulations: usize, evaluator: MakeEvaluator<G> },
+    Searching {
+        game: G,
+        search: SearchConfig,
+        simulations: usize,
+        evaluator: MakeEvaluator<G>,
+        /// Whether several positions at once are evaluated sooner than one after the other.
+        batches: bool,
+    },
     Other(MakeAgent<G>),
 }
 
@@ -258,10 +266,11 @@ impl<G: Game> Contestant<G> {
                 let rules = game.clone();
                 Ok(Contestant::searching(game, name, &search, *simulations, move || {
                     Rollout::new(rules.clone())
-                }))
+                })
+                .without_batches())
             }
             AgentSpec::Uniform(simulations) => {
-                Ok(Contestant::searching(game, name, &search, *simulations, || Uniform))
+                Ok(Contestant::searching(game, name, &search, *simulations, || Uniform).without_batches())
             }
             AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
@@ -315,7 +324,7 @@ impl<G: Game> Contestant<G> {
     }
 
     /// A contestant that searches this many [simulations](crate::search::Search) per action with a custom evaluator, which is
-    /// created for each thread and answers for many games. A journal identifies it by its name.
+    /// created for each thread, or for each game if these are not played together. A journal identifies it by its name.
     pub fn searching<E: Evaluator<G> + 'static>(
         game: &G,
         name: impl Into<String>,
@@ -334,7 +343,8 @@ impl<G: Game> Contestant<G> {
         simulations: usize,
         evaluator: MakeEvaluator<G>,
     ) -> Contestant<G> {
-        let kind = Kind::Searching { game: game.clone(), search: search.clone(), simulations, evaluator };
+        let (game, search) = (game.clone(), search.clone());
+        let kind = Kind::Searching { game, search, simulations, evaluator, batches: true };
         Contestant { identity, kind, threads: 1 }
     }
 
@@ -359,9 +369,29 @@ impl<G: Game> Contestant<G> {
         Contestant { identity, kind: Kind::Other(Box::new(agent)), threads: 1 }
     }
 
-    /// Whether it is a search of this program: many of its games can be played at once.
+    /// The same, but nothing is gained by evaluating several positions at once.
+    fn without_batches(mut self) -> Contestant<G> {
+        if let Kind::Searching { batches, .. } = &mut self.kind {
+            *batches = false;
+        }
+        self
+    }
+
+    /// Whether it is a search of this program.
     pub fn searches(&self) -> bool {
         matches!(self.kind, Kind::Searching { .. })
+    }
+
+    /// How many of `tasks` of these agents to have on their way on one thread, if they search so many simulations or, with
+    /// `None`, their own. Agents that do not search may block a thread, or need a process for each game.
+    pub fn at_once(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> usize {
+        let (mut most, mut gains) = (0, false);
+        for agent in agents {
+            let Kind::Searching { simulations, batches, .. } = &agent.kind else { return 1 };
+            most = most.max(searching.unwrap_or(*simulations));
+            gains |= batches;
+        }
+        if gains { at_once(tasks, most) } else { 1 }
     }
 
     /// An agent for one game.

@@ -1,9 +1,8 @@
 //! Games between agents, played on all threads.
 //!
-//! Each thread has many games on its way if all agents are searches of this program, and their leaves are evaluated
-//! [together](crate::search::together), so that a network gets batches and games share its cache. Other agents may block a
-//! thread, or need a process for each game; with one of them a thread plays one game after the other. Games come out
-//! alike in either way.
+//! Each thread has many games on its way if [that pays](Contestant::at_once), and their leaves are evaluated
+//! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as they would one
+//! after the other.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, stream};
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
-use crate::search::together::{MOST, Task, Tasks, work_off};
+use crate::search::together::{Task, Tasks, work_off};
 
 /// A game to be played.
 #[derive(Clone, Debug)]
@@ -51,11 +50,8 @@ pub(super) fn play_games<G: Game>(
     agents: &[&Contestant<G>],
     schedule: &impl Schedule,
 ) -> Result<()> {
-    let most = match agents.iter().all(|agent| agent.searches()) {
-        true => schedule.games().div_ceil(rayon::current_num_threads()).min(MOST),
-        false => 1,
-    };
-    work_off(&Games { game, seed, agents, schedule }, most)
+    let most = Contestant::at_once(agents, schedule.games(), None);
+    work_off(&Games { game, seed, agents, schedule, together: most > 1 }, most)
 }
 
 struct Games<'a, G: Game, S> {
@@ -63,14 +59,25 @@ struct Games<'a, G: Game, S> {
     seed: u64,
     agents: &'a [&'a Contestant<G>],
     schedule: &'a S,
+    /// Whether a thread has several games on their way; otherwise each agent searches on its own, which is sooner done.
+    together: bool,
 }
 
 impl<'a, G: Game, S: Schedule> Tasks<G> for Games<'a, G, S> {
     type Task = Playing<'a, G>;
 
     fn next(&self) -> Result<Option<Playing<'a, G>>> {
-        let planned = self.schedule.next()?;
-        Ok(planned.map(|planned| Playing::new(self.game, self.seed, self.agents, planned)))
+        let Some(planned) = self.schedule.next()? else { return Ok(None) };
+        let number = 2 * planned.pair as u64 + planned.first_agent as u64;
+        let seats = [0, 1].map(|seat| {
+            let agent = self.agents[planned.agents[seat]];
+            let random = stream(self.seed, Purpose::Agent, &[number, seat as u64]);
+            match agent.searcher(random.clone()).filter(|_| self.together) {
+                Some(searcher) => Seat::Searching(Box::new(searcher)),
+                None => Seat::Other(agent.agent(random)),
+            }
+        });
+        Ok(Some(Playing::new(self.game, planned, seats)))
     }
 
     fn finished(&self, game: Playing<'a, G>) -> Result<()> {
@@ -102,22 +109,14 @@ struct Playing<'a, G: Game> {
 
 /// One of the two agents.
 enum Seat<G: Game> {
+    /// Its leaves are evaluated with those of other games.
     Searching(Box<Searcher<G>>),
+    /// It chooses on its own.
     Other(Box<dyn Agent<G>>),
 }
 
 impl<'a, G: Game> Playing<'a, G> {
-    fn new(game: &'a G, seed: u64, agents: &[&Contestant<G>], planned: Planned) -> Playing<'a, G> {
-        let number = 2 * planned.pair as u64 + planned.first_agent as u64;
-        let seat = |seat: usize| {
-            let agent = agents[planned.agents[seat]];
-            let random = stream(seed, Purpose::Agent, &[number, seat as u64]);
-            match agent.searcher(random.clone()) {
-                Some(searcher) => Seat::Searching(Box::new(searcher)),
-                None => Seat::Other(agent.agent(random)),
-            }
-        };
-        let seats = [seat(0), seat(1)];
+    fn new(game: &'a G, planned: Planned, seats: [Seat<G>; 2]) -> Playing<'a, G> {
         let (state, actions) = (game.initial(), Vec::new());
         Playing { game, planned, seats, state, actions, waiting: None, forfeit: None }
     }
@@ -190,10 +189,16 @@ impl<G: Game> Task<G> for Playing<'_, G> {
         Ok(None)
     }
 
-    fn search(&mut self) -> &mut Search<G> {
-        let agent = self.waiting.expect("an agent waits");
-        match &mut self.seats[agent] {
+    fn search(&self) -> &Search<G> {
+        match &self.seats[self.waiting.expect("an agent waits")] {
             Seat::Searching(searcher) => searcher.search(),
+            Seat::Other(_) => unreachable!("only searches wait"),
+        }
+    }
+
+    fn search_mut(&mut self) -> &mut Search<G> {
+        match &mut self.seats[self.waiting.expect("an agent waits")] {
+            Seat::Searching(searcher) => searcher.search_mut(),
             Seat::Other(_) => unreachable!("only searches wait"),
         }
     }

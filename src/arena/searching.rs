@@ -38,7 +38,7 @@ impl<G: Game> Searcher<G> {
         if !fits {
             self.search = Some(Search::new(self.game.clone(), self.config.clone(), state.clone()));
         }
-        self.search().begin(planned, false);
+        self.search_mut().begin(planned, false);
     }
 
     /// Goes on with what it began until leaves need [evaluations](Search::requests); false if the search is over.
@@ -51,7 +51,15 @@ impl<G: Game> Searcher<G> {
     ///
     /// # Panics
     /// If none was begun.
-    pub fn search(&mut self) -> &mut Search<G> {
+    pub fn search(&self) -> &Search<G> {
+        self.search.as_ref().expect("a search was begun")
+    }
+
+    /// The same, to give it evaluations.
+    ///
+    /// # Panics
+    /// If none was begun.
+    pub fn search_mut(&mut self) -> &mut Search<G> {
         self.search.as_mut().expect("a search was begun")
     }
 

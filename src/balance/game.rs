@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use rand::RngExt;
 
 use super::{Level, Opening, Plan};
+use crate::arena::agent::Contestant;
 use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
@@ -13,7 +14,7 @@ use crate::parallel;
 use crate::random::{Purpose, Random, stream};
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
-use crate::search::together::{MOST, Task, Tasks, work_off};
+use crate::search::together::{Task, Tasks, work_off};
 use crate::search::tree::for_first;
 
 /// A game that was played.
@@ -87,8 +88,12 @@ impl<G: Game> Task<G> for Playing<'_, G> {
         Ok(None)
     }
 
-    fn search(&mut self) -> &mut Search<G> {
+    fn search(&self) -> &Search<G> {
         self.searchers[self.game.to_move(&self.state).index()].search()
+    }
+
+    fn search_mut(&mut self) -> &mut Search<G> {
+        self.searchers[self.game.to_move(&self.state).index()].search_mut()
     }
 }
 
@@ -172,7 +177,8 @@ impl<'a, G: Game> Table<'a, G> {
     ) -> Result<Vec<Observed>> {
         let (begun, played) = (AtomicUsize::new(0), Mutex::default());
         let games = Games { table: self, planned, begun, played, tick };
-        work_off(&games, planned.len().div_ceil(rayon::current_num_threads()).min(MOST))?;
+        let contestants: Vec<&Contestant<G>> = self.levels.iter().map(|level| &level.contestant).collect();
+        work_off(&games, Contestant::at_once(&contestants, planned.len(), None))?;
         tick(planned.len());
         let mut played = games.played.into_inner().expect("no panic while playing");
         played.sort_unstable_by_key(|(index, _)| *index);

@@ -6,6 +6,7 @@
 //! on its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::Search;
 use super::evaluator::{Evaluations, Evaluator, Request, evaluate, recycle};
@@ -14,7 +15,19 @@ use crate::game::Game;
 use crate::parallel;
 
 /// The most tasks on their way on one thread; a batch has the leaves of those that wait for the same evaluator.
-pub const MOST: usize = 32;
+const MOST: usize = 32;
+/// Simulations of all searches that are on their way on one thread. More trees than the processor's cache holds cost more
+/// than batches gain, and large trees need memory.
+const SIMULATIONS: usize = 4096;
+
+/// The longest time between two questions whether to go on; the end of a task is another occasion.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// How many of `tasks` to have on their way on one thread if each searches this many simulations.
+pub fn at_once(tasks: usize, simulations: usize) -> usize {
+    let a_thread = tasks.div_ceil(rayon::current_num_threads());
+    a_thread.min(MOST).min(SIMULATIONS / simulations.max(1)).max(1)
+}
 
 /// Something that needs searches.
 pub trait Task<G: Game> {
@@ -26,7 +39,10 @@ pub trait Task<G: Game> {
     fn advance(&mut self) -> Result<Option<usize>>;
 
     /// The search that has the round.
-    fn search(&mut self) -> &mut Search<G>;
+    fn search(&self) -> &Search<G>;
+
+    /// The same, to give it the evaluations.
+    fn search_mut(&mut self) -> &mut Search<G>;
 }
 
 /// All tasks; any thread may call it at any time.
@@ -56,7 +72,8 @@ pub trait Tasks<G: Game>: Sync {
     fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G>>;
 }
 
-/// Works on all threads until all tasks are finished, or are no longer to go on. At most `most` are on their way on a thread.
+/// Works on all threads until all tasks are finished, or are no longer to go on. At most `most`, at least 1, are on their way
+/// on a thread.
 ///
 /// # Errors
 /// That of a task, of an evaluator, or of `tasks`; then no thread goes on.
@@ -64,20 +81,30 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
     let failed = AtomicBool::new(false);
     let on_one_thread = || -> Result<()> {
         let (mut together, mut finished) = (Together::new(), Vec::new());
-        while !failed.load(Ordering::Relaxed) && tasks.goes_on()? {
+        let (mut more, mut asked): (bool, Option<Instant>) = (true, None);
+        loop {
+            if asked.is_none_or(|asked| asked.elapsed() >= PATIENCE) {
+                if failed.load(Ordering::Relaxed) || !tasks.goes_on()? {
+                    return Ok(());
+                }
+                asked = Some(Instant::now());
+            }
             // a task that needs no evaluation is finished as soon as it begins
-            while together.waiting.len() + finished.len() < most.max(1)
-                && let Some(task) = tasks.next()?
-            {
-                together.go_on(task, &mut finished)?;
+            while more && together.waiting.len() + finished.len() < most {
+                match tasks.next()? {
+                    Some(task) => together.go_on(task, &mut finished)?,
+                    None => more = false,
+                }
             }
             if together.waiting.is_empty() && finished.is_empty() {
                 return Ok(());
             }
             together.step(tasks, &mut finished)?;
-            finished.drain(..).try_for_each(|task| tasks.finished(task))?;
+            if !finished.is_empty() {
+                finished.drain(..).try_for_each(|task| tasks.finished(task))?;
+                asked = None;
+            }
         }
-        Ok(())
     };
     parallel::each(rayon::current_num_threads(), &|_| {
         on_one_thread().inspect_err(|_| failed.store(true, Ordering::Relaxed))
@@ -90,6 +117,8 @@ struct Together<G: Game, T> {
     evaluators: Vec<Option<Box<dyn Evaluator<G>>>>,
     /// Each with the number of the evaluator that it waits for.
     waiting: Vec<(T, usize)>,
+    /// Reused memory.
+    waited: Vec<(T, usize)>,
     answers: Evaluations,
     spare: Vec<Request<'static, G>>,
 }
@@ -99,6 +128,7 @@ impl<G: Game, T: Task<G>> Together<G, T> {
         Together {
             evaluators: Vec::new(),
             waiting: Vec::new(),
+            waited: Vec::new(),
             answers: Evaluations::new(),
             spare: Vec::new(),
         }
@@ -122,24 +152,42 @@ impl<G: Game, T: Task<G>> Together<G, T> {
         for number in 0..evaluators {
             self.evaluate(number, tasks)?;
         }
-        let waited = std::mem::take(&mut self.waiting);
-        waited.into_iter().try_for_each(|(task, _)| self.go_on(task, finished))
+        let mut waited = std::mem::take(&mut self.waited);
+        std::mem::swap(&mut waited, &mut self.waiting);
+        waited.drain(..).try_for_each(|(task, _)| self.go_on(task, finished))?;
+        self.waited = waited;
+        Ok(())
     }
 
     /// Evaluates what waits for evaluator `number`.
     fn evaluate(&mut self, number: usize, tasks: &impl Tasks<G, Task = T>) -> Result<()> {
-        let asking = self.waiting.iter_mut().filter(|(_, evaluator)| *evaluator == number);
-        let mut searches: Vec<&mut Search<G>> = asking.map(|(task, _)| task.search()).collect();
-        if searches.is_empty() {
-            return Ok(());
-        }
         let mut requests = recycle(std::mem::take(&mut self.spare));
-        requests.extend(searches.iter().flat_map(|search| search.requests()));
-        let evaluator = self.evaluators[number].get_or_insert_with(|| tasks.evaluator(number));
-        evaluate(evaluator, &requests, &mut self.answers)?;
+        let asking = self.waiting.iter().filter(|(_, evaluator)| *evaluator == number);
+        requests.extend(asking.flat_map(|(task, _)| task.search().requests()));
+        if !requests.is_empty() {
+            let evaluator = self.evaluators[number].get_or_insert_with(|| tasks.evaluator(number));
+            evaluate(evaluator, &requests, &mut self.answers)?;
+        }
         self.spare = recycle(requests);
         let mut answers = self.answers.rows();
-        searches.iter_mut().for_each(|search| search.apply_round(&mut answers));
+        let asking = self.waiting.iter_mut().filter(|(_, evaluator)| *evaluator == number);
+        asking.for_each(|(task, _)| task.search_mut().apply_round(&mut answers));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_searches_are_made_one_by_one() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.install(|| {
+            assert_eq!([1, 100, 128, 400, 1600, 4096].map(|size| at_once(200, size)), [32, 32, 32, 10, 2, 1]);
+            assert_eq!([5000, 1_000_000].map(|size| at_once(200, size)), [1, 1]);
+            // no thread is left without work
+            assert_eq!([0, 1, 2, 3, 20].map(|tasks| at_once(tasks, 100)), [1, 1, 1, 2, 10]);
+        });
     }
 }

@@ -26,7 +26,7 @@ use crate::parallel;
 use crate::random::{Purpose, Random, stream};
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
-use crate::search::together::{MOST, Task, Tasks, work_off};
+use crate::search::together::{Task, Tasks, work_off};
 use crate::train::reliability::{Bin, Reliability};
 
 /// Plies that are counted together.
@@ -159,10 +159,17 @@ pub fn measure<G: Game>(
     seed: u64,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Accuracy> {
+    let simulations = match budget {
+        Budget::Own => None,
+        // the evaluation of the root
+        Budget::Policy => Some(1),
+        Budget::Simulations(simulations) => Some(simulations),
+    };
     let judge = Judge {
         positions: &set.positions,
         agent,
-        budget,
+        by_policy: budget == Budget::Policy,
+        simulations,
         seed,
         tick,
         begun: AtomicUsize::new(0),
@@ -170,8 +177,7 @@ pub fn measure<G: Game>(
         answers: Mutex::new(vec![None; set.positions.len()]),
     };
     if agent.searches() {
-        let most = set.positions.len().div_ceil(rayon::current_num_threads()).min(MOST);
-        work_off(&judge, most)?;
+        work_off(&judge, Contestant::at_once(&[agent], set.positions.len(), simulations))?;
     } else if budget == Budget::Own {
         parallel::each(set.positions.len(), &|index| judge.ask(game, index))?;
     } else {
@@ -186,7 +192,10 @@ pub fn measure<G: Game>(
 struct Judge<'a, G: Game> {
     positions: &'a [Position<G::State>],
     agent: &'a Contestant<G>,
-    budget: Budget,
+    /// Whether the prior decides.
+    by_policy: bool,
+    /// Of each search; `None` for the agent's own.
+    simulations: Option<usize>,
     seed: u64,
     tick: &'a (dyn Fn(usize) -> bool + Sync),
     begun: AtomicUsize,
@@ -221,25 +230,16 @@ impl<G: Game> Tasks<G> for Judge<'_, G> {
         let index = self.begun.fetch_add(1, Ordering::Relaxed);
         Ok(self.positions.get(index).map(|position| {
             let mut searcher = self.agent.searcher(self.random(index)).expect("it searches");
-            let simulations = match self.budget {
-                Budget::Own => searcher.simulations(),
-                // the evaluation of the root
-                Budget::Policy => 1,
-                Budget::Simulations(simulations) => simulations,
-            };
-            searcher.begin(&position.state, Some(simulations));
+            searcher.begin(&position.state, Some(self.simulations.unwrap_or(searcher.simulations())));
             Judged { index, searcher }
         }))
     }
 
-    fn finished(&self, mut judged: Judged<G>) -> Result<()> {
+    fn finished(&self, judged: Judged<G>) -> Result<()> {
         let analysis = Analysis::of(judged.searcher.search());
         let priors = analysis.priors.iter().rev();
         let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
-        let action = match self.budget {
-            Budget::Policy => most_likely.unwrap_or(analysis.action),
-            _ => analysis.action,
-        };
+        let action = if self.by_policy { most_likely.unwrap_or(analysis.action) } else { analysis.action };
         self.answer(judged.index, Answer { action, value: Some(analysis.value) });
         Ok(())
     }
@@ -267,8 +267,12 @@ impl<G: Game> Task<G> for Judged<G> {
         Ok(self.searcher.advance().then_some(0))
     }
 
-    fn search(&mut self) -> &mut Search<G> {
+    fn search(&self) -> &Search<G> {
         self.searcher.search()
+    }
+
+    fn search_mut(&mut self) -> &mut Search<G> {
+        self.searcher.search_mut()
     }
 }
 

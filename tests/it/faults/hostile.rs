@@ -131,6 +131,8 @@ fn shards_that_unpack_to_gigabytes() {
         [&["records", &run, "verify"], &["inspect", &run], &["records", &run, "convert", "--format", "csv"]];
     copy(&RUN.path, &path);
     let usuals = commands.map(|command| usual(Petteia::new(command)));
+    let usual_finished = usual(RUN.training(&path));
+    under_way(&path);
     let usual_training = usual(RUN.training(&path));
     for (what, bytes) in bombs() {
         for (command, usual) in commands.iter().zip(usuals) {
@@ -168,7 +170,7 @@ fn shards_that_unpack_to_gigabytes() {
         tally.check(|| {
             reset(Some(&RUN.path), &path);
             place_shard(&path, &bytes);
-            costs_little(&format!("{what}, finished"), RUN.training(&path), usual_training);
+            costs_little(&format!("{what}, finished"), RUN.training(&path), usual_finished);
         });
     }
     tally.report("bombs");
