@@ -152,7 +152,7 @@ impl Job for Arena {
         let terms = self.playing.terms()?;
         use_threads(self.playing.threads)?;
         // games come first; what is left over searches their trees
-        let threads = (rayon::current_num_threads() / (plan.games / 2)).max(1);
+        let threads = (rayon::current_num_threads() / plan.games).max(1);
         let load = |text: &OsStr| {
             load(&rules, &AgentSpec::parse(text)?, &terms).map(|loaded| loaded.with_threads(threads))
         };
