@@ -22,22 +22,6 @@ pub fn map<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) ->
     (0..count).into_par_iter().with_max_len(1).map(work).collect()
 }
 
-/// Calls `work` on every thread again and again, until it has no more to do and returns false.
-///
-/// # Errors
-/// That of `work`; other threads then end after the call that they are in.
-pub fn drain(work: &(dyn Fn() -> Result<bool> + Sync)) -> Result<()> {
-    let failed = std::sync::atomic::AtomicBool::new(false);
-    each(rayon::current_num_threads(), &|_| {
-        let relaxed = std::sync::atomic::Ordering::Relaxed;
-        loop {
-            if failed.load(relaxed) || !work().inspect_err(|_| failed.store(true, relaxed))? {
-                return Ok(());
-            }
-        }
-    })
-}
-
 /// Does both, at the same time if a thread is free.
 pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     rayon::join(first, second);
@@ -66,9 +50,6 @@ mod tests {
         .unwrap();
         assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
         assert_eq!(map(100, &|index| Ok(index * index)).unwrap()[7..10], [49, 64, 81]);
-        let next = AtomicUsize::new(0);
-        drain(&|| Ok(next.fetch_add(1, Ordering::Relaxed) < 50)).unwrap();
-        assert!(next.load(Ordering::Relaxed) > 50);
     }
 
     #[test]
@@ -76,7 +57,6 @@ mod tests {
         let fails = |index: usize| if index == 7 { Err(Error::Interrupted) } else { Ok(()) };
         assert!(matches!(each(100, &fails), Err(Error::Interrupted)));
         assert!(matches!(map(100, &fails), Err(Error::Interrupted)));
-        assert!(matches!(drain(&|| Err(Error::Interrupted)), Err(Error::Interrupted)));
         let (mut first, mut second) = (0, 0);
         both(&mut || first += 1, &mut || second += 2);
         assert_eq!((first, second), (1, 2));

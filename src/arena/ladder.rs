@@ -5,13 +5,13 @@
 //! an opening of its own. Pairs are counted and saved in the order of their numbers.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use super::agent::Contestant;
 use super::journal::{Journal, Saved};
 use super::ledger::Ahead;
 use super::pairing::{Pairing, Planner};
-use super::playing::{self, Planned};
+use super::playing::{self, Count, Planned, Schedule};
 use super::rating::{Meeting, Ratings};
 use super::repeats::Repeats;
 use super::sprt::Pentanomial;
@@ -132,49 +132,17 @@ pub fn play_ladder<G: Game>(
             })
             .collect();
         let left = games.len();
-        let round = Round { left, games: Mutex::new(games.into_iter()), book: Mutex::new(&mut book), tick };
-        match playing::play_games(game, seed, agents, &round) {
+        let games = Mutex::new(Box::new(games.into_iter()) as Box<_>);
+        let round = Schedule { left, games, count: Mutex::new(book), tick };
+        let played = playing::play_games(game, seed, agents, &round);
+        book = round.count.into_inner().expect("no panic while counting");
+        match played {
             Err(Error::Interrupted) => return Ok((book.result(), false)),
             played => played?,
         }
     }
     tick(&book.standing());
     Ok((book.result(), true))
-}
-
-/// The games of a round.
-struct Round<'a, 'b, G: Game> {
-    left: usize,
-    games: Mutex<std::vec::IntoIter<Planned>>,
-    book: Mutex<&'a mut Book<'b, G>>,
-    tick: &'a (dyn Fn(&Standing) -> bool + Sync),
-}
-
-impl<'a, 'b, G: Game> Round<'a, 'b, G> {
-    fn book(&self) -> MutexGuard<'_, &'a mut Book<'b, G>> {
-        self.book.lock().expect("no panic while counting")
-    }
-}
-
-impl<G: Game> playing::Schedule for Round<'_, '_, G> {
-    fn games(&self) -> usize {
-        self.left
-    }
-
-    fn next(&self) -> Result<Option<Planned>> {
-        let next = self.games.lock().expect("no panic while planning").next();
-        self.book().playing += usize::from(next.is_some());
-        Ok(next)
-    }
-
-    fn finished(&self, game: &Planned, played: Played) -> Result<()> {
-        self.book().add(game, played)
-    }
-
-    fn goes_on(&self) -> Result<bool> {
-        let standing = self.book().standing();
-        if (self.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
-    }
 }
 
 /// The pairs of an ongoing ladder.
@@ -206,6 +174,34 @@ struct Edge {
     /// Games won, drawn and lost by the first one.
     results: [usize; 3],
     repeats: Repeats,
+}
+
+impl<G: Game> Count for Book<'_, G> {
+    fn began(&mut self) {
+        self.playing += 1;
+    }
+
+    /// Adds a finished game, and counts and saves all pairs whose turn it is.
+    fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
+        self.games += 1;
+        self.playing -= 1;
+        self.ahead.add(game, played);
+        while let Some((agents, pair)) = self.ahead.take(self.next) {
+            if let Some(journal) = &mut self.journal {
+                journal.append(self.game, self.next, Some(agents), &pair)?;
+            }
+            self.count(agents, pair);
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn standing(&self) -> Standing {
+        Standing { games: self.games, playing: self.playing, sprt: None }
+    }
 }
 
 impl<'a, G: Game> Book<'a, G> {
@@ -262,20 +258,6 @@ impl<'a, G: Game> Book<'a, G> {
         }
     }
 
-    /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
-        self.games += 1;
-        self.playing -= 1;
-        self.ahead.add(game, played);
-        while let Some((agents, pair)) = self.ahead.take(self.next) {
-            if let Some(journal) = &mut self.journal {
-                journal.append(self.game, self.next, Some(agents), &pair)?;
-            }
-            self.count(agents, pair);
-        }
-        Ok(())
-    }
-
     fn count(&mut self, agents: [usize; 2], pair: Pair) {
         let edge = self.edges.entry(agents).or_default();
         edge.pairs[(2.0 * (pair[0].score + pair[1].score)) as usize] += 1;
@@ -288,10 +270,6 @@ impl<'a, G: Game> Book<'a, G> {
             edge.repeats.count(side, played.actions);
         }
         self.next += 1;
-    }
-
-    fn standing(&self) -> Standing {
-        Standing { games: self.games, playing: self.playing, sprt: None }
     }
 
     fn ratings(&self) -> Ratings {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::elo::{self, Estimate};
 use super::journal::{Journal, Saved};
-use super::playing::Planned;
+use super::playing::{Count, Planned};
 use super::repeats::Repeats;
 use super::sprt::{Pentanomial, SprtResult, Verdict};
 use super::{Faults, Match, MatchResult, Pair, Played, Standing};
@@ -54,6 +54,37 @@ pub(super) struct Ledger<'a, G: Game> {
     playing: usize,
 }
 
+impl<G: Game> Count for Ledger<'_, G> {
+    fn began(&mut self) {
+        self.playing += 1;
+    }
+
+    /// Adds a finished game, and counts and saves all pairs whose turn it is.
+    fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
+        self.games += 1;
+        self.playing -= 1;
+        self.ahead.add(game, played);
+        while !self.is_over()
+            && let Some((_, pair)) = self.ahead.take(self.counted.len())
+        {
+            if let Some(journal) = &mut self.journal {
+                journal.append(self.game, self.counted.len(), None, &pair)?;
+            }
+            self.count(pair);
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        2 * self.counted.len() >= self.plan.games
+            || self.test.is_some_and(|result| result.verdict != Verdict::Undecided)
+    }
+
+    fn standing(&self) -> Standing {
+        Standing { games: self.games, playing: self.playing, sprt: self.test }
+    }
+}
+
 impl<'a, G: Game> Ledger<'a, G> {
     /// A ledger that counts the pairs in `journal` first.
     pub(super) fn new(game: &'a G, plan: &'a Match, mut journal: Option<Journal>) -> Self {
@@ -83,38 +114,6 @@ impl<'a, G: Game> Ledger<'a, G> {
     /// The number of counted pairs.
     pub(super) fn counted(&self) -> usize {
         self.counted.len()
-    }
-
-    /// Whether no further pair will be counted.
-    pub(super) fn is_over(&self) -> bool {
-        2 * self.counted.len() >= self.plan.games
-            || self.test.is_some_and(|result| result.verdict != Verdict::Undecided)
-    }
-
-    /// The progress of the match.
-    pub(super) fn standing(&self) -> Standing {
-        Standing { games: self.games, playing: self.playing, sprt: self.test }
-    }
-
-    /// So many games have begun.
-    pub(super) fn began(&mut self, games: usize) {
-        self.playing += games;
-    }
-
-    /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    pub(super) fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
-        self.games += 1;
-        self.playing -= 1;
-        self.ahead.add(game, played);
-        while !self.is_over()
-            && let Some((_, pair)) = self.ahead.take(self.counted.len())
-        {
-            if let Some(journal) = &mut self.journal {
-                journal.append(self.game, self.counted.len(), None, &pair)?;
-            }
-            self.count(pair);
-        }
-        Ok(())
     }
 
     fn count(&mut self, mut pair: Pair) {

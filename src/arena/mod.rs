@@ -27,7 +27,7 @@ pub mod searching;
 pub mod sprt;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ use crate::random::{Purpose, choose, stream};
 use agent::Contestant;
 use journal::Journal;
 use ledger::Ledger;
-use playing::Planned;
+use playing::{Count, Planned, Schedule};
 use sprt::{Pentanomial, Sprt, SprtResult};
 
 /// How many openings are tried before a repeated one is accepted.
@@ -184,57 +184,17 @@ pub fn play_while<G: Game>(
     let saved = ledger.counted();
     let schedule = Schedule {
         left: plan.games.saturating_sub(2 * saved),
-        // pairs begin in the order of their numbers
         games: Mutex::new(Box::new(openings(game, plan).enumerate().skip(saved).flat_map(both_games))),
-        ledger: Mutex::new(ledger),
+        count: Mutex::new(ledger),
         tick,
     };
     let complete = match playing::play_games(game, plan.seed, &agents, &schedule) {
         Err(Error::Interrupted) => false,
         played => played.map(|()| true)?,
     };
-    let ledger = schedule.ledger();
+    let ledger = schedule.count();
     tick(&ledger.standing());
     Ok((ledger.result(), complete))
-}
-
-/// The games of a match.
-struct Schedule<'a, G: Game> {
-    /// The number of games that were not played before.
-    left: usize,
-    games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
-    ledger: Mutex<Ledger<'a, G>>,
-    tick: &'a (dyn Fn(&Standing) -> bool + Sync),
-}
-
-impl<'a, G: Game> Schedule<'a, G> {
-    fn ledger(&self) -> MutexGuard<'_, Ledger<'a, G>> {
-        self.ledger.lock().expect("no panic while counting")
-    }
-}
-
-impl<G: Game> playing::Schedule for Schedule<'_, G> {
-    fn games(&self) -> usize {
-        self.left
-    }
-
-    fn next(&self) -> Result<Option<Planned>> {
-        let next = self.games.lock().expect("no panic while drawing openings").next();
-        self.ledger().began(next.is_some().into());
-        Ok(next)
-    }
-
-    fn finished(&self, game: &Planned, played: Played) -> Result<()> {
-        self.ledger().add(game, played)
-    }
-
-    fn goes_on(&self) -> Result<bool> {
-        let standing = match &*self.ledger() {
-            ledger if ledger.is_over() => return Ok(false),
-            ledger => ledger.standing(),
-        };
-        if (self.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
-    }
 }
 
 /// Both games of an opening between agents 0 and 1.

@@ -4,11 +4,11 @@
 //! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as they would one
 //! after the other.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::agent::{Agent, Contestant};
 use super::searching::Searcher;
-use super::{Played, checked, score_of};
+use super::{Played, Standing, checked, score_of};
 use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, stream};
@@ -28,46 +28,65 @@ pub(super) struct Planned {
     pub(super) opening: Arc<[Action]>,
 }
 
-/// The games of a match or a round, and what becomes of them; any thread may call it at any time.
-pub(super) trait Schedule: Sync {
-    /// The number of games, to spread them over the threads.
-    fn games(&self) -> usize;
-    /// The next game; `None` if no more need to begin.
-    fn next(&self) -> Result<Option<Planned>>;
+/// Who counts the games.
+pub(super) trait Count: Send {
+    /// A game has begun.
+    fn began(&mut self);
     /// A game was played.
-    fn finished(&self, game: &Planned, played: Played) -> Result<()>;
-    /// Whether to go on, or to drop the games on their way.
-    fn goes_on(&self) -> Result<bool>;
+    fn add(&mut self, game: &Planned, played: Played) -> Result<()>;
+    /// Whether no further game will be counted.
+    fn is_over(&self) -> bool;
+    /// The progress.
+    fn standing(&self) -> Standing;
+}
+
+/// The games of a match or a round, and what becomes of them.
+pub(super) struct Schedule<'a, C> {
+    /// The number of games, to spread them over the threads.
+    pub(super) left: usize,
+    /// They begin in this order.
+    pub(super) games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
+    pub(super) count: Mutex<C>,
+    /// Is shown the progress and says whether to go on.
+    pub(super) tick: &'a (dyn Fn(&Standing) -> bool + Sync),
+}
+
+impl<C> Schedule<'_, C> {
+    pub(super) fn count(&self) -> MutexGuard<'_, C> {
+        self.count.lock().expect("no panic while counting")
+    }
 }
 
 /// Plays the games of a schedule; `seed` is that of the agents.
 ///
 /// # Errors
-/// That of an agent or of the schedule.
+/// That of an agent or of who counts; [`Error::Interrupted`] if the schedule's `tick` says so.
 pub(super) fn play_games<G: Game>(
     game: &G,
     seed: u64,
     agents: &[&Contestant<G>],
-    schedule: &impl Schedule,
+    schedule: &Schedule<impl Count>,
 ) -> Result<()> {
-    let most = Contestant::at_once(agents, schedule.games(), None);
+    let most = Contestant::at_once(agents, schedule.left, None);
     work_off(&Games { game, seed, agents, schedule, together: most > 1 }, most)
 }
 
-struct Games<'a, G: Game, S> {
+struct Games<'a, 's, G: Game, C> {
     game: &'a G,
     seed: u64,
     agents: &'a [&'a Contestant<G>],
-    schedule: &'a S,
+    schedule: &'a Schedule<'s, C>,
     /// Whether a thread has several games on their way; otherwise each agent searches on its own, which is sooner done.
     together: bool,
 }
 
-impl<'a, G: Game, S: Schedule> Tasks<G> for Games<'a, G, S> {
+impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
     type Task = Playing<'a, G>;
 
     fn next(&self) -> Result<Option<Playing<'a, G>>> {
-        let Some(planned) = self.schedule.next()? else { return Ok(None) };
+        let next = self.schedule.games.lock().expect("no panic while drawing openings").next();
+        let Some(planned) = next else { return Ok(None) };
+        self.schedule.count().began();
         let number = 2 * planned.pair as u64 + planned.first_agent as u64;
         let seats = [0, 1].map(|seat| {
             let agent = self.agents[planned.agents[seat]];
@@ -82,11 +101,15 @@ impl<'a, G: Game, S: Schedule> Tasks<G> for Games<'a, G, S> {
 
     fn finished(&self, game: Playing<'a, G>) -> Result<()> {
         let (planned, played) = game.end();
-        self.schedule.finished(&planned, played)
+        self.schedule.count().add(&planned, played)
     }
 
     fn goes_on(&self) -> Result<bool> {
-        self.schedule.goes_on()
+        let standing = match &*self.schedule.count() {
+            count if count.is_over() => return Ok(false),
+            count => count.standing(),
+        };
+        if (self.schedule.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
     }
 
     fn evaluator(&self, agent: usize) -> Box<dyn Evaluator<G>> {
@@ -101,8 +124,6 @@ struct Playing<'a, G: Game> {
     seats: [Seat<G>; 2],
     state: G::State,
     actions: Vec<Action>,
-    /// Which of the two agents waits for evaluations.
-    waiting: Option<usize>,
     /// The agent that lost by forfeit, and why.
     forfeit: Option<(usize, Fault)>,
 }
@@ -118,7 +139,7 @@ enum Seat<G: Game> {
 impl<'a, G: Game> Playing<'a, G> {
     fn new(game: &'a G, planned: Planned, seats: [Seat<G>; 2]) -> Playing<'a, G> {
         let (state, actions) = (game.initial(), Vec::new());
-        Playing { game, planned, seats, state, actions, waiting: None, forfeit: None }
+        Playing { game, planned, seats, state, actions, forfeit: None }
     }
 
     /// Which of the two agents is to act.
@@ -165,14 +186,9 @@ impl<G: Game> Task<G> for Playing<'_, G> {
             let agent = self.agent_to_move();
             let action = match &mut self.seats[agent] {
                 Seat::Searching(searcher) => {
-                    if self.waiting.is_none() {
-                        searcher.begin(&self.state, Some(searcher.simulations()));
-                    }
-                    if searcher.advance() {
-                        self.waiting = Some(agent);
+                    if searcher.think(&self.state) {
                         return Ok(Some(self.planned.agents[agent]));
                     }
-                    self.waiting = None;
                     searcher.search().tree().agents_action().expect("the root was evaluated")
                 }
                 Seat::Other(other) => match other.choose(&self.state) {
@@ -190,14 +206,15 @@ impl<G: Game> Task<G> for Playing<'_, G> {
     }
 
     fn search(&self) -> &Search<G> {
-        match &self.seats[self.waiting.expect("an agent waits")] {
+        match &self.seats[self.agent_to_move()] {
             Seat::Searching(searcher) => searcher.search(),
             Seat::Other(_) => unreachable!("only searches wait"),
         }
     }
 
     fn search_mut(&mut self) -> &mut Search<G> {
-        match &mut self.seats[self.waiting.expect("an agent waits")] {
+        let agent = self.agent_to_move();
+        match &mut self.seats[agent] {
             Seat::Searching(searcher) => searcher.search_mut(),
             Seat::Other(_) => unreachable!("only searches wait"),
         }

@@ -9,6 +9,7 @@ use crate::random::Random;
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
 use crate::search::policy::draw;
+use crate::search::together::Task;
 
 /// The searches of one game: it keeps its tree between actions.
 pub struct Searcher<G: Game> {
@@ -17,13 +18,15 @@ pub struct Searcher<G: Game> {
     simulations: usize,
     random: Random,
     search: Option<Search<G>>,
+    /// Whether [`Searcher::think`] is not done with its position.
+    thinks: bool,
 }
 
 debug_fields!(Searcher<G: Game>, simulations, config, search);
 
 impl<G: Game> Searcher<G> {
     pub(super) fn new(game: G, config: SearchConfig, simulations: usize, random: Random) -> Searcher<G> {
-        Searcher { game, config, simulations, random, search: None }
+        Searcher { game, config, simulations, random, search: None, thinks: false }
     }
 
     /// The default number of simulations.
@@ -41,26 +44,20 @@ impl<G: Game> Searcher<G> {
         self.search_mut().begin(planned, false);
     }
 
-    /// Goes on with what it began until leaves need [evaluations](Search::requests); false if the search is over.
-    pub fn advance(&mut self) -> bool {
+    /// Searches `state` with the default number of simulations, from call to call, until leaves need evaluations; false once
+    /// the search is over.
+    pub fn think(&mut self, state: &G::State) -> bool {
+        if !self.thinks {
+            self.begin(state, Some(self.simulations));
+        }
+        self.thinks = self.go_on();
+        self.thinks
+    }
+
+    /// Goes on with what it began; false if that search is over.
+    fn go_on(&mut self) -> bool {
         let search = self.search.as_mut().expect("a search was begun");
         search.next_round(&mut self.random)
-    }
-
-    /// Its search.
-    ///
-    /// # Panics
-    /// If none was begun.
-    pub fn search(&self) -> &Search<G> {
-        self.search.as_ref().expect("a search was begun")
-    }
-
-    /// The same, to give it evaluations.
-    ///
-    /// # Panics
-    /// If none was begun.
-    pub fn search_mut(&mut self) -> &mut Search<G> {
-        self.search.as_mut().expect("a search was begun")
     }
 
     /// Goes to the position after `action`; forgets its tree if that is not of the position `before`.
@@ -69,6 +66,24 @@ impl<G: Game> Searcher<G> {
             Some(search) if search.tree().root() == before => search.advance(action),
             _ => self.search = None,
         }
+    }
+}
+
+/// One search that was [begun](Searcher::begin), for evaluator 0.
+///
+/// # Panics
+/// If none was begun.
+impl<G: Game> Task<G> for Searcher<G> {
+    fn advance(&mut self) -> Result<Option<usize>> {
+        Ok(self.go_on().then_some(0))
+    }
+
+    fn search(&self) -> &Search<G> {
+        self.search.as_ref().expect("a search was begun")
+    }
+
+    fn search_mut(&mut self) -> &mut Search<G> {
+        self.search.as_mut().expect("a search was begun")
     }
 }
 
@@ -139,10 +154,8 @@ impl<G: Game> SearchAgent<G> {
         planned: Option<usize>,
         more: impl FnMut(&Search<G>) -> usize,
     ) -> Result<Analysis> {
-        let Searcher { random, search, .. } = {
-            self.searcher.begin(state, planned);
-            &mut self.searcher
-        };
+        self.searcher.begin(state, planned);
+        let Searcher { random, search, .. } = &mut self.searcher;
         let begun = search.as_mut().expect("it was begun");
         if let Err(error) = begun.run_while(self.evaluator.as_mut(), random, more) {
             *search = None;

@@ -1,8 +1,5 @@
 //! Plays the games, and remembers what is measured of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
-
 use rand::RngExt;
 
 use super::{Level, Opening, Plan};
@@ -13,8 +10,7 @@ use crate::game::{Action, Game, Outcome, Player};
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
 use crate::search::Search;
-use crate::search::evaluator::Evaluator;
-use crate::search::together::{Task, Tasks, work_off};
+use crate::search::together::{self, Task};
 use crate::search::tree::for_first;
 
 /// A game that was played.
@@ -41,24 +37,14 @@ pub(super) struct Table<'a, G: Game> {
     pub(super) plan: &'a Plan,
 }
 
-/// A game to be played: its number among those of two levels, of which the first one is the first player.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Planned {
-    pub(super) levels: [usize; 2],
-    pub(super) number: usize,
-}
-
 /// A game on its way.
 struct Playing<'a, G: Game> {
     game: &'a G,
-    /// Its place in the list of all games.
-    index: usize,
     levels: [usize; 2],
     searchers: [Searcher<G>; 2],
     random: Random,
     varied_plies: usize,
     state: G::State,
-    is_searching: bool,
     played: Observed,
 }
 
@@ -67,11 +53,7 @@ impl<G: Game> Task<G> for Playing<'_, G> {
         while self.game.outcome(&self.state).is_none() {
             let mover = self.game.to_move(&self.state);
             let searcher = &mut self.searchers[mover.index()];
-            if !self.is_searching {
-                searcher.begin(&self.state, Some(searcher.simulations()));
-            }
-            self.is_searching = searcher.advance();
-            if self.is_searching {
+            if searcher.think(&self.state) {
                 return Ok(Some(self.levels[mover.index()]));
             }
             let analysis = Analysis::of(searcher.search());
@@ -97,43 +79,11 @@ impl<G: Game> Task<G> for Playing<'_, G> {
     }
 }
 
-/// All games, and those that were played.
-struct Games<'a, G: Game> {
-    table: &'a Table<'a, G>,
-    planned: &'a [Planned],
-    begun: AtomicUsize,
-    played: Mutex<Vec<(usize, Observed)>>,
-    tick: &'a (dyn Fn(usize) -> bool + Sync),
-}
-
-impl<'a, G: Game> Games<'a, G> {
-    fn played(&self) -> MutexGuard<'_, Vec<(usize, Observed)>> {
-        self.played.lock().expect("no panic while playing")
-    }
-}
-
-impl<'a, G: Game> Tasks<G> for Games<'a, G> {
-    type Task = Playing<'a, G>;
-
-    fn next(&self) -> Result<Option<Playing<'a, G>>> {
-        let index = self.begun.fetch_add(1, Ordering::Relaxed);
-        self.planned.get(index).map(|planned| self.table.begin(index, planned)).transpose()
-    }
-
-    fn finished(&self, game: Playing<'a, G>) -> Result<()> {
-        let outcome = game.game.outcome(&game.state).expect("it is over");
-        let ending = game.game.ending(&game.state);
-        self.played().push((game.index, Observed { outcome, ending, ..game.played }));
-        Ok(())
-    }
-
-    fn goes_on(&self) -> Result<bool> {
-        let finished = self.played().len();
-        if (self.tick)(finished) { Ok(true) } else { Err(Error::Interrupted) }
-    }
-
-    fn evaluator(&self, level: usize) -> Box<dyn Evaluator<G>> {
-        self.table.levels[level].contestant.evaluator().expect("only searches ask")
+impl<G: Game> Playing<'_, G> {
+    /// What was measured, once the game is over.
+    fn observed(self) -> Observed {
+        let outcome = self.game.outcome(&self.state).expect("it is over");
+        Observed { outcome, ending: self.game.ending(&self.state), ..self.played }
     }
 }
 
@@ -145,19 +95,17 @@ impl<'a, G: Game> Table<'a, G> {
         })
     }
 
-    fn begin(&self, index: usize, planned: &Planned) -> Result<Playing<'a, G>> {
-        let [first, second] = planned.levels;
-        let name = [first as u64, second as u64, planned.number as u64];
+    fn begin(&self, levels: [usize; 2], number: usize) -> Result<Playing<'a, G>> {
+        let [first, second] = levels;
+        let name = [first as u64, second as u64, number as u64];
         let searcher = |level, side| self.searcher(level, &[name[0], name[1], name[2], side]);
         Ok(Playing {
             game: self.game,
-            index,
-            levels: planned.levels,
+            levels,
             searchers: [searcher(first, 0)?, searcher(second, 1)?],
             random: stream(self.plan.seed, Purpose::Opening, &name),
             varied_plies: self.plan.varied_plies,
             state: self.game.initial(),
-            is_searching: false,
             played: Observed {
                 actions: Vec::new(),
                 outcome: Outcome::Draw,
@@ -168,21 +116,24 @@ impl<'a, G: Game> Table<'a, G> {
         })
     }
 
-    /// Plays all games, in any order; the result is in theirs. `tick` gets the number of finished games and says whether to
-    /// go on.
+    /// Plays so many games; `planned` says which levels meet in one of them, the first player's first, and its number among
+    /// theirs. `tick` gets the number of finished games and says whether to go on.
     pub(super) fn play(
         &self,
-        planned: &[Planned],
+        games: usize,
+        planned: impl Fn(usize) -> ([usize; 2], usize) + Sync,
         tick: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<Vec<Observed>> {
-        let (begun, played) = (AtomicUsize::new(0), Mutex::default());
-        let games = Games { table: self, planned, begun, played, tick };
         let contestants: Vec<&Contestant<G>> = self.levels.iter().map(|level| &level.contestant).collect();
-        work_off(&games, Contestant::at_once(&contestants, planned.len(), None))?;
-        tick(planned.len());
-        let mut played = games.played.into_inner().expect("no panic while playing");
-        played.sort_unstable_by_key(|(index, _)| *index);
-        Ok(played.into_iter().map(|(_, observed)| observed).collect())
+        let most = Contestant::at_once(&contestants, games, None);
+        let begin = |index| {
+            let (levels, number) = planned(index);
+            self.begin(levels, number)
+        };
+        let evaluator = |level: usize| contestants[level].evaluator().expect("only searches ask");
+        let played = together::map(games, most, begin, Playing::observed, evaluator, tick)?;
+        tick(games);
+        Ok(played)
     }
 
     /// What the strongest level thinks of every first action.

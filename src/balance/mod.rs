@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use self::game::{Observed, Planned, Table};
+use self::game::{Observed, Table};
 pub use self::metrics::Character;
 use crate::arena::agent::Contestant;
 use crate::arena::elo::wilson;
@@ -122,7 +122,7 @@ pub fn measure<G: Game>(
     let pairs = levels.len().saturating_sub(1);
     let all = plan.games * (levels.len() + pairs);
     let table = Table { game: &rules.game, levels, plan };
-    let planned = (0..all).map(|index| {
+    let planned = |index: usize| {
         let (of, number) = (index / plan.games, index % plan.games);
         let levels = match of.checked_sub(levels.len()) {
             None => [of, of],
@@ -130,10 +130,10 @@ pub fn measure<G: Game>(
             Some(below) if number % 2 == 0 => [below + 1, below],
             Some(below) => [below, below + 1],
         };
-        Planned { levels, number }
-    });
+        (levels, number)
+    };
     // all at once, so that no core waits at the end of a level
-    let played = table.play(&planned.collect::<Vec<Planned>>(), tick)?;
+    let played = table.play(all, planned, tick)?;
     let mut groups = played.chunks(plan.games);
     let equals: Vec<&[Observed]> = groups.by_ref().take(levels.len()).collect();
     let steps: Vec<Step> = groups

@@ -49,8 +49,9 @@ Printed for each generation:
                rise without harm: games between better players are closer
   Elo          how much stronger the generation is than one of half its age,
                than the first one, and than arena.opponent, with 95 % bounds, by
-               all games of the run so far; `petteia ladder` rates all
-               generations by more games
+               all games of the run so far; the last generation is compared
+               with the first by their final games alone; `petteia ladder`
+               rates all generations by more games
 
 Examples:
   petteia train configs/phage.toml

@@ -46,8 +46,7 @@ const ONE_SIDED: f64 = 0.97;
 const SURE: f64 = 0.05;
 /// Divergence of the search's policy from the network's below which it teaches nothing, in nats.
 const NOTHING: f64 = 0.01;
-
-/// The share of channels that a network can lose unnoticed.
+/// The share of channels that a network may lose without a word.
 const DEAD: f64 = 0.05;
 
 /// The signs that the last generation of the series shows and the one before did not.
@@ -348,6 +347,7 @@ mod tests {
         let said = one(&fresh(|_, fresh| fresh.policy_loss = fresh.policy_floor + 0.004), 4);
         assert!(said.contains("(divergence 0.0040)"), "{said}");
     }
+
     #[test]
     fn channels_that_die() {
         let dying = |generation: usize, health: &mut Health| health.dead_channels = 0.012 * generation as f64;

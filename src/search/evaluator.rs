@@ -167,7 +167,8 @@ impl Evaluations {
 /// Evaluates positions.
 pub trait Evaluator<G: Game>: Send {
     /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its
-    /// legal actions. An evaluator that cannot do this returns an error, which ends the search or the games that
+    /// legal actions. What a row says depends on its request alone: games share an evaluator, in batches that depend on the
+    /// number of threads. An evaluator that cannot do this returns an error, which ends the search or the games that
     /// called it; the contents of `out` are then meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 

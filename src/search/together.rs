@@ -5,12 +5,13 @@
 //! together, one batch for each evaluator. Evaluators answer a request alike in every batch, so each task ends as it would
 //! on its own.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Search;
 use super::evaluator::{Evaluations, Evaluator, Request, evaluate, recycle};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::parallel;
 
@@ -109,6 +110,85 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
     parallel::each(rayon::current_num_threads(), &|_| {
         on_one_thread().inspect_err(|_| failed.store(true, Ordering::Relaxed))
     })
+}
+
+/// Works off tasks that have numbers, from 0 to `count` - 1: `begin` makes one, `end` says what came out. The results are in
+/// their order. `tick` gets the number of finished tasks and says whether to go on.
+///
+/// # Errors
+/// That of a task or an evaluator; [`Error::Interrupted`] if `tick` says so.
+pub fn map<G: Game, T: Task<G> + Send, R: Send>(
+    count: usize,
+    most: usize,
+    begin: impl Fn(usize) -> Result<T> + Sync,
+    end: impl Fn(T) -> R + Sync,
+    evaluator: impl Fn(usize) -> Box<dyn Evaluator<G>> + Sync,
+    tick: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<Vec<R>> {
+    let (begun, results) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
+    let tasks = Numbered { count, begun, begin, end, evaluator, tick, results };
+    work_off(&tasks, most)?;
+    let mut results = tasks.results.into_inner().expect("no panic while working");
+    results.sort_unstable_by_key(|(number, _)| *number);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// The tasks of [`map`].
+struct Numbered<'a, B, D, E, R> {
+    count: usize,
+    begun: AtomicUsize,
+    begin: B,
+    end: D,
+    evaluator: E,
+    tick: &'a (dyn Fn(usize) -> bool + Sync),
+    results: Mutex<Vec<(usize, R)>>,
+}
+
+impl<G, T, R, B, D, E> Tasks<G> for Numbered<'_, B, D, E, R>
+where
+    G: Game,
+    T: Task<G>,
+    R: Send,
+    B: Fn(usize) -> Result<T> + Sync,
+    D: Fn(T) -> R + Sync,
+    E: Fn(usize) -> Box<dyn Evaluator<G>> + Sync,
+{
+    type Task = (usize, T);
+
+    fn next(&self) -> Result<Option<(usize, T)>> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let task = (number < self.count).then(|| (self.begin)(number)).transpose()?;
+        Ok(task.map(|task| (number, task)))
+    }
+
+    fn finished(&self, (number, task): (usize, T)) -> Result<()> {
+        let result = (self.end)(task);
+        self.results.lock().expect("no panic while working").push((number, result));
+        Ok(())
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        let finished = self.results.lock().expect("no panic while working").len();
+        if (self.tick)(finished) { Ok(true) } else { Err(Error::Interrupted) }
+    }
+
+    fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G>> {
+        (self.evaluator)(number)
+    }
+}
+
+impl<G: Game, T: Task<G>> Task<G> for (usize, T) {
+    fn advance(&mut self) -> Result<Option<usize>> {
+        self.1.advance()
+    }
+
+    fn search(&self) -> &Search<G> {
+        self.1.search()
+    }
+
+    fn search_mut(&mut self) -> &mut Search<G> {
+        self.1.search_mut()
+    }
 }
 
 /// The tasks of one thread.

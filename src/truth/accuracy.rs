@@ -10,7 +10,6 @@
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
@@ -23,10 +22,8 @@ use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::parallel;
-use crate::random::{Purpose, Random, stream};
-use crate::search::Search;
-use crate::search::evaluator::Evaluator;
-use crate::search::together::{Task, Tasks, work_off};
+use crate::random::{Purpose, stream};
+use crate::search::together::{self, Task};
 use crate::train::reliability::{Bin, Reliability};
 
 /// Plies that are counted together.
@@ -165,115 +162,44 @@ pub fn measure<G: Game>(
         Budget::Policy => Some(1),
         Budget::Simulations(simulations) => Some(simulations),
     };
-    let judge = Judge {
-        positions: &set.positions,
-        agent,
-        by_policy: budget == Budget::Policy,
-        simulations,
-        seed,
-        tick,
-        begun: AtomicUsize::new(0),
-        done: AtomicUsize::new(0),
-        answers: Mutex::new(vec![None; set.positions.len()]),
-    };
-    if agent.searches() {
-        work_off(&judge, Contestant::at_once(&[agent], set.positions.len(), simulations))?;
+    let random = |index: usize| stream(seed, Purpose::Agent, &[index as u64]);
+    let positions = &set.positions;
+    let answers = if agent.searches() {
+        let begin = |index: usize| {
+            let mut searcher = agent.searcher(random(index)).expect("it searches");
+            searcher.begin(&positions[index].state, Some(simulations.unwrap_or(searcher.simulations())));
+            Ok(searcher)
+        };
+        let evaluator = |_| agent.evaluator().expect("it searches");
+        let most = Contestant::at_once(&[agent], positions.len(), simulations);
+        let end = |searcher: Searcher<G>| answer(&Analysis::of(searcher.search()), budget);
+        together::map(positions.len(), most, begin, end, evaluator, tick)?
     } else if budget == Budget::Own {
-        parallel::each(set.positions.len(), &|index| judge.ask(game, index))?;
+        let done = AtomicUsize::new(0);
+        parallel::map(positions.len(), &|index| {
+            if !tick(done.load(Ordering::Relaxed)) {
+                return Err(Error::Interrupted);
+            }
+            let state = &positions[index].state;
+            let action = checked(game, state, agent.agent(random(index)).choose(state)?)?;
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(Answer { action, value: None })
+        })?
     } else {
         return Err(Error::Config(format!("agent {} does not search", agent.identity())));
-    }
-    let answers = judge.answers.into_inner().expect("no panic while answering");
-    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+    };
     Ok(counted(set, &answers))
 }
 
-/// The positions of a set, and what the agent answers.
-struct Judge<'a, G: Game> {
-    positions: &'a [Position<G::State>],
-    agent: &'a Contestant<G>,
-    /// Whether the prior decides.
-    by_policy: bool,
-    /// Of each search; `None` for the agent's own.
-    simulations: Option<usize>,
-    seed: u64,
-    tick: &'a (dyn Fn(usize) -> bool + Sync),
-    begun: AtomicUsize,
-    done: AtomicUsize,
-    answers: Mutex<Vec<Option<Answer>>>,
-}
-
-impl<G: Game> Judge<'_, G> {
-    fn random(&self, index: usize) -> Random {
-        stream(self.seed, Purpose::Agent, &[index as u64])
-    }
-
-    /// Asks an agent that does not search.
-    fn ask(&self, game: &G, index: usize) -> Result<()> {
-        self.goes_on()?;
-        let state = &self.positions[index].state;
-        let action = checked(game, state, self.agent.agent(self.random(index)).choose(state)?)?;
-        self.answer(index, Answer { action, value: None });
-        Ok(())
-    }
-
-    fn answer(&self, index: usize, answer: Answer) {
-        self.answers.lock().expect("no panic while answering")[index] = Some(answer);
-        self.done.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl<G: Game> Tasks<G> for Judge<'_, G> {
-    type Task = Judged<G>;
-
-    fn next(&self) -> Result<Option<Judged<G>>> {
-        let index = self.begun.fetch_add(1, Ordering::Relaxed);
-        Ok(self.positions.get(index).map(|position| {
-            let mut searcher = self.agent.searcher(self.random(index)).expect("it searches");
-            searcher.begin(&position.state, Some(self.simulations.unwrap_or(searcher.simulations())));
-            Judged { index, searcher }
-        }))
-    }
-
-    fn finished(&self, judged: Judged<G>) -> Result<()> {
-        let analysis = Analysis::of(judged.searcher.search());
-        let priors = analysis.priors.iter().rev();
-        let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
-        let action = if self.by_policy { most_likely.unwrap_or(analysis.action) } else { analysis.action };
-        self.answer(judged.index, Answer { action, value: Some(analysis.value) });
-        Ok(())
-    }
-
-    fn goes_on(&self) -> Result<bool> {
-        match (self.tick)(self.done.load(Ordering::Relaxed)) {
-            true => Ok(true),
-            false => Err(Error::Interrupted),
-        }
-    }
-
-    fn evaluator(&self, _: usize) -> Box<dyn Evaluator<G>> {
-        self.agent.evaluator().expect("it searches")
-    }
-}
-
-/// A position that a search judges.
-struct Judged<G: Game> {
-    index: usize,
-    searcher: Searcher<G>,
-}
-
-impl<G: Game> Task<G> for Judged<G> {
-    fn advance(&mut self) -> Result<Option<usize>> {
-        Ok(self.searcher.advance().then_some(0))
-    }
-
-    fn search(&self) -> &Search<G> {
-        self.searcher.search()
-    }
-
-    fn search_mut(&mut self) -> &mut Search<G> {
-        self.searcher.search_mut()
-    }
+/// What a search says.
+fn answer(analysis: &Analysis, budget: Budget) -> Answer {
+    let priors = analysis.priors.iter().rev();
+    let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
+    let action = match budget {
+        Budget::Policy => most_likely.unwrap_or(analysis.action),
+        _ => analysis.action,
+    };
+    Answer { action, value: Some(analysis.value) }
 }
 
 fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {

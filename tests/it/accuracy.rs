@@ -16,6 +16,7 @@ use petteia::truth::accuracy::{Accuracy, Budget, measure};
 use petteia::truth::set::{self, Header, Line, Set};
 use proptest::prelude::*;
 
+use crate::support::batches;
 use crate::support::command::{fails, json_lines, out, succeeds};
 
 fn rules() -> Rules<TicTacToe> {
@@ -111,13 +112,15 @@ fn errors_are_counted_by_class_and_ply() {
 fn threads_and_the_number_of_agents_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let set = read(folder.path());
-    let agent = Contestant::new(&rules(), &AgentSpec::parse("rollout:50").unwrap()).unwrap();
-    let on = |threads: usize| {
+    let [agent, together] = ["rollout:50", "batches:50"].map(|text| batches::contestant(&rules(), text));
+    let on = |agent: &Contestant<TicTacToe>, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|_| true).unwrap())
+        pool.install(|| measure(&TicTacToe, &set, agent, Budget::Own, 1, &|_| true).unwrap())
     };
-    let one = on(1);
-    assert_eq!(one, on(3));
+    let one = on(&agent, 1);
+    assert_eq!(one, on(&agent, 3));
+    assert_eq!(one, on(&together, 1));
+    assert_eq!(one, on(&together, 3));
     assert_eq!((one.all.errors, one.all.valued, one.all.decided, one.all.agreed), (0, 3, 2, 2));
     assert!(one.all.brier().unwrap() < 0.05, "{one:?}");
     assert_eq!(one.reliability.iter().map(|bin| bin.positions).sum::<usize>(), 3);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::agent::Contestant;
 use petteia::arena::journal::Journal;
 use petteia::arena::sprt::{Sprt, Verdict};
 use petteia::arena::{Match, MatchResult, play_match};
@@ -17,13 +17,14 @@ use petteia::games::connect_four::ConnectFour;
 use petteia::random::{Purpose, stream};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout};
 
+use crate::support::batches;
+
 fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
 fn contestant(text: &str) -> Contestant<ConnectFour> {
-    let rules = rules();
-    Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap()
+    batches::contestant(&rules(), text)
 }
 
 fn plan(games: usize) -> Match {
@@ -60,6 +61,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
         (UNEVEN, (0.0, 100.0), Verdict::H1),
         (["random", "rollout:8"], (0.0, 100.0), Verdict::H0),
         (["random", "random"], (-5.0, 5.0), Verdict::Undecided),
+        (["batches:24", "batches:1"], (0.0, 100.0), Verdict::H1),
     ]
     .into_iter()
     .enumerate()
@@ -88,7 +90,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
 #[test]
 fn an_interrupted_match_goes_on_to_the_same_end() {
     // of games that are played at once, the first ones may be the last to end
-    for (agents, expected_pairs) in [(UNEVEN, 2..=4), (["rollout:8", "rollout:4"], 0..=9)] {
+    for (agents, expected_pairs) in [(UNEVEN, 2..=4), (["batches:8", "batches:4"], 0..=9)] {
         let folder = tempfile::tempdir().unwrap();
         let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
         let plan = plan(20);
@@ -111,6 +113,7 @@ fn an_interrupted_match_goes_on_to_the_same_end() {
     }
 }
 
+/// Agents without chance, and 7 openings: from the 8th pair on nothing is new, and nothing is decided by it.
 #[test]
 fn repeated_games_count_as_what_they_are_worth() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,20 +4,24 @@
 use std::fs;
 use std::path::Path;
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::agent::Contestant;
 use petteia::arena::journal::Journal;
 use petteia::arena::ladder::{Ladder, LadderResult, play_ladder};
 use petteia::arena::pairing::Pairing;
+use petteia::arena::rating::{Meeting, Ratings};
 use petteia::error::Result;
 use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use serde_json::Value;
 
+use crate::support::batches;
 use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
 use crate::support::runs::{self, Finished, without_times};
 
 const NEVER: usize = usize::MAX;
 const AGENTS: [&str; 4] = ["random", "rollout:2", "rollout:6", "rollout:20"];
+/// Their games are played together.
+const TOGETHER: [&str; 4] = ["batches:1", "batches:2", "batches:6", "batches:20"];
 
 fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
@@ -36,10 +40,8 @@ fn play(
     stop: usize,
 ) -> Result<(LadderResult, bool)> {
     let rules = rules();
-    let loaded: Vec<Contestant<ConnectFour>> = agents
-        .iter()
-        .map(|text| Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap())
-        .collect();
+    let loaded: Vec<Contestant<ConnectFour>> =
+        agents.iter().map(|text| batches::contestant(&rules, text)).collect();
     let agents: Vec<&Contestant<ConnectFour>> = loaded.iter().collect();
     let journal = file.map(|path| Journal::open_ladder(path, &rules, plan, &agents)).transpose()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -54,32 +56,37 @@ fn ratings(result: &LadderResult) -> Vec<String> {
 #[test]
 fn threads_and_interruptions_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    for pairing in [Pairing::Adaptive, Pairing::RoundRobin, Pairing::Gauntlet(1)] {
-        let file = |name: &str| folder.path().join(format!("{pairing:?}-{name}"));
+    for (pairing, agents) in [
+        (Pairing::Adaptive, AGENTS),
+        (Pairing::RoundRobin, AGENTS),
+        (Pairing::Gauntlet(1), AGENTS),
+        (Pairing::Adaptive, TOGETHER),
+    ] {
+        let file = |name: &str| folder.path().join(format!("{pairing:?}-{}-{name}", agents[0]));
         let (whole, together, cut) = (file("whole"), file("together"), file("cut"));
         let plan = plan(160, pairing);
-        let (expected, complete) = play(&plan, &AGENTS, Some(&whole), 1, NEVER).unwrap();
+        let (expected, complete) = play(&plan, &agents, Some(&whole), 1, NEVER).unwrap();
         assert!(complete);
-        let (same, _) = play(&plan, &AGENTS, Some(&together), 4, NEVER).unwrap();
+        let (same, _) = play(&plan, &agents, Some(&together), 4, NEVER).unwrap();
         let bytes = fs::read(&whole).unwrap();
         assert!(bytes == fs::read(&together).unwrap(), "{pairing:?}: other bytes");
         assert_eq!((&same.met, ratings(&same)), (&expected.met, ratings(&expected)));
         for (stop, threads) in [(1, 1), (4, 2), (50, 3), (41, 1), (30, 2)] {
-            let (_, complete) = play(&plan, &AGENTS, Some(&cut), threads, stop).unwrap();
+            let (_, complete) = play(&plan, &agents, Some(&cut), threads, stop).unwrap();
             assert!(!complete, "{pairing:?} at {stop}");
             assert!(
                 bytes.starts_with(&fs::read(&cut).unwrap()),
                 "{pairing:?} at {stop}: a part of the same file"
             );
         }
-        let (resumed, complete) = play(&plan, &AGENTS, Some(&cut), 2, NEVER).unwrap();
+        let (resumed, complete) = play(&plan, &agents, Some(&cut), 2, NEVER).unwrap();
         assert!(complete && bytes == fs::read(&cut).unwrap());
         assert_eq!((&resumed.met, ratings(&resumed)), (&expected.met, ratings(&expected)));
         // a torn line is dropped, and a longer ladder begins with the shorter one
         fs::write(&cut, &bytes[..bytes.len() - 9]).unwrap();
         let longer = Ladder { games: 200, ..plan.clone() };
-        play(&longer, &AGENTS, Some(&cut), 2, NEVER).unwrap();
-        let alone = play(&longer, &AGENTS, None, 2, NEVER).unwrap().0;
+        play(&longer, &agents, Some(&cut), 2, NEVER).unwrap();
+        let alone = play(&longer, &agents, None, 2, NEVER).unwrap().0;
         assert_eq!(alone.games, 200);
         assert!(fs::read(&cut).unwrap().starts_with(&bytes));
     }
@@ -231,7 +238,14 @@ fn a_run_rates_its_generations() {
     // a finished run says it again
     let said = run.train(&run.run(), &[]);
     let text = out(&said).to_string();
-    assert!(text.contains("rating: generation 3 is ") && text.contains(" generation 1, 95 % "), "{text}");
+    // the figure against the first is by the final games alone
+    let finals = lines[2]["matches"].as_array().unwrap().iter().find(|game| game["final"] == true).unwrap();
+    let pairs = serde_json::from_value(finals["pairs"].clone()).unwrap();
+    let worth = finals["effective_games"].as_f64().unwrap() / 4.0;
+    let alone = Ratings::fit(2, &[Meeting { agents: [1, 0], pairs, worth }]).difference(1, 0).unwrap();
+    let bounds = format!("{:+.0} to {:+.0}", alone.low.unwrap(), alone.high.unwrap());
+    let figure = format!(" generation 1, 95 % {bounds} and ");
+    assert!(text.contains("rating: generation 3 is ") && text.contains(&figure), "{figure}: {text}");
     assert!(text.contains("above random") && text.contains("; 20 games of the run's own took "), "{text}");
     // an interrupted one plays the same
     let (_folder, cut) = run.copy(2);

@@ -13,7 +13,7 @@ use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::export::onnx;
-use crate::net::model;
+use crate::net::model::{self, Network};
 use crate::registry::Registry;
 use crate::run::gate::Decision;
 use crate::storage;
@@ -40,11 +40,15 @@ pub fn checkpoint<R: Registry>(path: &Path, report: &mut Findings) -> Result<()>
         report.fact("promoted by the gate", decision.promoted);
     }
     if let Some(trainer) = report.checked(load(&checkpoint)) {
-        let (dead, all) = trainer.snapshot().weights().dead_channels();
-        report.fact("dead channels", format!("{dead} of {all}"));
+        channels(&trainer.snapshot(), report);
         report.fact("checked", "the SHA-256 of weights and optimizer; they can be loaded");
     }
     Ok(())
+}
+
+fn channels(network: &Network, report: &mut Findings) {
+    let (dead, all) = network.weights().dead_channels();
+    report.fact("dead channels", format!("{dead} of {all}"));
 }
 
 /// Loads network and optimizer and thereby verifies their hashes.
@@ -57,8 +61,7 @@ pub fn file<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about::<R>(&checkpoint, path, report);
     if let Some(network) = report.checked(checkpoint.network(&model::device())) {
-        let (dead, all) = network.weights().dead_channels();
-        report.fact("dead channels", format!("{dead} of {all}"));
+        channels(&network, report);
         report.fact("checked", "the SHA-256 of the weights; they can be loaded");
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! What several tests share.
 
+pub mod batches;
 pub mod command;
 pub mod faulty;
 pub mod othello;
