@@ -20,6 +20,23 @@ export async function testCompare({ url, open, test, shot, match }) {
     await compare.getByRole('button', { name: 'Start', exact: true }).waitFor()
   })
 
+  await test('the board of two agents is flipped by its button and by f', async () => {
+    const flip = compare.getByRole('button', { name: 'Flip board', exact: true }).first()
+    const turned = wanted => page.waitForFunction(wanted => {
+      const at = place => document.querySelector(`.compare .stage [data-place="${place}"]`)?.getBoundingClientRect().top
+      return at('7,0') !== undefined && at('0,0') > at('7,0') === wanted
+    }, wanted)
+    await page.goto(`${url}/#compare/phage`)
+    await turned(false)
+    await flip.click()
+    await turned(true)
+    await shot(page, 'compare-flipped')
+    await page.keyboard.press('f')
+    await turned(false)
+    await page.goto(`${url}/#compare/connect-four`)
+    await flip.waitFor({ state: 'hidden' })
+  })
+
   if (match) await test('a match file is clicked through', async () => {
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), compare.getByRole('button', { name: 'Open a match file' }).click()])
     await chooser.setFiles(match)

@@ -35,6 +35,8 @@ pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The size of a trained agent's evaluation cache in MiB: positions recur within a search and from one search to the
 /// next, and are not evaluated again.
 const CACHE: usize = 4;
+/// The size of all caches that one thread has for the agents of a ladder, as far as each has at least 1 MiB.
+const CACHES: usize = 32;
 /// How many positions a search evaluates together while the fastest precision is looked for.
 const TOGETHER: usize = 8;
 /// Plies of a game in which an agent's replies to a person vary.
@@ -225,7 +227,28 @@ pub struct Contestant<G: Game> {
 }
 
 /// Makes an evaluator that uses so many threads.
-pub(super) type MakeEvaluator<G> = Arc<dyn Fn(usize) -> Box<dyn Evaluator<G>> + Send + Sync>;
+pub(super) type MakeEvaluator<G> = Arc<dyn Fn(Needs) -> Box<dyn Evaluator<G>> + Send + Sync>;
+
+/// What an evaluator is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Needs {
+    /// The threads that it may use, at least 1.
+    pub(super) threads: usize,
+    /// How many agents have one at the same time.
+    pub(super) agents: usize,
+}
+
+impl Needs {
+    /// An evaluator for one game.
+    pub(super) fn alone(threads: usize) -> Needs {
+        Needs { threads, agents: 1 }
+    }
+
+    /// The size of its cache in MiB.
+    fn cache(self) -> usize {
+        (CACHES / self.agents.max(1)).clamp(1, CACHE)
+    }
+}
 type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum Kind<G: Game> {
@@ -316,9 +339,9 @@ impl<G: Game> Contestant<G> {
     /// A contestant with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
         let rules = game.clone();
-        let evaluator = move |threads| -> Box<dyn Evaluator<G>> {
-            let crew = Crew::new(threads, || net.evaluator(&rules));
-            Box::new(Cached::new(rules.clone(), crew, CACHE))
+        let evaluator = move |needs: Needs| -> Box<dyn Evaluator<G>> {
+            let crew = Crew::new(needs.threads, || net.evaluator(&rules));
+            Box::new(Cached::new(rules.clone(), crew, needs.cache()))
         };
         Contestant::of("a network in memory".into(), game, search, simulations, Arc::new(evaluator))
     }
@@ -332,7 +355,8 @@ impl<G: Game> Contestant<G> {
         simulations: usize,
         evaluator: impl Fn() -> E + Send + Sync + 'static,
     ) -> Contestant<G> {
-        let evaluator = move |threads| -> Box<dyn Evaluator<G>> { Box::new(Crew::new(threads, &evaluator)) };
+        let evaluator =
+            move |needs: Needs| -> Box<dyn Evaluator<G>> { Box::new(Crew::new(needs.threads, &evaluator)) };
         Contestant::of(name.into(), game, search, simulations, Arc::new(evaluator))
     }
 
@@ -428,7 +452,12 @@ impl<G: Game> Contestant<G> {
 
     /// An evaluator for any number of its searches, if it searches.
     pub fn evaluator(&self) -> Option<Box<dyn Evaluator<G>>> {
-        self.make_evaluator().map(|make| make(self.threads))
+        self.evaluator_among(1)
+    }
+
+    /// The same, if so many agents have one at the same time: their caches share memory.
+    pub fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
+        self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }
 
     fn make_evaluator(&self) -> Option<&MakeEvaluator<G>> {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 
 use super::agent::Contestant;
 use super::journal::{Journal, Saved};
@@ -131,9 +132,10 @@ pub fn play_ladder<G: Game>(
                 both_games((pair, opening)).map(move |game| Planned { agents, ..game })
             })
             .collect();
-        let left = games.len();
+        let at_once = games.len();
         let games = Mutex::new(Box::new(games.into_iter()) as Box<_>);
-        let round = Schedule { left, games, count: Mutex::new(book), tick };
+        let round =
+            Schedule { at_once, games, count: Mutex::new(book), unfinished: AtomicUsize::new(0), tick };
         let played = playing::play_games(game, seed, agents, &round);
         book = round.count.into_inner().expect("no panic while counting");
         match played {
@@ -161,10 +163,8 @@ struct Book<'a, G: Game> {
     /// The first pair of the next round.
     planned: usize,
     ahead: Ahead,
-    /// Games finished, counted or not.
-    games: usize,
-    /// Games on their way.
-    playing: usize,
+    /// All games, counted or not.
+    standing: Standing,
 }
 
 /// The counted pairs of two agents.
@@ -178,13 +178,12 @@ struct Edge {
 
 impl<G: Game> Count for Book<'_, G> {
     fn began(&mut self) {
-        self.playing += 1;
+        self.standing.began();
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
     fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
-        self.games += 1;
-        self.playing -= 1;
+        self.standing.ended(game.chosen(&played));
         self.ahead.add(game, played);
         while let Some((agents, pair)) = self.ahead.take(self.next) {
             if let Some(journal) = &mut self.journal {
@@ -200,7 +199,7 @@ impl<G: Game> Count for Book<'_, G> {
     }
 
     fn standing(&self) -> Standing {
-        Standing { games: self.games, playing: self.playing, sprt: None }
+        self.standing
     }
 }
 
@@ -219,8 +218,7 @@ impl<'a, G: Game> Book<'a, G> {
             next: 0,
             planned: 0,
             ahead: Ahead::default(),
-            games: 0,
-            playing: 0,
+            standing: Standing::default(),
         }
     }
 
@@ -239,7 +237,8 @@ impl<'a, G: Game> Book<'a, G> {
         for (saved, agents) in kept.into_iter().zip(&mut agents) {
             *agents = saved.agents;
             self.count(saved.agents, saved.pair);
-            self.games += 2;
+            self.standing.games += 2;
+            self.standing.kept += 2;
         }
         self.planned = end;
         Some((start..end).zip(agents))

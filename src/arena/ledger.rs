@@ -48,21 +48,18 @@ pub(super) struct Ledger<'a, G: Game> {
     /// The result of the test for the counted pairs.
     test: Option<SprtResult>,
     ahead: Ahead,
-    /// Games finished, counted or not.
-    games: usize,
-    /// Games on their way.
-    playing: usize,
+    /// All games, counted or not.
+    standing: Standing,
 }
 
 impl<G: Game> Count for Ledger<'_, G> {
     fn began(&mut self) {
-        self.playing += 1;
+        self.standing.began();
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
     fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
-        self.games += 1;
-        self.playing -= 1;
+        self.standing.ended(game.chosen(&played));
         self.ahead.add(game, played);
         while !self.is_over()
             && let Some((_, pair)) = self.ahead.take(self.counted.len())
@@ -81,7 +78,7 @@ impl<G: Game> Count for Ledger<'_, G> {
     }
 
     fn standing(&self) -> Standing {
-        Standing { games: self.games, playing: self.playing, sprt: self.test }
+        Standing { sprt: self.test, ..self.standing }
     }
 }
 
@@ -98,8 +95,7 @@ impl<'a, G: Game> Ledger<'a, G> {
             repeats: Repeats::default(),
             test: plan.sprt.map(|sprt| sprt.result(&[0; 5], 1.0)),
             ahead: Ahead::default(),
-            games: 0,
-            playing: 0,
+            standing: Standing::default(),
         };
         for Saved { pair, .. } in saved {
             if ledger.is_over() {
@@ -107,7 +103,8 @@ impl<'a, G: Game> Ledger<'a, G> {
             }
             ledger.count(pair);
         }
-        ledger.games = 2 * ledger.counted.len();
+        let kept = 2 * ledger.counted.len();
+        ledger.standing = Standing { games: kept, kept, ..Standing::default() };
         ledger
     }
 

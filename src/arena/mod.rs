@@ -27,6 +27,7 @@ pub mod searching;
 pub mod sprt;
 
 use std::collections::HashSet;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,8 @@ use sprt::{Pentanomial, Sprt, SprtResult};
 
 /// How many openings are tried before a repeated one is accepted.
 const OPENING_ATTEMPTS: u64 = 100;
+/// Games on their way at once, on all threads, where a test may end the match.
+const TESTED_AT_ONCE: usize = 64;
 
 /// The plan of a match.
 #[derive(Clone, Debug)]
@@ -135,14 +138,39 @@ impl Faults {
 }
 
 /// The progress of a match.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Standing {
     /// Games finished.
     pub games: usize,
+    /// Those of them that were finished before, such as those that a journal has.
+    pub kept: usize,
     /// Games on their way.
     pub playing: usize,
+    /// Actions that agents chose in the other finished games and in those on their way; openings are not chosen.
+    pub actions: usize,
+    /// Those in games on their way.
+    pub unfinished: usize,
     /// The result of its test for the pairs counted so far.
     pub sprt: Option<SprtResult>,
+}
+
+impl Standing {
+    /// A game has begun.
+    fn began(&mut self) {
+        self.playing += 1;
+    }
+
+    /// A game of so many chosen actions is over.
+    fn ended(&mut self, actions: usize) {
+        self.games += 1;
+        self.playing -= 1;
+        self.actions += actions;
+    }
+
+    /// The same with so many actions in games on their way.
+    fn with_unfinished(self, actions: usize) -> Standing {
+        Standing { actions: self.actions + actions, unfinished: actions, ..self }
+    }
 }
 
 struct Played {
@@ -182,10 +210,13 @@ pub fn play_while<G: Game>(
 ) -> Result<(MatchResult, bool)> {
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
+    let left = plan.games.saturating_sub(2 * saved);
     let schedule = Schedule {
-        left: plan.games.saturating_sub(2 * saved),
+        // a test may end the match at any time; what is on its way then is not counted
+        at_once: if plan.sprt.is_some() { left.min(TESTED_AT_ONCE) } else { left },
         games: Mutex::new(Box::new(openings(game, plan).enumerate().skip(saved).flat_map(both_games))),
         count: Mutex::new(ledger),
+        unfinished: AtomicUsize::new(0),
         tick,
     };
     let complete = match playing::play_games(game, plan.seed, &agents, &schedule) {

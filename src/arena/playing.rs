@@ -4,6 +4,7 @@
 //! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as they would one
 //! after the other.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::agent::{Agent, Contestant};
@@ -28,6 +29,13 @@ pub(super) struct Planned {
     pub(super) opening: Arc<[Action]>,
 }
 
+impl Planned {
+    /// How many actions the agents chose.
+    pub(super) fn chosen(&self, played: &Played) -> usize {
+        played.actions.len().saturating_sub(self.opening.len())
+    }
+}
+
 /// Who counts the games.
 pub(super) trait Count: Send {
     /// A game has begun.
@@ -42,11 +50,13 @@ pub(super) trait Count: Send {
 
 /// The games of a match or a round, and what becomes of them.
 pub(super) struct Schedule<'a, C> {
-    /// The number of games, to spread them over the threads.
-    pub(super) left: usize,
+    /// As many games may be on their way, on all threads.
+    pub(super) at_once: usize,
     /// They begin in this order.
     pub(super) games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
     pub(super) count: Mutex<C>,
+    /// Actions that agents chose in games on their way.
+    pub(super) unfinished: AtomicUsize,
     /// Is shown the progress and says whether to go on.
     pub(super) tick: &'a (dyn Fn(&Standing) -> bool + Sync),
 }
@@ -67,7 +77,7 @@ pub(super) fn play_games<G: Game>(
     agents: &[&Contestant<G>],
     schedule: &Schedule<impl Count>,
 ) -> Result<()> {
-    let most = Contestant::at_once(agents, schedule.left, None);
+    let most = Contestant::at_once(agents, schedule.at_once, None);
     work_off(&Games { game, seed, agents, schedule, together: most > 1 }, most)
 }
 
@@ -96,11 +106,12 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
                 None => Seat::Other(agent.agent(random)),
             }
         });
-        Ok(Some(Playing::new(self.game, planned, seats)))
+        Ok(Some(Playing::new(self.game, planned, seats, &self.schedule.unfinished)))
     }
 
     fn finished(&self, game: Playing<'a, G>) -> Result<()> {
         let (planned, played) = game.end();
+        self.schedule.unfinished.fetch_sub(planned.chosen(&played), Ordering::Relaxed);
         self.schedule.count().add(&planned, played)
     }
 
@@ -109,11 +120,16 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
             count if count.is_over() => return Ok(false),
             count => count.standing(),
         };
-        if (self.schedule.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
+        let unfinished = self.schedule.unfinished.load(Ordering::Relaxed);
+        if (self.schedule.tick)(&standing.with_unfinished(unfinished)) {
+            Ok(true)
+        } else {
+            Err(Error::Interrupted)
+        }
     }
 
     fn evaluator(&self, agent: usize) -> Box<dyn Evaluator<G>> {
-        self.agents[agent].evaluator().expect("only searches ask")
+        self.agents[agent].evaluator_among(self.agents.len()).expect("only searches ask")
     }
 }
 
@@ -124,6 +140,8 @@ struct Playing<'a, G: Game> {
     seats: [Seat<G>; 2],
     state: G::State,
     actions: Vec<Action>,
+    /// Where the actions that agents choose are counted.
+    chosen: &'a AtomicUsize,
     /// The agent that lost by forfeit, and why.
     forfeit: Option<(usize, Fault)>,
 }
@@ -137,9 +155,9 @@ enum Seat<G: Game> {
 }
 
 impl<'a, G: Game> Playing<'a, G> {
-    fn new(game: &'a G, planned: Planned, seats: [Seat<G>; 2]) -> Playing<'a, G> {
+    fn new(game: &'a G, planned: Planned, seats: [Seat<G>; 2], chosen: &'a AtomicUsize) -> Playing<'a, G> {
         let (state, actions) = (game.initial(), Vec::new());
-        Playing { game, planned, seats, state, actions, forfeit: None }
+        Playing { game, planned, seats, state, actions, chosen, forfeit: None }
     }
 
     /// Which of the two agents is to act.
@@ -201,6 +219,7 @@ impl<G: Game> Task<G> for Playing<'_, G> {
                 },
             };
             self.play(checked(self.game, &self.state, action)?);
+            self.chosen.fetch_add(1, Ordering::Relaxed);
         }
         Ok(None)
     }

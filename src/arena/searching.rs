@@ -1,7 +1,7 @@
 //! Agents that search: a [`Searcher`] keeps the tree of a game, and whoever has an evaluator drives it. A [`SearchAgent`]
 //! has one of its own; where many games are played at once, their leaves are evaluated [together](crate::search::together).
 
-use super::agent::{Agent, MakeEvaluator};
+use super::agent::{Agent, MakeEvaluator, Needs};
 use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::{Action, Game};
@@ -130,13 +130,13 @@ impl<G: Game> SearchAgent<G> {
 
     /// With an evaluator of its own for so many threads.
     pub(super) fn threaded(searcher: Searcher<G>, make: MakeEvaluator<G>, threads: usize) -> SearchAgent<G> {
-        SearchAgent { searcher, evaluator: make(threads), make: Some(make), threads }
+        SearchAgent { searcher, evaluator: make(Needs::alone(threads)), make: Some(make), threads }
     }
 
     /// Searches with so many threads from now on, at least 1; an agent that was made of one evaluator stays on one.
     pub fn use_threads(&mut self, threads: usize) {
         if let Some(make) = self.make.as_ref().filter(|_| threads != self.threads) {
-            (self.evaluator, self.threads) = (make(threads), threads);
+            (self.evaluator, self.threads) = (make(Needs::alone(threads)), threads);
         }
     }
 

@@ -130,7 +130,8 @@ impl<'a, G: Game> Table<'a, G> {
             let (levels, number) = planned(index);
             self.begin(levels, number)
         };
-        let evaluator = |level: usize| contestants[level].evaluator().expect("only searches ask");
+        let evaluator =
+            |level: usize| contestants[level].evaluator_among(contestants.len()).expect("only searches ask");
         let played = together::map(games, most, begin, Playing::observed, evaluator, tick)?;
         tick(games);
         Ok(played)

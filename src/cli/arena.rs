@@ -14,7 +14,7 @@ use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
-use crate::arena::{Match, MatchResult, Standing, play_while};
+use crate::arena::{Match, MatchResult, play_while};
 use crate::config::limits::MAX_MATCH_GAMES;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
@@ -159,24 +159,16 @@ impl Job for Arena {
         let agents = [&load(&self.first)?, &load(&self.second)?];
         let open = |path| Journal::open(path, &rules, &plan, agents);
         let journal = self.playing.save.as_deref().map(open).transpose()?;
-        let counter = Counter::of_games(self.games);
+        let counter = Counter::of_match(game, self.games, plan.opening_plies);
         let played = play_while(game, &plan, agents, journal, &|progress| {
             let test = progress.sprt.map(|sprt| format!(", {}", sprt_standing(&sprt)));
-            counter.show(progress.games as u64, &(begun(progress) + &test.unwrap_or_default()));
+            counter.show_match(progress, &test.unwrap_or_default());
             !interrupted()
         });
         drop(counter);
         let (result, complete) = played?;
         self.show(&result)?;
         self.playing.end(complete, "match")
-    }
-}
-
-/// The games on their way, as a part of a line.
-pub fn begun(progress: &Standing) -> String {
-    match progress.playing {
-        0 => String::new(),
-        playing => format!(", {playing} more begun"),
     }
 }
 

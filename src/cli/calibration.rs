@@ -24,6 +24,7 @@ use crate::replay::sample::replayed;
 use crate::replay::window::Window;
 use crate::search::cache::cached;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::search::together::at_once;
 use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, MakeEvaluator, Monitor, Progress, play_halves, play_shard};
 use crate::train::Trainer;
@@ -79,13 +80,13 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
     let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
     let uniform = needed.then(|| plain.play(together, simulations, (0, SOME), &|| Box::new(Uniform)));
     let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
-    let (selfplay, single) = bench.network(&network);
+    let (selfplay, matches) = bench.network(&network);
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
-    let agent = single * arena.simulations as f64;
+    let agent = matches * arena.simulations as f64;
     let opponent = match opponent {
         AgentSpec::Rollout(simulations) => cost(&rollouts) * simulations as f64,
         AgentSpec::Uniform(simulations) => cost(&uniform) * simulations as f64,
-        AgentSpec::Trained(_, simulations, _) => single * simulations as f64,
+        AgentSpec::Trained(_, simulations, _) => matches * simulations as f64,
         _ => 0.0,
     };
     let first = kind.and(if kind == Some(Bootstrap::Rollout) { rollouts } else { uniform });
@@ -191,7 +192,7 @@ impl<'a, G: Game> Bench<'a, G> {
         Played { progress: monitor.progress(), seconds, records }
     }
 
-    /// Thread seconds per simulation with the network, in self-play and in a single search.
+    /// Thread seconds per simulation with the network, in self-play and in a match.
     fn network(&self, network: &Network) -> (f64, f64) {
         let (game, config) = (&self.rules.game, &self.config);
         let net = SharedNet::new(&network.snapshot(), &config.net, &model::device());
@@ -201,8 +202,10 @@ impl<'a, G: Game> Bench<'a, G> {
             }),
             true => self.play_halves(net.evaluator(game)),
         };
-        let single: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
-        (selfplay.cost(), self.play(1, config.arena.simulations, (0, 0), single).cost())
+        let agent: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
+        let games = config.arena.games.max(config.arena.ladder_games);
+        let together = at_once(games, config.arena.simulations);
+        (selfplay.cost(), self.play(together, config.arena.simulations, (0, 0), agent).cost())
     }
 
     /// Plays one shard with burn's evaluator, on all threads.

@@ -6,6 +6,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::forecast::Begun;
+use super::progress::roughly;
+use crate::arena::Standing;
+use crate::game::Game;
+use crate::random::{Purpose, choose, stream};
+
 /// The time between lines without a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 /// The same for games; short matches print none.
@@ -17,18 +23,27 @@ pub struct Counter {
     all: u64,
     unit: &'static str,
     interval: Duration,
+    /// Chosen actions in a random game, if games are counted.
+    plies: f64,
+    began: Instant,
     shown: Mutex<Instant>,
 }
+
+/// Random games whose length is taken for that of others before some have ended.
+const RANDOM: u64 = 16;
+
+/// Steps of a bar.
+const STEPS: u64 = 1000;
 
 impl Counter {
     /// Nothing of `all` is done yet.
     pub fn new(all: u64, unit: &'static str) -> Counter {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let template = format!("{{bar:24}} {{pos}}/{{len}} {unit}{{msg}}, {{eta}} left");
-            let style = ProgressStyle::with_template(&template).expect("units are plain words");
-            ProgressBar::new(all).with_style(style)
+            let style = ProgressStyle::with_template("{bar:24} {msg}").expect("the template is constant");
+            ProgressBar::new(STEPS).with_style(style)
         });
-        Counter { bar, all, unit, interval: INTERVAL, shown: Mutex::new(Instant::now()) }
+        let now = Instant::now();
+        Counter { bar, all, unit, interval: INTERVAL, plies: 0.0, began: now, shown: Mutex::new(now) }
     }
 
     /// Of a match of so many games.
@@ -38,19 +53,69 @@ impl Counter {
         counter
     }
 
+    /// Of a match of `game` with so many games, each with an opening.
+    pub fn of_match<G: Game>(game: &G, games: usize, opening_plies: usize) -> Counter {
+        let plies: usize = (0..RANDOM).map(|number| random_game(game, number)).sum();
+        let chosen = plies as f64 / RANDOM as f64 - opening_plies as f64;
+        let mut counter = Counter::of_games(games);
+        counter.plies = chosen.max(1.0);
+        counter
+    }
+
     /// This much is done; `about` says of what.
     pub fn show(&self, done: u64, about: &str) {
+        self.show_part(done, done as f64, 0.0, about);
+    }
+
+    /// A match is so far.
+    pub fn show_match(&self, standing: &Standing, about: &str) {
+        let begun = match standing.playing {
+            0 => String::new(),
+            playing => format!(", {playing} more begun"),
+        };
+        let kept = standing.kept as f64;
+        self.show_part(standing.games as u64, kept + worth(standing, self.plies), kept, &(begun + about));
+    }
+
+    /// Shows what is done; `part` counts what has only begun, too, and `kept` is the part that took no time.
+    fn show_part(&self, done: u64, part: f64, kept: f64, about: &str) {
+        let all = self.all as f64;
+        let left = match part > kept {
+            true => {
+                let seconds = self.began.elapsed().as_secs_f64() * (all - part).max(0.0) / (part - kept);
+                format!(", {} left", roughly(seconds))
+            }
+            false => String::new(),
+        };
         if let Some(bar) = &self.bar {
-            bar.set_position(done);
-            return bar.set_message(about.to_string());
+            bar.set_position((STEPS as f64 * part / all.max(1.0)) as u64);
+            return bar.set_message(format!("{done}/{} {}{about}{left}", self.all, self.unit));
         }
         let Ok(mut shown) = self.shown.try_lock() else { return };
         if shown.elapsed() >= self.interval {
             *shown = Instant::now();
             // standard error may be closed
-            let _ = writeln!(anstream::stderr(), "{done} of {} {}{about}", self.all, self.unit);
+            let _ = writeln!(anstream::stderr(), "{done} of {} {}{about}{left}", self.all, self.unit);
         }
     }
+}
+
+/// The length of a random game.
+fn random_game<G: Game>(game: &G, number: u64) -> usize {
+    let (mut state, mut random) = (game.initial(), stream(0, Purpose::Opening, &[number]));
+    let mut plies = 0;
+    while game.outcome(&state).is_none() {
+        let action = choose(&mut random, &game.legal(&state));
+        game.play(&mut state, action);
+        plies += 1;
+    }
+    plies
+}
+
+/// How many games the time since the match began is worth, if random games have so many plies.
+fn worth(standing: &Standing, plies: f64) -> f64 {
+    let begun = Begun::of_match(standing);
+    begun.worth(begun.doubted_length(plies))
 }
 
 impl Drop for Counter {
@@ -58,5 +123,33 @@ impl Drop for Counter {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::connect_four::ConnectFour;
+
+    #[test]
+    fn games_on_their_way_count_in_part() {
+        let standing = |games, playing, actions, unfinished| {
+            let kept = 2;
+            Standing { games: games + kept, kept, playing, actions, unfinished, sprt: None }
+        };
+        assert_eq!(worth(&standing(0, 10, 0, 0), 30.0), 0.0);
+        assert_eq!(worth(&standing(4, 0, 120, 0), 30.0), 4.0);
+        // half of a random game
+        let begun = worth(&standing(0, 10, 150, 150), 30.0);
+        assert!((4.5..5.5).contains(&begun), "{begun}");
+        // games of 30 actions, ten of them halfway, whatever random ones have
+        for plies in [20.0, 50.0] {
+            let half = worth(&standing(40, 10, 1350, 150), plies);
+            assert!((44.4..45.6).contains(&half), "{half}");
+        }
+        // they have lasted longer than the others and must end soon
+        let nearly = worth(&standing(2, 10, 310, 290), 20.0);
+        assert!((10.0..12.0).contains(&nearly), "{nearly}");
+        assert!((9..43).contains(&random_game(&ConnectFour, 3)));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::arena::{OpeningArgs, PlayingArgs, begun, load};
+use super::arena::{OpeningArgs, PlayingArgs, load};
 use super::counter::Counter;
 use super::progress::{bounds, fault_line, signed};
 use super::table::{Column, Table};
@@ -231,9 +231,9 @@ impl Job for Named {
         use_threads(command.playing.threads)?;
         let open = |path| Journal::open_ladder(path, &rules, &plan, &agents);
         let journal = command.playing.save.as_deref().map(open).transpose()?;
-        let counter = Counter::of_games(plan.games);
+        let counter = Counter::of_match(game, plan.games, plan.opening_plies);
         let played = play_ladder(game, &plan, &agents, journal, &|progress| {
-            counter.show(progress.games as u64, &begun(progress));
+            counter.show_match(progress, "");
             !interrupted()
         });
         drop(counter);

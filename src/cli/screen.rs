@@ -264,7 +264,8 @@ impl Screen<'_> {
             Event::Step { done, steps } => self.show_training(state, done, steps),
             Event::Training { losses, .. } => state.losses = losses,
             Event::Saved(_) => self.row(state),
-            Event::Evaluating { done, games: all } => {
+            Event::Evaluating { standing, games: all } => {
+                let done = standing.games;
                 self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
             }
             // its few games are part of the rating; alone they would mislead
@@ -275,7 +276,8 @@ impl Screen<'_> {
                 let who = if is_newest { "".into() } else { format!("generation {generation} ") };
                 self.result(&format!("{who}against {opponent}: {}", verdict(&result)));
             }
-            Event::Rating { done, games: all } => {
+            Event::Rating { standing, games: all } => {
+                let done = standing.games;
                 self.show(state, Phase { name: "rating", done, all, unit: "games", details: Vec::new() });
             }
             Event::Rated(rating) => rating_parts(&rating).iter().for_each(|part| self.result(part)),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::layers::Layers;
 use super::ranges::Ranges;
 
-/// What part of its layer's median the norm of a channel is at least, if it takes part.
+/// What part of the largest norm in its layer the norm of a channel is at least, if it takes part.
 const DEAD: f64 = 0.01;
 
 /// A network: what it computes, and with which numbers.
@@ -39,16 +39,16 @@ impl Weights {
     }
 
     /// How many channels of the convolutions no longer take part, and how many there are. With batch norm folded in, the
-    /// weights of such a channel have less than a hundredth of the median norm of their layer.
+    /// weights of such a channel have less than a hundredth of the largest norm in their layer; the median would not do, where most
+    /// of a layer is dead.
     pub fn dead_channels(&self) -> (usize, usize) {
         let (mut dead, mut all) = (0, 0);
         for layer in self.layers.weighted().filter(|layer| layer.sizes().len() == 4) {
             let (weight, outputs) = (&self.of(layer.name()).weight, layer.outputs());
             let inputs = weight.len() / outputs;
             let square = |channel: &[f32]| channel.iter().map(|&w| f64::from(w).powi(2)).sum::<f64>();
-            let mut norms: Vec<f64> = weight.chunks(inputs).map(|channel| square(channel).sqrt()).collect();
-            norms.sort_unstable_by(f64::total_cmp);
-            let least = DEAD * norms[outputs / 2];
+            let norms: Vec<f64> = weight.chunks(inputs).map(|channel| square(channel).sqrt()).collect();
+            let least = DEAD * norms.iter().copied().fold(0.0, f64::max);
             dead += norms.iter().filter(|norm| **norm < least).count();
             all += outputs;
         }
@@ -87,5 +87,9 @@ mod tests {
             stem.weight[channel * inputs..][..inputs].iter_mut().for_each(|weight| *weight *= factor);
         }
         assert_eq!(weights.dead_channels(), (2, all));
+        // also where most of a layer is dead
+        let stem = weights.numbers.get_mut("stem").unwrap();
+        stem.weight[..inputs * config.filters / 4 * 3].iter_mut().for_each(|weight| *weight *= 1e-4);
+        assert_eq!(weights.dead_channels(), (config.filters / 4 * 3, all));
     }
 }

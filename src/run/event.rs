@@ -56,8 +56,8 @@ pub enum Event {
     Saved(PathBuf),
     /// Progress of the evaluation.
     Evaluating {
-        /// Games done.
-        done: usize,
+        /// How far its match is.
+        standing: arena::Standing,
         /// Games in all.
         games: usize,
     },
@@ -72,8 +72,8 @@ pub enum Event {
     },
     /// Progress of the games between generations.
     Rating {
-        /// Games done.
-        done: usize,
+        /// How far they are.
+        standing: arena::Standing,
         /// Games in all.
         games: usize,
     },

@@ -86,7 +86,7 @@ impl<G: Game> Run<'_, G> {
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let started = Instant::now();
         let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {
-            self.observer.event(Event::Evaluating { done: standing.games, games });
+            self.observer.event(Event::Evaluating { standing: *standing, games });
             !self.observer.interrupted()
         })?;
         self.metrics.write(json!({

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::gate::contestant;
 use super::metrics::{Metrics, lines_of};
 use super::{Event, Run, rounded};
+use crate::arena::Standing;
 use crate::arena::agent::Contestant;
 use crate::arena::ladder::{Ladder, play_ladder};
 use crate::arena::pairing::{Pairing, Planner};
@@ -254,7 +255,11 @@ impl<G: Game> Run<'_, G> {
         let all = rounds.iter().map(|(_, games)| games).sum();
         let (mut matches, mut done) = (Vec::new(), 0);
         for (round, (opponents, games)) in rounds.iter().enumerate() {
-            let report = |played| self.observer.event(Event::Rating { done: done + played, games: all });
+            let report = |standing: &Standing| {
+                let standing =
+                    Standing { games: done + standing.games, kept: done + standing.kept, ..*standing };
+                self.observer.event(Event::Rating { standing, games: all });
+            };
             let played = self.play_round(checkpoint, opponents, *games, round as u64, &report)?;
             matches.extend(played.into_iter().map(|met| Against { is_final: round > 0, ..met }));
             done += games;
@@ -268,7 +273,7 @@ impl<G: Game> Run<'_, G> {
         opponents: &[usize],
         games: usize,
         round: u64,
-        report: &(dyn Fn(usize) + Sync),
+        report: &(dyn Fn(&Standing) + Sync),
     ) -> Result<Vec<Against>> {
         let settings = &self.config.arena;
         let number = checkpoint.manifest.generation;
@@ -286,7 +291,7 @@ impl<G: Game> Run<'_, G> {
             pairing: Pairing::Gauntlet(0),
         };
         let (result, complete) = play_ladder(&self.rules.game, &plan, &agents, None, &|standing| {
-            report(standing.games);
+            report(standing);
             !self.observer.interrupted()
         })?;
         if !complete {

@@ -47,7 +47,7 @@ const SURE: f64 = 0.05;
 /// Divergence of the search's policy from the network's below which it teaches nothing, in nats.
 const NOTHING: f64 = 0.01;
 /// The share of channels that a network may lose without a word.
-const DEAD: f64 = 0.05;
+const DEAD: f64 = 0.1;
 
 /// The signs that the last generation of the series shows and the one before did not.
 pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
@@ -350,10 +350,10 @@ mod tests {
 
     #[test]
     fn channels_that_die() {
-        let dying = |generation: usize, health: &mut Health| health.dead_channels = 0.012 * generation as f64;
+        let dying = |generation: usize, health: &mut Health| health.dead_channels = 0.024 * generation as f64;
         let said = one(&series(dying), 6);
         assert!(
-            said.starts_with("7 % of the network's channels are dead") && said.contains("weight_decay"),
+            said.starts_with("14 % of the network's channels are dead") && said.contains("weight_decay"),
             "{said}"
         );
     }

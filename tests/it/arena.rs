@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use petteia::arena::agent::Contestant;
 use petteia::arena::journal::Journal;
 use petteia::arena::sprt::{Sprt, Verdict};
-use petteia::arena::{Match, MatchResult, play_match};
+use petteia::arena::{Match, MatchResult, Standing, play_match};
 use petteia::config::SearchConfig;
 use petteia::error::{Error, Result};
 use petteia::game::{Game, GameOptions, Player, Rules};
@@ -219,6 +219,38 @@ impl Evaluator<ConnectFour> for Measured {
         self.largest.fetch_max(requests.len(), Ordering::Relaxed);
         self.rollouts.evaluate(requests, out)
     }
+}
+
+/// Games on their way are counted with the actions that were chosen in them. Where a test may end the match, few are on their
+/// way: what they come to is not counted then.
+#[test]
+fn games_on_their_way_are_known() {
+    let rules = rules();
+    let agents = [&contestant("batches:4"), &contestant("batches:3")];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+    let most = |sprt: Option<Sprt>| {
+        let (most, last) = (AtomicUsize::new(0), Mutex::new(Standing::default()));
+        let plan = Match { games: 200, sprt, ..plan(200) };
+        pool.install(|| {
+            play_match(&rules.game, &plan, agents, None, |standing| {
+                let Standing { games, kept, playing, actions, unfinished, .. } = *standing;
+                assert!(games + playing <= 200 && unfinished <= actions && kept == 0, "{standing:?}");
+                most.fetch_max(playing, Ordering::Relaxed);
+                *last.lock().unwrap() = *standing;
+                true
+            })
+        })
+        .unwrap();
+        let last = last.into_inner().unwrap();
+        assert_eq!((last.games, last.playing, last.unfinished), (200, 0, 0));
+        let chosen = last.actions / 200;
+        assert!((5..38).contains(&chosen), "{chosen} actions of a game without its opening");
+        most.into_inner()
+    };
+    most(None);
+    // a test that 200 games do not decide
+    let most = most(sprt(0.0, 0.1));
+    assert!(most <= 64, "{most} games at once");
 }
 
 /// Games whose leaves are evaluated together are those that each agent would play on its own, for any number of threads;

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::measure::Counters;
-use super::setup::{Bench, Benchmark, Setup};
+use super::setup::{Bench, Benchmark, SIMULATIONS, Setup};
 use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::Game;
@@ -36,7 +36,7 @@ struct Grow;
 
 impl Benchmark for Grow {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        let (threads, game, simulations) = (bench.setup.threads, &bench.identity.id, bench.setup.simulations);
+        let (threads, game, simulations) = (bench.setup.threads, &bench.identity.id, simulations(&bench));
         let mut search = begin(&bench.game);
         search.run(&mut Uniform, simulations, &mut stream(1, Purpose::Agent, &[]))?;
         let (nodes, bytes) = search.tree().size();
@@ -54,6 +54,10 @@ impl Benchmark for Grow {
         let measured = watch([("search/net", "simulations/s")], &|| Box::new(net.evaluator(&bench.game)))?;
         bench.print(measured, about)
     }
+}
+
+fn simulations<G: Game>(bench: &Bench<G>) -> usize {
+    bench.setup.simulations.unwrap_or(SIMULATIONS)
 }
 
 fn begin<G: Game>(game: &G) -> search::Search<G> {
@@ -75,7 +79,7 @@ fn play<G: Game>(
             search.restart(bench.game.initial());
             continue;
         }
-        search.run(evaluator, bench.setup.simulations, &mut random)?;
+        search.run(evaluator, simulations(bench), &mut random)?;
         counters.add(0, search.simulations());
         search.advance(choose(&mut random, &legal));
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::measure::Counters;
-use super::setup::{Bench, Benchmark, Setup};
+use super::setup::{Bench, Benchmark, SIMULATIONS, Setup};
 use crate::config::Config;
 use crate::config::limits::MAX_CACHE;
 use crate::error::{Error, Result};
@@ -40,34 +40,42 @@ repetition, and so does a first one that is not counted: in all seven times \
 pub struct Selfplay {
     #[command(flatten)]
     setup: Setup,
-    /// Size of each thread's evaluation cache in MiB; 0 for none
-    #[arg(long, value_name = "MIB", default_value_t = 0, help_heading = "Setup")]
-    cache: usize,
+    /// Size of each thread's evaluation cache in MiB; 0 for none [default: 0]
+    #[arg(long, value_name = "MIB", help_heading = "Setup")]
+    cache: Option<usize>,
 }
 
 impl Selfplay {
     /// Measures and prints.
     pub fn run<R: Registry>(self) -> Result<()> {
-        if self.cache > MAX_CACHE {
-            return Err(Error::Config(format!("--cache {}: must be from 0 to {MAX_CACHE}", self.cache)));
+        if let Some(cache) = self.cache.filter(|cache| *cache > MAX_CACHE) {
+            return Err(Error::Config(format!("--cache {cache}: must be from 0 to {MAX_CACHE}")));
         }
-        memory::check_cache("--cache", self.cache, self.setup.threads)?;
         self.setup.run::<R>(Play { cache: self.cache })
     }
 }
 
 struct Play {
-    cache: usize,
+    cache: Option<usize>,
 }
 
 impl Benchmark for Play {
     fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        let batch = bench.setup.batch.unwrap_or(BATCH);
         let mut config = match &bench.checkpoint {
             Some(checkpoint) => checkpoint.reading()?.config,
-            None => Config::new(&bench.identity.id),
+            None => {
+                let mut config = Config::new(&bench.identity.id);
+                (config.selfplay.batch, config.selfplay.cache) = (BATCH, 0);
+                config.search.simulations = SIMULATIONS;
+                config
+            }
         };
-        config.selfplay.batch = batch;
+        let (settings, search) = (&mut config.selfplay, &mut config.search);
+        settings.batch = bench.setup.batch.unwrap_or(settings.batch);
+        settings.cache = self.cache.unwrap_or(settings.cache);
+        search.simulations = bench.setup.simulations.unwrap_or(search.simulations);
+        let (batch, cache, simulations) = (settings.batch, settings.cache, search.simulations);
+        memory::check_cache("--cache", cache, bench.setup.threads)?;
         config.net = bench.config.clone();
         let net = bench.shared()?;
         let shares = shares(&bench, &config, &net)?;
@@ -76,7 +84,7 @@ impl Benchmark for Play {
             .setup
             .measuring
             .watch(threads, &bench.identity.id, COUNTED, &|thread, counters| {
-                let mut evaluator = cached(&bench.game, net.evaluator(&bench.game), self.cache);
+                let mut evaluator = cached(&bench.game, net.evaluator(&bench.game), cache);
                 while !counters.stopped() {
                     play(&bench, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
                         (0..4).for_each(|which| counters.add(which, done[which]));
@@ -87,15 +95,15 @@ impl Benchmark for Play {
             })?
             .into_iter();
         let about = json!({
-            "net": bench.net_text(), "precision": bench.precision(), "simulations": bench.setup.simulations,
-            "batch": batch, "cache": self.cache, "shares": shares,
+            "net": bench.net_text(), "precision": bench.precision(), "simulations": simulations,
+            "batch": batch, "cache": cache, "shares": shares,
         });
         let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
         if positions.is_nothing() {
             let note = "no position was finished within a repetition: increase --seconds";
             let _ = writeln!(std::io::stderr(), "{note}");
         }
-        match self.cache {
+        match cache {
             0 => bench.print([evaluations, simulations, positions], about),
             _ => bench.print([evaluations, simulations, positions, hits], about),
         }
@@ -111,8 +119,7 @@ fn play<G: Game>(
     evaluator: &mut dyn Evaluator<G>,
     tick: &(dyn Fn([usize; 4]) -> bool + Sync),
 ) -> Result<()> {
-    let simulations = bench.setup.simulations;
-    let batch = config.selfplay.batch;
+    let (simulations, batch) = (config.search.simulations, config.selfplay.batch);
     let generation = Generation {
         config,
         identity: &bench.identity,

@@ -23,6 +23,8 @@ use crate::registry::{Job, Registry};
 const SEED: u64 = 1;
 /// Positions in which the range of activations is measured.
 const RANGED: usize = 256;
+/// Simulations per action, unless the user or a run says otherwise.
+pub const SIMULATIONS: usize = 100;
 
 /// The options of the setup.
 #[derive(Args, Clone)]
@@ -37,13 +39,13 @@ pub struct Setup {
     /// Size of a network with random weights
     #[arg(long, value_name = "FILTERSxBLOCKS", default_value = "32x4")]
     net: NetSize,
-    /// Use the network of this run, checkpoint or exported file instead (selfplay:
-    /// with its settings)
+    /// Use the network of this run, checkpoint or exported file instead; selfplay
+    /// uses its settings, too, unless an option says otherwise
     #[arg(long, value_name = "PATH", conflicts_with = "net")]
     checkpoint: Option<PathBuf>,
-    /// Simulations per action (search, selfplay)
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub simulations: usize,
+    /// Simulations per action (search, selfplay) [default: 100]
+    #[arg(long, value_name = "N")]
+    pub simulations: Option<usize>,
     /// Number of threads
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
@@ -116,7 +118,7 @@ impl Setup {
             false => Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}"))),
         };
         within("threads", self.threads, MAX_THREADS)?;
-        within("simulations", self.simulations, MAX_SIMULATIONS)?;
+        within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
         let settings = game_settings(&self.set)?;
         let game = self.game.clone().unwrap_or_else(default_game::<R>);

@@ -10,6 +10,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+use crate::arena::Standing;
 use crate::run::Event;
 use crate::selfplay::Progress;
 pub use plan::Plan;
@@ -143,14 +144,16 @@ impl Forecast {
             Event::Step { done, steps } => {
                 self.advance(now, Work::Training, *done as f64, Load::alone(*steps as f64))
             }
-            Event::Evaluating { done, games } => self.advance_match(now, Work::Evaluation, *done, *games),
-            Event::Gating { standing, games } => self.advance_match(now, Work::Gate, standing.games, *games),
+            Event::Evaluating { standing, games } => {
+                self.advance_match(now, Work::Evaluation, standing, *games)
+            }
+            Event::Gating { standing, games } => self.advance_match(now, Work::Gate, standing, *games),
             Event::Gated { decision, .. } => {
                 self.close(now);
                 let last = self.generation == self.plan.generations;
                 self.next = if decision.promoted || last { Work::Evaluation } else { Work::Rating };
             }
-            Event::Rating { done, games } => self.advance_match(now, Work::Rating, *done, *games),
+            Event::Rating { standing, games } => self.advance_match(now, Work::Rating, standing, *games),
             Event::Rated(_) => {
                 self.close(now);
                 self.next = Work::Done;
@@ -234,12 +237,12 @@ impl Forecast {
         }
     }
 
-    fn advance_match(&mut self, now: f64, work: Work, games: usize, all: usize) {
-        let load = Load { units: all as f64, jobs: all / 2, threads: self.plan.threads };
-        // when a game ends, those of the other threads are half finished on average
-        let others = self.plan.threads.min(load.jobs).saturating_sub(1) as f64 / 2.0;
-        let done = if games == 0 { 0.0 } else { (games as f64 + others).min(all as f64) };
-        self.advance(now, work, done, load);
+    fn advance_match(&mut self, now: f64, work: Work, standing: &Standing, all: usize) {
+        let expected = self.match_plies();
+        let begun = Begun::of_match(standing);
+        let length = begun.length(expected, TRUSTED.0 + TRUSTED.1 * begun.flying);
+        let done = begun.worth(length) + standing.kept as f64;
+        self.advance(now, work, done.min(all as f64), self.match_load(all));
     }
 }
 
@@ -299,9 +302,14 @@ impl Forecast {
         self.match_load(self.plan.rating_games(generation))
     }
 
-    /// A match is divided among threads by pairs of games.
+    /// A match is divided among threads by games.
     fn match_load(&self, games: usize) -> Load {
-        Load { units: games as f64, jobs: games.div_ceil(2), threads: self.plan.threads }
+        Load { units: games as f64, jobs: games, threads: self.plan.threads }
+    }
+
+    /// Chosen actions per game of a match.
+    fn match_plies(&self) -> f64 {
+        (self.plies(Work::Selfplay) - self.plan.opening_plies as f64).max(1.0)
     }
 
     /// The total load of the current work, by the current estimate.
@@ -315,11 +323,11 @@ impl Forecast {
             }
             _ => return phase.load,
         }
-        let Progress { games, kept, in_flight, unfinished, .. } = phase.play;
+        let Progress { games, kept, in_flight, .. } = phase.play;
         let fresh = self.plan.games(self.generation).games.saturating_sub(kept);
         let waiting = fresh.saturating_sub(games - kept + in_flight) as f64;
         let length = self.length(phase);
-        let flying = in_flight as f64 * rest(unfinished as f64 / in_flight.max(1) as f64, length);
+        let flying = Begun::of_selfplay(&phase.play).rest(length);
         let units = phase.done + (flying + waiting * length) * self.searches(phase);
         Load { units, jobs: fresh.div_ceil(self.plan.shard), threads: self.plan.players }
     }
@@ -350,13 +358,12 @@ impl Forecast {
 
     /// The cost of a unit by the measurement before the run.
     fn guess(&self, work: Work) -> f64 {
-        let plies = (self.plies(Work::Selfplay) - self.plan.opening_plies as f64).max(1.0);
         match work {
             Work::Bootstrap => self.costs.bootstrap,
             Work::Selfplay => self.costs.selfplay,
             Work::Training => self.costs.step,
-            Work::Gate | Work::Rating => self.costs.gate * plies,
-            Work::Evaluation | Work::Done => self.costs.evaluation * plies,
+            Work::Gate | Work::Rating => self.costs.gate * self.match_plies(),
+            Work::Evaluation | Work::Done => self.costs.evaluation * self.match_plies(),
         }
     }
 
@@ -372,19 +379,12 @@ impl Forecast {
     /// The mean length of the current games, from the expected length, the finished games, and the past and expected
     /// actions of the games in flight.
     fn length(&self, phase: &Phase) -> f64 {
-        let Progress { games, kept, in_flight, positions, unfinished, .. } = phase.play;
-        let expected = self.plies[phase.work as usize];
-        let (over, flying) = ((games - kept) as f64, in_flight as f64);
-        let played = unfinished as f64 / flying.max(1.0);
         let (games, share) = match phase.work == Work::Selfplay && !self.knows_network {
             true => DOUBTED,
             false => TRUSTED,
         };
-        let trust = games + share * flying;
-        (0..30).fold(expected, |length, _| {
-            let seen = positions as f64 + flying * rest(played, length);
-            (trust * expected + seen) / (trust + over + flying)
-        })
+        let begun = Begun::of_selfplay(&phase.play);
+        begun.length(self.plies[phase.work as usize], games + share * begun.flying)
     }
 
     /// Simulations per action in the current games.
@@ -395,6 +395,56 @@ impl Forecast {
         // each game in flight is on average halfway through a search whose action is not counted yet
         let finished = (phase.done - flying * expected / 2.0).max(0.0);
         (trust * expected + finished) / (trust + phase.play.positions as f64)
+    }
+}
+
+/// Games that have begun, some of which are over.
+pub struct Begun {
+    over: f64,
+    flying: f64,
+    /// The actions of all these games, and of each of those on their way.
+    actions: f64,
+    played: f64,
+}
+
+impl Begun {
+    fn new(over: usize, flying: usize, actions: usize, unfinished: usize) -> Begun {
+        let (over, flying, actions) = (over as f64, flying as f64, actions as f64);
+        Begun { over, flying, actions, played: unfinished as f64 / flying.max(1.0) }
+    }
+
+    /// Those of a match, except those that were kept.
+    pub fn of_match(standing: &Standing) -> Begun {
+        let Standing { games, kept, playing, actions, unfinished, .. } = *standing;
+        Begun::new(games - kept, playing, actions, unfinished)
+    }
+
+    fn of_selfplay(progress: &Progress) -> Begun {
+        let Progress { games, kept, in_flight, positions, unfinished, .. } = *progress;
+        Begun::new(games - kept, in_flight, positions, unfinished)
+    }
+
+    /// The mean length of these games, if others of another kind have `expected`.
+    pub fn doubted_length(&self, expected: f64) -> f64 {
+        self.length(expected, DOUBTED.0 + DOUBTED.1 * self.flying)
+    }
+
+    /// The mean length of these games, if `expected` has the weight of `trust` games.
+    fn length(&self, expected: f64, trust: f64) -> f64 {
+        (0..30).fold(expected, |length, _| {
+            (trust * expected + self.actions + self.rest(length)) / (trust + self.over + self.flying)
+        })
+    }
+
+    /// The expected number of further actions.
+    fn rest(&self, length: f64) -> f64 {
+        self.flying * rest(self.played, length)
+    }
+
+    /// As many games of this length would have taken as long so far.
+    pub fn worth(&self, length: f64) -> f64 {
+        let part = self.played / (self.played + rest(self.played, length));
+        self.over + self.flying * part
     }
 }
 

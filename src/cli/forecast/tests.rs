@@ -18,6 +18,8 @@ struct World {
     spent: f64,
     /// The run was interrupted after this generation.
     done: usize,
+    /// Games of a match that are on their way on each thread.
+    together: usize,
 }
 
 const COSTS: Costs =
@@ -26,7 +28,12 @@ const COSTS: Costs =
 fn world(threads: usize, sets: &[&str]) -> World {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
-    World { config, threads, costs: COSTS, plies: |_| 30.0, spent: 1.0, done: 0 }
+    World { config, threads, costs: COSTS, plies: |_| 30.0, spent: 1.0, done: 0, together: 32 }
+}
+
+/// The length of a game if games have so many plies on average.
+fn length_of(game: usize, mean: f64) -> usize {
+    (mean * (0.6 + 0.8 * (game as f64 * 0.618_034).fract())).round() as usize
 }
 
 /// A shard on its thread: the lengths of its unfinished games, and the plies that they have played.
@@ -79,12 +86,9 @@ impl World {
             let last = generation == plan.generations;
             if let Some(most) = plan.gate.filter(|_| generation > 1) {
                 // this gate needs three quarters of its games
-                let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
-                let gating = |games| Event::Gating {
-                    standing: crate::arena::Standing { games, playing: 0, sprt: None },
-                    games: most,
-                };
-                self.contest(&mut events, &mut now, most * 3 / 4, game, gating);
+                let gating = |standing| Event::Gating { standing, games: most };
+                let plies = (self.plies)(generation) - plan.opening_plies as f64;
+                self.contest(&mut events, &mut now, most * 3 / 4, plies, self.costs.gate, gating);
                 let decision = crate::run::gate::Decision {
                     promoted: true,
                     champion: None,
@@ -94,12 +98,13 @@ impl World {
                 events.push((now, Event::Gated { generation, decision: Box::new(decision) }));
             }
             let games = if last { plan.final_evaluation } else { plan.evaluation };
-            let game = self.costs.evaluation * ((self.plies)(generation) - plan.opening_plies as f64);
-            self.contest(&mut events, &mut now, games, game, |done| Event::Evaluating { done, games });
+            let evaluating = |standing| Event::Evaluating { standing, games };
+            let plies = (self.plies)(generation) - plan.opening_plies as f64;
+            self.contest(&mut events, &mut now, games, plies, self.costs.evaluation, evaluating);
             if plan.rating > 0 {
                 let games = plan.rating_games(generation);
-                let game = self.costs.gate * ((self.plies)(generation) - plan.opening_plies as f64);
-                self.contest(&mut events, &mut now, games, game, |done| Event::Rating { done, games });
+                let rating = |standing| Event::Rating { standing, games };
+                self.contest(&mut events, &mut now, games, plies, self.costs.gate, rating);
                 events.push((now, rated(generation)));
             }
         }
@@ -117,8 +122,7 @@ impl World {
         let mut begun = 0;
         let mut next = |progress: &mut Progress| {
             let size = plan.shard.min(games.games - begun);
-            let length = |game: usize| (mean * (0.6 + 0.8 * (game as f64 * 0.618_034).fract())).round();
-            let lengths = (begun..begun + size).map(length).collect();
+            let lengths = (begun..begun + size).map(|game| length_of(game, mean) as f64).collect();
             begun += size;
             progress.in_flight += size;
             Shard { lengths, played: 0.0 }
@@ -160,20 +164,34 @@ impl World {
         events.push((*now, Event::Saved("checkpoint".into())));
     }
 
-    /// Simulates a match; its games begin and end on all threads at once.
+    /// Simulates a match: all threads play a ply of each of their games, and another game begins when one is over.
     fn contest(
         &self,
         events: &mut Vec<(f64, Event)>,
         now: &mut f64,
         games: usize,
-        game: f64,
-        event: impl Fn(usize) -> Event,
+        plies: f64,
+        action: f64,
+        event: impl Fn(Standing) -> Event,
     ) {
-        for done in (0..games).step_by(self.threads) {
-            events.push((*now, event(done)));
-            *now += game;
+        let most = self.threads * self.together.min(games.div_ceil(self.threads)).max(1);
+        let mut standing = Standing::default();
+        let mut playing: Vec<(usize, usize)> = Vec::new();
+        let mut begun = 0;
+        while standing.games < games {
+            while begun < games && playing.len() < most {
+                playing.push((0, length_of(begun, plies)));
+                (begun, standing.playing) = (begun + 1, standing.playing + 1);
+            }
+            events.push((*now, event(standing)));
+            *now += action * playing.len().div_ceil(self.threads) as f64;
+            playing.iter_mut().for_each(|(played, _)| *played += 1);
+            standing.actions += playing.len();
+            playing.retain(|(played, length)| played < length);
+            standing.unfinished = playing.iter().map(|(played, _)| played).sum();
+            (standing.games, standing.playing) = (begun - playing.len(), playing.len());
         }
-        events.push((*now, event(games)));
+        events.push((*now, event(standing)));
     }
 
     /// The total duration predicted at this share of the run, as a multiple of the true duration. The costs measured
@@ -236,6 +254,10 @@ fn an_evaluation_at_the_end_that_is_most_of_the_run() {
 fn a_rating_that_is_most_of_the_run() {
     let sets = ["arena.ladder_games=1000", "train.generations=4", "selfplay.games=128"];
     world(2, &sets).assert_predicted("rating");
+    let mut one_by_one = world(2, &sets);
+    one_by_one.together = 1;
+    one_by_one.assert_predicted("rating, games one by one");
+    world(16, &sets).assert_predicted("rating on sixteen threads");
     // also where most networks are not promoted, and so not evaluated
     world(2, &[&sets[..], &["arena.gate=sprt", "arena.gate_games=20"]].concat())
         .assert_predicted("rating, gate");

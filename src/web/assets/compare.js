@@ -33,6 +33,7 @@ export class Compare {
         this.view.track,
         h('div.buttons', null,
           button('Play on from here', () => playOn({ ...this.record, actions: this.record.actions.slice(0, this.view.ply) })),
+          this.view.flipping,
           button('Open a match file …', () => this.load()))))
     this.file = h('div', { hidden: true },
       h('div.buttons.back', null, button('Back to the agents', () => this.showFile(null)), button('Open another file …', () => this.load())),

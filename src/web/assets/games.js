@@ -27,6 +27,7 @@ export class Games {
       h('aside.side', null, this.list, this.view.track,
         h('div.buttons', null,
           button('Play on from here', () => this.playOn(this.seen)),
+          this.view.flipping,
           button('Save this game', () => this.save()))))
   }
 

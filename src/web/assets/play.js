@@ -35,6 +35,7 @@ export class Play {
     })
     this.choices = new Choices(text => this.act(text))
     this.view = new View({
+      flips: false,
       onAction: text => this.act(text),
       onSelection: selection => this.choices.show(selection, this.view.board),
       onPly: () => this.look(),

@@ -1,5 +1,6 @@
 // A game on the screen: board, evaluation bar, value graph, list of actions, steps through it.
-// In: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be used.
+// In: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be used, and
+// whether it has a button to flip it (`flipping`, for the user of this class to place).
 // Out: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (what must be chosen by text).
 
 import { only, post, upTo } from './api.js'
@@ -12,8 +13,10 @@ const SCORES = { first: 1, second: 0, draw: 0.5 }
 const SPEEDS = [[2000, 'slow'], [1000, 'medium'], [400, 'fast'], [120, 'very fast']]
 
 export class View {
-  constructor({ onAction, onSelection, onPly = () => {}, playback = false } = {}) {
+  constructor({ onAction, onSelection, onPly = () => {}, playback = false, flips = true } = {}) {
     Object.assign(this, { onPly, game: null, ply: 0, scores: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null, seat: {} })
+    this.flipping = flips && button('Flip board', () => this.flip(), { title: 'See the board from the other side (f)', 'aria-keyshortcuts': 'f' })
+    if (flips) document.addEventListener('keydown', event => this.keydown(event))
     this.board = new Board({ onAction, onSelection })
     this.graph = new Graph(ply => this.go(ply))
     this.barPart = s('rect', { x: 0, width: 10 })
@@ -70,6 +73,20 @@ export class View {
     this.cache.clear()
   }
 
+  /** Looks from the other side. */
+  flip() {
+    this.sit('first', !this.seat.flipped)
+    this.onPly(this.ply)
+  }
+
+  keydown(event) {
+    if (event.key !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, select, textarea')) return
+    // a view that is hidden has no board on the screen
+    if (!this.game || this.flipping.hidden || !this.stage.getClientRects().length) return
+    event.preventDefault()
+    this.flip()
+  }
+
   /** A position, seen from where the user sits. */
   ask(game, extra) {
     return post('position', { ...only(game), ...this.seat, ...extra })
@@ -111,6 +128,10 @@ export class View {
     this.drawValues()
     this.steps.forEach((step, index) => (step.disabled = index < 2 ? ply === 0 : ply === this.length))
     this.where.textContent = `${ply} of ${this.length}`
+    if (this.flipping) {
+      this.flipping.hidden = position.upright
+      this.flipping.setAttribute('aria-pressed', String(Boolean(this.seat.flipped)))
+    }
     return position
   }
 
