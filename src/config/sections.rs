@@ -183,7 +183,7 @@ section! {
         games: usize = 512, 1..=MAX_GAMES;
         /// Games in flight together on one thread; their leaves form one batch (with `net.evaluator = "burn"`, half
         /// of them do, and all cores work on the other half in the meantime) and their records one shard.
-        /// `games / batch` is the number of cores that self-play can keep busy.
+        /// The games of the last shards of a generation are shared by all threads.
         batch: usize = 128, 1..=MAX_BATCH;
         /// Temperature for the first `temperature_plies` plies.
         temperature: f32 = 1.0, 0.0..=10.0;

@@ -1,17 +1,19 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is `batch` games in flight together: [`episode`] is one of them, [`starts`] says where it begins, and their
-//! leaves form batches for the evaluator. The contents of a shard depend only on (seed, generation, game index), the
-//! evaluator and where the games begin, so any number of threads writes the same bytes. [`play_generation`] skips the
-//! shards that an interrupted run had finished and schedules the others for the evaluator: the fused evaluator gets a
-//! shard per core ([`play_shard`]); burn's, which may compute on another device, gets large batches, one after the other
-//! ([`play_halves`]).
+//! A shard is a file of `batch` games: [`episode`] is one of them, [`starts`] says where it begins. What becomes of a game
+//! depends only on (seed, generation, game index), the evaluator and where it begins, so any number of threads writes the
+//! same bytes. Games in flight together have their leaves evaluated in one batch. [`play_generation`] skips the shards that
+//! an interrupted run had finished and plays the others as suits the evaluator: for the fused one each core has the games
+//! of a shard in flight, until too few shards are left, whose games all cores share ([`play_shard`]); burn's, which may
+//! compute on another device, gets large batches, one after the other ([`play_halves`]).
 
 pub mod episode;
 pub mod starts;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -153,22 +155,48 @@ pub fn play_generation<G: Game>(
     if let Some(folder) = path_of(0).parent() {
         storage::create_folder_in(run, folder)?;
     }
+    let write = |shard: usize, records: Vec<Record>| {
+        store::write_shard(&path_of(shard), &sorted(records), Some(origin))
+    };
     match generation.config.net.evaluator.in_bulk() {
-        false => parallel::each(missing.len(), &|index| {
-            let shard = missing[index];
-            let games = games_of(shard);
-            let records = play_shard(game, generation, games, &mut *evaluator(), &monitor, tick)?;
-            store::write_shard(&path_of(shard), &records, Some(origin))
-        }),
+        false => {
+            let portions = portions(&missing, &games_of, rayon::current_num_threads());
+            let played = Mutex::new(BTreeMap::new());
+            parallel::each(portions.len(), &|index| {
+                let games = portions[index].iter().copied();
+                for record in play_together(game, generation, games, &mut *evaluator(), &monitor, tick)? {
+                    let shard = record.index / batch;
+                    let mut played = played.lock().expect("no panic while keeping records");
+                    let records: &mut Vec<Record> = played.entry(shard).or_default();
+                    records.push(record);
+                    let is_whole = records.len() == games_of(shard).len();
+                    let whole = is_whole.then(|| played.remove(&shard)).flatten();
+                    drop(played);
+                    whole.map_or(Ok(()), |records| write(shard, records))?;
+                }
+                Ok(())
+            })
+        }
         true => {
             let mut evaluator = evaluator();
             missing.into_iter().try_for_each(|shard| {
                 let games = games_of(shard);
-                let records = play_halves(game, generation, games, &mut *evaluator, &monitor, tick)?;
-                store::write_shard(&path_of(shard), &records, Some(origin))
+                write(shard, play_halves(game, generation, games, &mut *evaluator, &monitor, tick)?)
             })
         }
     }
+}
+
+/// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are fewer
+/// than the threads, are shared by all.
+fn portions(shards: &[usize], games_of: &dyn Fn(usize) -> Range<usize>, threads: usize) -> Vec<Vec<usize>> {
+    let (whole, shared) = shards.split_at(shards.len() / threads * threads);
+    let mut portions: Vec<Vec<usize>> = whole.iter().map(|shard| games_of(*shard).collect()).collect();
+    let games: Vec<usize> = shared.iter().flat_map(|shard| games_of(*shard)).collect();
+    let ends = (0..=threads).map(|thread| games.len() * thread / threads);
+    let parts = ends.clone().zip(ends.skip(1)).map(|(from, to)| games[from..to].to_vec());
+    portions.extend(parts.filter(|part| !part.is_empty()));
+    portions
 }
 
 /// Plays the games `games` of a generation together on this thread: the fastest way if the evaluator computes on a
@@ -177,6 +205,17 @@ pub fn play_shard<G: Game>(
     game: &G,
     generation: &Generation,
     games: Range<usize>,
+    evaluator: &mut dyn Evaluator<G>,
+    monitor: &Monitor,
+    tick: Tick,
+) -> Result<Vec<Record>> {
+    play_together(game, generation, games, evaluator, monitor, tick)
+}
+
+fn play_together<G: Game>(
+    game: &G,
+    generation: &Generation,
+    games: impl ExactSizeIterator<Item = usize>,
     evaluator: &mut dyn Evaluator<G>,
     monitor: &Monitor,
     tick: Tick,
@@ -239,7 +278,12 @@ struct Flight<G: Game> {
 }
 
 impl<G: Game> Flight<G> {
-    fn new(game: &G, generation: &Generation, games: Range<usize>, monitor: &Monitor) -> Flight<G> {
+    fn new(
+        game: &G,
+        generation: &Generation,
+        games: impl ExactSizeIterator<Item = usize>,
+        monitor: &Monitor,
+    ) -> Flight<G> {
         monitor.in_flight.fetch_add(games.len(), Ordering::Relaxed);
         Flight {
             active: games.map(|index| Episode::new(game, generation, index)).collect(),
@@ -308,6 +352,33 @@ impl<G: Game> Flight<G> {
     fn apply(&mut self) {
         for (episode, evaluation) in self.active.iter_mut().zip(self.evaluations.rows()) {
             episode.apply(evaluation);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::portions;
+
+    #[test]
+    fn the_last_shards_are_shared() {
+        let portioned =
+            |shards: &[usize], threads| portions(shards, &|shard| 4 * shard..4 * shard + 4, threads);
+        assert_eq!(portioned(&[1, 3], 2), [[4, 5, 6, 7], [12, 13, 14, 15]]);
+        assert_eq!(portioned(&[0, 1, 5], 2), [&[0, 1, 2, 3][..], &[4, 5, 6, 7], &[20, 21], &[22, 23]]);
+        assert_eq!(portioned(&[2], 3), [&[8][..], &[9], &[10, 11]]);
+        assert_eq!(portioned(&[2], 8).len(), 4);
+        assert!(portioned(&[], 4).is_empty());
+        // whatever is missing is played once, by as many threads as there are
+        for (missing, threads) in (0..40).flat_map(|missing| (1..20).map(move |threads| (missing, threads))) {
+            let shards: Vec<usize> = (0..missing).map(|shard| 2 * shard).collect();
+            let found = portioned(&shards, threads);
+            let games: Vec<usize> = found.iter().flatten().copied().collect();
+            let expected: Vec<usize> = shards.iter().flat_map(|shard| 4 * shard..4 * shard + 4).collect();
+            assert_eq!(games, expected);
+            assert!(found.iter().all(|portion| portion.len() <= 4));
+            let shared = missing % threads;
+            assert_eq!(found.len(), missing - shared + threads.min(4 * shared));
         }
     }
 }

@@ -278,7 +278,7 @@ impl Forecast {
         let work = self.player(generation);
         let Games { games, simulations, .. } = self.plan.games(generation);
         let units = games as f64 * self.plies(work) * self.spent[work as usize] * simulations;
-        Load { units, jobs: games.div_ceil(self.plan.shard), threads: self.plan.players }
+        Load { units, jobs: self.plan.jobs(games), threads: self.plan.players }
     }
 
     fn gate_load(&self, generation: usize) -> Load {
@@ -329,7 +329,7 @@ impl Forecast {
         let length = self.length(phase);
         let flying = Begun::of_selfplay(&phase.play).rest(length);
         let units = phase.done + (flying + waiting * length) * self.searches(phase);
-        Load { units, jobs: fresh.div_ceil(self.plan.shard), threads: self.plan.players }
+        Load { units, jobs: self.plan.jobs(fresh), threads: self.plan.players }
     }
 
     /// Thread seconds per unit, from the measurement before the run and all observations since.

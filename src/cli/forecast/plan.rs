@@ -86,6 +86,15 @@ impl Plan {
         self.bootstrap.filter(|_| generation == 1).unwrap_or_else(by_network)
     }
 
+    /// Into how many portions so many games of self-play are divided: threads share those of the last shards.
+    pub fn jobs(&self, games: usize) -> usize {
+        let shards = games.div_ceil(self.shard);
+        match shards % self.players {
+            0 => shards,
+            last => (shards - last) + self.players.min(games),
+        }
+    }
+
     /// The games that rate a generation; the last one also plays those of its evaluation against the first.
     pub fn rating_games(&self, generation: usize) -> usize {
         match generation {

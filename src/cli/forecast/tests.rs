@@ -120,8 +120,13 @@ impl World {
         let mean = (self.plies)(generation);
         let cost = if bootstrap { self.costs.bootstrap } else { self.costs.selfplay } * games.simulations;
         let mut begun = 0;
+        let shared = games.games.div_ceil(plan.shard) % plan.threads;
+        // as many games are left for the last shards, which all threads share
+        let last = (games.games - 1) % plan.shard + 1 + plan.shard * shared.max(1) - plan.shard;
+        let last = if shared > 0 { last.min(games.games) } else { 0 };
         let mut next = |progress: &mut Progress| {
-            let size = plan.shard.min(games.games - begun);
+            let left = games.games - begun;
+            let size = if left > last { plan.shard } else { last.div_ceil(plan.threads) }.min(left);
             let lengths = (begun..begun + size).map(|game| length_of(game, mean) as f64).collect();
             begun += size;
             progress.in_flight += size;
