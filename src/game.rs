@@ -115,6 +115,13 @@ pub struct BoardView {
 }
 
 impl BoardView {
+    /// What stands under a drawing: the note, unless it only says which letter is whose; drawings have discs in colors.
+    pub fn caption(&self, players: [&str; 2]) -> &str {
+        let [first, second] = self.pieces;
+        let key = format!("{first} {}, {second} {}", players[0], players[1]);
+        if self.note == key { "" } else { &self.note }
+    }
+
     /// A board with files `a`, `b` ... and ranks from 1 at the bottom; `cell` gives the text of the square
     /// `rank * width + file`.
     pub fn of_squares(

@@ -169,10 +169,9 @@ fn of_equals(name: &str, games: &[Observed]) -> Equals {
         *endings.entry(game.ending.to_string()).or_insert(0.0) += 1.0 / games.len() as f64;
     }
     let draws = games.iter().filter(|game| game.outcome == Outcome::Draw).count();
-    let mut first_score = bounded(games.iter().map(|game| game.score(Player::First)));
-    // bounds by what differs
-    let [_, low, high] = bounded(distinct.iter().map(|game| game.score(Player::First)));
-    (first_score[1], first_score[2]) = (low.min(first_score[0]), high.max(first_score[0]));
+    let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
+    // games that repeat others say how often, but make nothing more certain
+    let first_score = bounded_by(&scores, distinct.len());
     Equals {
         name: name.into(),
         games: games.len(),
@@ -187,10 +186,15 @@ fn of_equals(name: &str, games: &[Observed]) -> Equals {
 /// A mean of scores from 0 to 1, and Wilson's 95 % bounds.
 fn bounded(scores: impl Iterator<Item = f64>) -> [f64; 3] {
     let scores: Vec<f64> = scores.collect();
+    bounded_by(&scores, scores.len())
+}
+
+/// The same, if the scores are worth so many.
+fn bounded_by(scores: &[f64], worth: usize) -> [f64; 3] {
     if scores.is_empty() {
         return [0.5, 0.0, 1.0];
     }
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-    let (low, high) = wilson(mean, scores.len() as f64);
+    let (low, high) = wilson(mean, worth as f64);
     [mean, low.max(0.0), high.min(1.0)]
 }

@@ -100,7 +100,11 @@ fn by_level(
             color,
             line: 0,
             points: values.iter().map(|(x, [mean, ..])| (*x, *mean)).collect(),
-            band: values.iter().filter(|_| banded).map(|(x, [_, low, high])| (*x, *low, *high)).collect(),
+            band: values
+                .iter()
+                .filter(|_| banded)
+                .map(|(x, [_, low, high])| (*x, Some(*low), Some(*high)))
+                .collect(),
         }
     });
     let (title, about, unit) = (title.into(), about.into(), unit.into());
@@ -206,18 +210,31 @@ fn levels(balance: &Balance) -> Markup {
     html! {
         div.wide { table {
             thead { tr {
-                th { "level" } th { "player" } th { "first player's score" } th { "draws" } th { "against the level below" } th { "length" }
-                th { "choices" } th { "game tree" } th { "drama" } th { "comebacks" } th { "decided" } th { "lead changes" } th { "killer move" }
-                th { "late uncertainty" } th { "distinct games" }
+                th { "level" } th { "player" } th { "first player's score" } th { "draws" } th { "against the level below" }
+                th { "distinct games" }
             } }
             tbody {
                 @for (at, level) in balance.levels.iter().enumerate() {
-                    @let of = &level.character;
                     tr {
                         th { (at + 1) } td { (level.name) }
                         td { (scored(level.first_score)) }
                         td { (percent(level.draws)) }
                         td { @if let Some(step) = at.checked_sub(1).and_then(|below| balance.steps.get(below)) { (scored(step.score)) } }
+                        td { (level.distinct) " of " (level.games) }
+                    }
+                }
+            }
+        } }
+        div.wide { table {
+            thead { tr {
+                th { "level" } th { "length" } th { "choices" } th { "game tree" } th { "drama" } th { "comebacks" } th { "decided" }
+                th { "lead changes" } th { "killer move" } th { "late uncertainty" }
+            } }
+            tbody {
+                @for (at, level) in balance.levels.iter().enumerate() {
+                    @let of = &level.character;
+                    tr {
+                        th { (at + 1) }
                         td { (number(of.length)) " (" (of.lengths[0]) " to " (of.lengths[1]) ")" }
                         td { (number(of.branching)) }
                         td { "10" sup { (format!("{:.0}", of.tree)) } }
@@ -227,7 +244,6 @@ fn levels(balance: &Balance) -> Markup {
                         td { (number(of.lead_changes)) }
                         td { (number(of.killer_move)) }
                         td { (number(of.late_uncertainty)) }
-                        td { (level.distinct) " of " (level.games) }
                     }
                 }
             }
@@ -278,7 +294,7 @@ fn endings(endings: &BTreeMap<String, f64>) -> Markup {
 }
 
 /// One sentence for each metric, with its source.
-const DEFINITIONS: [(&str, &str); 11] = [
+const DEFINITIONS: [(&str, &str); 14] = [
     (
         "First player's score",
         "The mean result of the player who acts first: a win counts 1, a draw ½ (Ludii: AdvantageP1).",
@@ -286,6 +302,11 @@ const DEFINITIONS: [(&str, &str); 11] = [
     (
         "Against the level below",
         "The mean score of a level against the one below, sides alternating. Two thirds make a link of the skill chain (Ai Ai's \"levels of play\").",
+    ),
+    ("Draws", "The share of games that are drawn (Ludii: Drawishness)."),
+    (
+        "Length",
+        "Actions in a game, on average, and those of the shortest and the longest one (Browne 2008, duration).",
     ),
     ("Choices", "Legal actions in a position, on average (Ludii: branching factor)."),
     (
@@ -296,7 +317,10 @@ const DEFINITIONS: [(&str, &str); 11] = [
         "Drama",
         "How far the later winner was behind, on average over the positions in which he was: the square root of the deficit (Browne 2008, 6.3).",
     ),
-    ("Comebacks", "The share of decided games whose winner once expected at most 0.4."),
+    (
+        "Comebacks",
+        "The share of decided games whose winner once expected at most 0.4 (of this page; what Browne's drama is about).",
+    ),
     (
         "Decided",
         "How soon a lead is final: the share of a game that was played after it (Browne 2008, decisiveness).",
@@ -315,7 +339,11 @@ const DEFINITIONS: [(&str, &str); 11] = [
     ),
     (
         "Distinct games",
-        "Games that repeat another move by move tell nothing new; the bounds of the first player's score count them once.",
+        "Games that repeat another move by move tell nothing new; the bounds of the first player's score count them once (of this page).",
+    ),
+    (
+        "Squares used",
+        "How often an action touched a square (Ludii: board coverage, which counts the squares ever used).",
     ),
 ];
 

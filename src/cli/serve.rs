@@ -53,7 +53,7 @@ impl Serve {
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
         let shown = Shown { sources: self.runs, folder: self.folder, threads: rayon::current_num_threads() };
         catch_interrupts();
-        print(format_args!("http://{address}/  (Ctrl-C ends)"))?;
-        web::serve::<R>(listener, &shown, &stop_flag())
+        let ready = || print(format_args!("http://{address}/  (Ctrl-C ends)"));
+        web::serve::<R>(listener, &shown, &stop_flag(), ready)
     }
 }

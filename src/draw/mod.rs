@@ -111,7 +111,8 @@ struct Drawing {
 
 impl Drawing {
     fn of<G: Game>(game: &G, state: &G::State, marks: &Marks) -> Drawing {
-        let view = game.view(state);
+        let mut view = game.view(state);
+        view.note = view.caption(game.players()).to_string();
         let look = |text: &String| game.look(&view, text);
         let looks = view.cells.iter().map(|row| row.iter().map(look).collect()).collect();
         let mut drawing = Drawing {

@@ -189,7 +189,9 @@ impl Game for ConnectFour {
     }
 
     fn why_illegal(&self, state: &State, text: &str) -> Option<String> {
-        let [digit @ b'1'..=b'7'] = text.as_bytes() else { return None };
+        let [digit @ b'1'..=b'7'] = text.as_bytes() else {
+            return text.parse::<u64>().is_ok().then(|| format!("there are columns 1 to {WIDTH}"));
+        };
         (state.height((digit - b'1') as usize) == HEIGHT).then(|| format!("column {text} is full"))
     }
 

@@ -75,6 +75,13 @@ pub struct Ply<'a, G: Game> {
     pub wdl: Wdl,
 }
 
+impl<G: Game> Ply<'_, G> {
+    /// The value that a search or the network found for the player to move; `None` if the action was drawn without asking.
+    pub fn value(&self) -> Option<f32> {
+        (!self.policy.is_empty() || self.wdl.win + self.wdl.loss > 0.0).then(|| self.wdl.value())
+    }
+}
+
 impl Record {
     /// Parses a JSON line as a record; a newer format is an error, but not reported as damage.
     ///

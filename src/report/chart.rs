@@ -30,8 +30,8 @@ pub struct Series {
     pub line: usize,
     /// `(x, y)`, ascending by x.
     pub points: Vec<(f64, f64)>,
-    /// `(x, low, high)`, or nothing.
-    pub band: Vec<(f64, f64, f64)>,
+    /// `(x, low, high)`, or nothing; an open bound is `None` and reaches the edge of the picture.
+    pub band: Vec<(f64, Option<f64>, Option<f64>)>,
 }
 
 /// Lines over an axis.
@@ -108,8 +108,10 @@ impl Chart {
             let point = series.points.iter().find(|point| point.0 == x)?;
             let text = number(point.1);
             Some(match series.band.iter().find(|band| band.0 == x) {
-                Some((_, low, high)) => format!("{text} ({} to {})", number(*low), number(*high)),
-                None => text,
+                Some((_, Some(low), Some(high))) => format!("{text} ({} to {})", number(*low), number(*high)),
+                Some((_, Some(low), None)) => format!("{text} ({} or more)", number(*low)),
+                Some((_, None, Some(high))) => format!("{text} ({} or less)", number(*high)),
+                _ => text,
             })
         };
         html! {
@@ -131,8 +133,10 @@ impl Chart {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let bands = || self.series.iter().flat_map(|series| &series.band);
         let across = range(points().map(|point| point.0));
-        let heights = points().map(|point| point.1).chain(bands().flat_map(|band| [band.1, band.2]));
+        let heights =
+            points().map(|point| point.1).chain(bands().flat_map(|band| [band.1, band.2]).flatten());
         let ticks = ticks(range(heights), 5);
+        let decimals = decimals(ticks[1] - ticks[0]);
         let (low, high) = (ticks[0], ticks[ticks.len() - 1]);
         let x = |at: f64| LEFT + (at - across.0) / (across.1 - across.0).max(1e-9) * (WIDTH - LEFT - RIGHT);
         let y = |at: f64| TOP + (high - at) / (high - low).max(1e-9) * (HEIGHT - TOP - BELOW);
@@ -149,7 +153,7 @@ impl Chart {
                 WIDTH - RIGHT,
                 LEFT - 6.0,
                 at + 4.0,
-                number(*tick)
+                if decimals > 3 { format!("{tick:.decimals$}") } else { number(*tick) }
             );
         }
         let last = HEIGHT - BELOW;
@@ -173,8 +177,8 @@ impl Chart {
             escaped(&self.unit)
         );
         for series in self.series.iter().filter(|series| !series.band.is_empty()) {
-            let above = series.band.iter().map(|band| (x(band.0), y(band.2)));
-            let below = series.band.iter().rev().map(|band| (x(band.0), y(band.1)));
+            let above = series.band.iter().map(|band| (x(band.0), y(band.2.unwrap_or(high))));
+            let below = series.band.iter().rev().map(|band| (x(band.0), y(band.1.unwrap_or(low))));
             let _ = write!(
                 out,
                 "<path class=\"band c{}\" d=\"{}z\"/>",
@@ -300,7 +304,9 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
     match (low <= high, low == high) {
         (false, _) => (0.0, 1.0),
-        (true, true) => (low - 0.5, high + 0.5),
+        // one number stands between 0 and its double
+        (true, true) if low == 0.0 => (0.0, 1.0),
+        (true, true) => (low.min(0.0) + low.min(0.0), high.max(0.0) + high.max(0.0)),
         (true, false) => (low, high),
     }
 }
@@ -313,6 +319,11 @@ fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let step = step.unwrap_or(power * 10.0);
     let (first, last) = ((low / step + 1e-9).floor(), (high / step - 1e-9).ceil());
     (0..=(last - first) as usize).map(|index| (first + index as f64) * step).collect()
+}
+
+/// How many decimals tell multiples of this step apart.
+fn decimals(step: f64) -> usize {
+    (0..9).find(|&decimals| (step * 10f64.powi(decimals)).fract().abs() < 1e-6).unwrap_or(9) as usize
 }
 
 /// Whole numbers within a range, at most about `count` of them.

@@ -14,13 +14,15 @@ use crate::search::tree::for_first;
 const DIAGRAMS: usize = 3;
 /// Actions of a search that are named below a diagram.
 const NAMED: usize = 4;
+/// An action is advised if the best one has at most as many times its weight.
+const ADVISED: u32 = 4;
 /// Characters for the diagrams with which the games of a run are played through, at least.
 const PLAYED_THROUGH: usize = 50_000;
 
 /// What the diagrams show.
 pub(super) const ABOUT: &str = "Picked from all games of the generation, those from the initial position if there are such; above each stands why. \
     Arrows, or dots, are the actions that the search visited, wider where it visited more; the squares of the last action are \
-    marked. The curve is the search's expected score for the first player. A search of self-play explores: its last visits are \
+    marked. The curve is the search's expected score for the first player; it has gaps where an action was drawn without a search. A search of self-play explores: its last visits are \
     not its advice.";
 
 /// A ply of a game with what the search found.
@@ -28,8 +30,8 @@ struct Step<S> {
     state: S,
     /// The shares of the actions' visits, greatest first; none if the ply was not searched or not trained on.
     shares: Vec<(Action, f32)>,
-    /// The first player's expected score, 0 to 1.
-    score: f64,
+    /// The first player's expected score, 0 to 1; none if no search was asked.
+    score: Option<f64>,
     action: Action,
 }
 
@@ -77,18 +79,31 @@ struct Upset {
     loser: Player,
 }
 
-/// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better.
+/// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better. A player who tries an
+/// action against the advice of the search surprises nobody by losing, so only what comes after such an action counts.
 fn upset<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
-    let loser = winner.other();
-    let (mut scores, game) = (Vec::new(), &rules.game);
+    let (loser, game) = (winner.other(), &rules.game);
+    let (mut most, mut index) = (None, 0);
     let replayed = record.replay(rules, |ply| {
-        let value = f64::from(ply.wdl.value());
-        scores.push((if game.to_move(ply.state) == loser { value } else { -value } + 1.0) / 2.0);
+        let own = game.to_move(ply.state) == loser;
+        let action = game.parse_action(ply.state, &record.actions[index]).expect("the replay checked it");
+        let score = ply.value().map(|value| (f64::from(if own { value } else { -value }) + 1.0) / 2.0);
+        match score {
+            _ if own && !is_advised(&ply.policy, action) => most = None,
+            Some(score) if most.is_none_or(|(_, highest)| score > highest) => most = Some((index, score)),
+            _ => {}
+        }
+        index += 1;
     });
     replayed.ok().filter(|_| record.has_values())?;
-    let (ply, score) = scores.into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (score > 0.5).then_some(Upset { ply, score, loser })
+    most.filter(|(_, score)| *score > 0.5).map(|(ply, score)| Upset { ply, score, loser })
+}
+
+/// Whether a search of these results has a good opinion of an action; what a fast search says is not recorded.
+fn is_advised(policy: &[(Action, u32)], action: Action) -> bool {
+    let best = policy.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
+    policy.iter().any(|&(advised, weight)| advised == action && ADVISED * weight >= best)
 }
 
 /// A varied handful of games, and why each was picked.
@@ -136,10 +151,11 @@ fn replay<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Replayed<G::Stat
         let mut shares: Vec<(Action, f32)> =
             ply.policy.iter().map(|&(action, weight)| (action, weight as f32 / sum.max(1) as f32)).collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let value = f64::from(for_first(game.to_move(ply.state), ply.wdl.value()));
+        let score =
+            ply.value().map(|value| (f64::from(for_first(game.to_move(ply.state), value)) + 1.0) / 2.0);
         let action =
             game.parse_action(ply.state, &record.actions[steps.len()]).expect("the replay checked it");
-        steps.push(Step { state: ply.state.clone(), shares, score: (value + 1.0) / 2.0, action });
+        steps.push(Step { state: ply.state.clone(), shares, score, action });
     });
     let last = last.ok()?;
     let result = outcome_text(game, Outcome::from_id(&record.outcome)?);
@@ -160,7 +176,11 @@ fn told<G: Game>(game: &G, record: &Record, replayed: &Replayed<G::State>, why: 
             name: format!("expected score of {}", game.players()[0]),
             color: 0,
             line: 0,
-            points: steps.iter().enumerate().map(|(ply, step)| (ply as f64, step.score)).collect(),
+            points: steps
+                .iter()
+                .enumerate()
+                .filter_map(|(ply, step)| Some((ply as f64, step.score?)))
+                .collect(),
             band: Vec::new(),
         }],
     };
@@ -199,7 +219,7 @@ fn diagram<G: Game>(game: &G, steps: &[Step<G::State>], ply: usize) -> Markup {
             (PreEscaped(draw::svg(game, &step.state, &marks, &format!("ply {ply}, {who} to move"))))
             figcaption {
                 "Ply " (ply) ": " (who) " plays " (text(step.action)) ". Score of " (game.players()[0]) ": "
-                (format!("{:.2}", step.score)) ". Visits: " (named.join(", "))
+                (scored(step)) ". Visits: " (named.join(", "))
             }
         }
     }
@@ -213,7 +233,7 @@ fn played_through<G: Game>(game: &G, steps: &[Step<G::State>], room: usize) -> M
         html! {
             figure {
                 (PreEscaped(draw::svg(game, &step.state, &after(game, steps, ply), &text)))
-                figcaption { (ply) ": " (who) " plays " (game.action_text(&step.state, step.action)) ", " (format!("{:.2}", step.score)) }
+                figcaption { (ply) ": " (who) " plays " (game.action_text(&step.state, step.action)) ", " (scored(step)) }
             }
         }
     };
@@ -232,9 +252,17 @@ fn played_through<G: Game>(game: &G, steps: &[Step<G::State>], room: usize) -> M
     }
 }
 
+/// The expected score of a ply in a caption.
+fn scored<S>(step: &Step<S>) -> String {
+    step.score.map_or_else(|| "not searched".into(), |score| format!("{score:.2}"))
+}
+
 /// The searched plies after which the expected score changed most, in order.
 fn plies<S>(steps: &[Step<S>]) -> Vec<usize> {
-    let change = |ply: usize| steps.get(ply + 1).map_or(0.0, |next| (next.score - steps[ply].score).abs());
+    let change = |ply: usize| {
+        let next = steps[ply + 1..].iter().find_map(|step| step.score);
+        next.zip(steps[ply].score).map_or(0.0, |(next, score)| (next - score).abs())
+    };
     let mut plies: Vec<usize> = (0..steps.len()).filter(|ply| !steps[*ply].shares.is_empty()).collect();
     plies.sort_by(|a, b| change(*b).total_cmp(&change(*a)));
     plies.truncate(DIAGRAMS);
@@ -267,7 +295,7 @@ mod tests {
             index,
             evaluator: "generation 1".into(),
             start: ".../.../... X".into(),
-            visits: vec![BTreeMap::new(); actions.len()],
+            visits: actions.iter().map(|action| BTreeMap::from([(action.clone(), 9)])).collect(),
             policy: Vec::new(),
             weights: Vec::new(),
             wdl: wdl.collect(),
@@ -299,6 +327,12 @@ mod tests {
                 (0, "The most surprising: at ply 3 the search expected 0.88 for X, who lost.".into()),
             ]
         );
+        // losing by an action that the search does not advise, or was not asked about, surprises nobody
+        let mut tried = games[0].clone();
+        tried.visits[4] = BTreeMap::from([("a3".to_string(), 2), ("b3".to_string(), 9)]);
+        assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
+        tried.visits[4].clear();
+        assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
         // who never stood worse does not surprise, and one game is shown once
         assert_eq!(why(&games[3..4]).len(), 1);
         assert!(why(&[]).is_empty());

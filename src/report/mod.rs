@@ -216,11 +216,7 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
         color,
         line,
         points: results.iter().map(|r| (r.generation as f64, r.elo)).collect(),
-        // an open bound is drawn as the value itself
-        band: results
-            .iter()
-            .map(|r| (r.generation as f64, r.low.unwrap_or(r.elo), r.high.unwrap_or(r.elo)))
-            .collect(),
+        band: results.iter().map(|r| (r.generation as f64, r.low, r.high)).collect(),
     }
 }
 
@@ -244,8 +240,8 @@ fn against(runs: &[Numbers]) -> Chart {
             all.push(banded(name, color, number, &results));
         }
     }
-    let about = "Elo against the opponent of the evaluation, by the games of that generation alone, with 95 % bounds. A clean \
-                 sweep has one bound only and is drawn at it.";
+    let about = "Elo against the opponent of the evaluation, by the games of that generation alone, with 95 % bounds. A bound \
+                 that these games do not give reaches the edge of the picture.";
     Chart::by_generation("Against its opponent", about, "Elo", all)
 }
 

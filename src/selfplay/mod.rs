@@ -142,61 +142,84 @@ pub fn play_generation<G: Game>(
     evaluator: MakeEvaluator<G>,
     tick: Tick,
 ) -> Result<()> {
-    let batch = generation.config.selfplay.batch;
-    let games_of = |shard: usize| shard * batch..((shard + 1) * batch).min(generation.games);
+    let shards = Shards::of(generation);
     let path_of = |shard: usize| store::shard_path(run, generation.number, shard);
     let monitor = Monitor::default();
     let (mut finished, mut missing) = (Vec::new(), Vec::new());
-    for shard in 0..generation.games.div_ceil(batch) {
+    for shard in 0..shards.count() {
         if store::is_finished(&path_of(shard))? { finished.push(shard) } else { missing.push(shard) }
     }
-    monitor.keep(finished.into_iter().map(|shard| games_of(shard).len()).sum());
+    monitor.keep(finished.into_iter().map(|shard| shards.games(shard).len()).sum());
     // once: if it disappears later, it must not be created again
     if let Some(folder) = path_of(0).parent() {
         storage::create_folder_in(run, folder)?;
     }
-    let write = |shard: usize, records: Vec<Record>| {
+    let write = |(shard, records): (usize, Vec<Record>)| {
         store::write_shard(&path_of(shard), &sorted(records), Some(origin))
     };
     match generation.config.net.evaluator.in_bulk() {
         false => {
-            let portions = portions(&missing, &games_of, rayon::current_num_threads());
-            let played = Mutex::new(BTreeMap::new());
+            let portions = shards.portions(&missing, rayon::current_num_threads());
             parallel::each(portions.len(), &|index| {
                 let games = portions[index].iter().copied();
-                for record in play_together(game, generation, games, &mut *evaluator(), &monitor, tick)? {
-                    let shard = record.index / batch;
-                    let mut played = played.lock().expect("no panic while keeping records");
-                    let records: &mut Vec<Record> = played.entry(shard).or_default();
-                    records.push(record);
-                    let is_whole = records.len() == games_of(shard).len();
-                    let whole = is_whole.then(|| played.remove(&shard)).flatten();
-                    drop(played);
-                    whole.map_or(Ok(()), |records| write(shard, records))?;
-                }
-                Ok(())
+                let records = play_together(game, generation, games, &mut *evaluator(), &monitor, tick)?;
+                records.into_iter().filter_map(|record| shards.add(record)).try_for_each(write)
             })
         }
         true => {
             let mut evaluator = evaluator();
             missing.into_iter().try_for_each(|shard| {
-                let games = games_of(shard);
-                write(shard, play_halves(game, generation, games, &mut *evaluator, &monitor, tick)?)
+                let games = shards.games(shard);
+                write((shard, play_halves(game, generation, games, &mut *evaluator, &monitor, tick)?))
             })
         }
     }
 }
 
-/// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are fewer
-/// than the threads, are shared by all.
-fn portions(shards: &[usize], games_of: &dyn Fn(usize) -> Range<usize>, threads: usize) -> Vec<Vec<usize>> {
-    let (whole, shared) = shards.split_at(shards.len() / threads * threads);
-    let mut portions: Vec<Vec<usize>> = whole.iter().map(|shard| games_of(*shard).collect()).collect();
-    let games: Vec<usize> = shared.iter().flat_map(|shard| games_of(*shard)).collect();
-    let ends = (0..=threads).map(|thread| games.len() * thread / threads);
-    let parts = ends.clone().zip(ends.skip(1)).map(|(from, to)| games[from..to].to_vec());
-    portions.extend(parts.filter(|part| !part.is_empty()));
-    portions
+/// The shards of a generation: the files with `batch` of its games each.
+#[derive(Default)]
+struct Shards {
+    batch: usize,
+    games: usize,
+    /// Records of shards some of whose games are not over.
+    waiting: Mutex<BTreeMap<usize, Vec<Record>>>,
+}
+
+impl Shards {
+    fn of(generation: &Generation) -> Shards {
+        Shards { batch: generation.config.selfplay.batch, games: generation.games, ..Shards::default() }
+    }
+
+    fn count(&self) -> usize {
+        self.games.div_ceil(self.batch)
+    }
+
+    fn games(&self, shard: usize) -> Range<usize> {
+        shard * self.batch..((shard + 1) * self.batch).min(self.games)
+    }
+
+    /// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are fewer
+    /// than the threads, are shared by all.
+    fn portions(&self, shards: &[usize], threads: usize) -> Vec<Vec<usize>> {
+        let (whole, shared) = shards.split_at(shards.len() / threads * threads);
+        let games = |shards: &[usize]| shards.iter().flat_map(|shard| self.games(*shard)).collect();
+        let mut portions: Vec<Vec<usize>> = whole.chunks(1).map(games).collect();
+        let shared: Vec<usize> = games(shared);
+        let ends = (0..=threads).map(|thread| shared.len() * thread / threads);
+        let parts = ends.clone().zip(ends.skip(1)).map(|(from, to)| shared[from..to].to_vec());
+        portions.extend(parts.filter(|part| !part.is_empty()));
+        portions
+    }
+
+    /// Takes a record; returns those of its shard, with its number, if that is whole now.
+    fn add(&self, record: Record) -> Option<(usize, Vec<Record>)> {
+        let shard = record.index / self.batch;
+        let mut waiting = self.waiting.lock().expect("no panic while records wait");
+        let records = waiting.entry(shard).or_default();
+        records.push(record);
+        let is_whole = records.len() == self.games(shard).len();
+        is_whole.then(|| waiting.remove(&shard)).flatten().map(|records| (shard, records))
+    }
 }
 
 /// Plays the games `games` of a generation together on this thread: the fastest way if the evaluator computes on a
@@ -358,12 +381,12 @@ impl<G: Game> Flight<G> {
 
 #[cfg(test)]
 mod tests {
-    use super::portions;
+    use super::Shards;
 
     #[test]
     fn the_last_shards_are_shared() {
-        let portioned =
-            |shards: &[usize], threads| portions(shards, &|shard| 4 * shard..4 * shard + 4, threads);
+        let all = Shards { batch: 4, games: 1000, ..Shards::default() };
+        let portioned = |shards: &[usize], threads| all.portions(shards, threads);
         assert_eq!(portioned(&[1, 3], 2), [[4, 5, 6, 7], [12, 13, 14, 15]]);
         assert_eq!(portioned(&[0, 1, 5], 2), [&[0, 1, 2, 3][..], &[4, 5, 6, 7], &[20, 21], &[22, 23]]);
         assert_eq!(portioned(&[2], 3), [&[8][..], &[9], &[10, 11]]);

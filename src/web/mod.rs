@@ -49,10 +49,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 ///
 /// # Errors
 /// A source is neither a run nor an exported file, or the system refuses to listen.
-pub fn serve<R: Registry>(listener: TcpListener, shown: &Shown, stop: &AtomicBool) -> Result<()> {
+pub fn serve<R: Registry>(
+    listener: TcpListener,
+    shown: &Shown,
+    stop: &AtomicBool,
+    ready: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let io = || Error::io("the page's port");
     let address = listener.local_addr().map_err(io())?;
     let runs = Runs::new(shown)?;
+    ready()?;
     let guard = Guard::new(address.port());
     let site = Arc::new(Site::new::<R>(runs, shown.threads, guard.token().to_string()));
     listener.set_nonblocking(true).map_err(io())?;

@@ -350,6 +350,9 @@ impl Drop for Running {
 
 async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
     let query: Query = read(&body)?;
+    if query.seconds.is_some_and(|seconds| seconds <= 0.0) {
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
+    }
     let running = Running::begin(&site, &query.page);
     let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
     let turn = timeout(TURN, site.turns.acquire()).await;

@@ -247,7 +247,7 @@ impl<G: Game> Table for Seated<G> {
             "columns": view.columns.len(),
             "turned": turned,
             "upright": G::UPRIGHT,
-            "note": view.note,
+            "note": view.caption(game.players()),
             "last": marks.last,
             "legal": legal,
         }))

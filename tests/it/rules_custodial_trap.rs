@@ -95,6 +95,7 @@ fn start_positions() {
     for (variant, start, reserve) in [
         ("intro", "", 0),
         ("intro", "start = 'quarters'", 0),
+        ("intro", "start = 'blocks'", 0),
         ("intermediate", "start = 'standard'", 2),
         ("intermediate", "start = 'blocks'", 2),
         ("advanced", "", 18),
@@ -555,7 +556,7 @@ fn keys_and_repetition() {
 #[test]
 fn wrong_settings_are_refused() {
     let cases = [
-        ("intro", "start = 'blocks'", "game.start = \"blocks\" is not permitted: standard, quarters"),
+        ("intro", "start = 'rows'", "game.start = \"rows\" is not permitted: standard, quarters, blocks"),
         ("intermediate", "start = 1", "game.start = 1 is not permitted: standard, blocks"),
         ("advanced", "start = 'x'", "game.start = \"x\" is not permitted: standard"),
         ("intro", "diagonal_capture = 1", "game.diagonal_capture = 1 is not permitted: true or false"),

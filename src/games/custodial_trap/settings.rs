@@ -12,6 +12,8 @@ pub(super) type Start = (&'static str, &'static str, u8);
 const INTRO: &[Start] = &[
     ("standard", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
     ("quarters", "8/1bbbwww1/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/1wwwbbb1/8", 0),
+    // the standard by the name that it has in the other variant
+    ("blocks", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
 ];
 const INTERMEDIATE: &[Start] = &[
     ("standard", "8/2bbww2/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/2wwbb2/8", 2),

@@ -253,14 +253,34 @@ pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
 
 /// Why a man may not do what `text` says.
 pub(super) fn why_illegal(state: &State, text: &str) -> Option<String> {
-    let (from, _) = text.split_once(['-', 'x'])?;
-    let square = parse_square(from, 8, 8).filter(|_| state.phase == Phase::Play)?;
     let [own, other] = [state.turn, 1 - state.turn].map(|color| state.men[color as usize]);
+    let is_free = |square: usize| (own | other) >> square & 1 == 0;
     let name = NAMES[state.turn as usize];
+    if let Some((what, square)) = text.split_once('@') {
+        let at = parse_square(square, 8, 8)?;
+        return match what {
+            "" if state.phase == Phase::Play && state.reserve[state.turn as usize] == 0 => {
+                Some(format!("{name} has no man in reserve"))
+            }
+            _ if !is_free(at) => Some(format!("there is a man on {square}")),
+            "W" | "B" if INNER >> at & 1 == 0 => Some(format!("{square} is at the edge of the board")),
+            _ => None,
+        };
+    }
+    let (from, to) = text.split_once(['-', 'x'])?;
+    let square = parse_square(from, 8, 8).filter(|_| state.phase == Phase::Play)?;
     match (own >> square & 1, trapped(own, other) >> square & 1) {
-        (0, _) => Some(format!("{name} has no man on {from}")),
-        (_, 1) => Some(format!("the man on {from} is trapped")),
-        _ => None,
+        (0, _) => return Some(format!("{name} has no man on {from}")),
+        (_, 1) => return Some(format!("the man on {from} is trapped")),
+        _ => {}
+    }
+    let kind = parse_action(text).filter(|_| text.contains('-'))? / 64;
+    let (direction, distance) = (kind / DISTANCES, kind % DISTANCES + 1);
+    let between = (1..distance).map(|steps| target(direction * DISTANCES + steps - 1, square));
+    match parse_square(to, 8, 8).is_some_and(is_free) {
+        false => Some(format!("there is a man on {to}")),
+        true if !{ between }.all(is_free) => Some(format!("a man stands between {from} and {to}")),
+        true => None,
     }
 }
 

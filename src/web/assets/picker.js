@@ -35,7 +35,7 @@ export class Picker {
     this.agents = []
     this.select = h('select', { onchange: () => this.changed() })
     this.strength = h('select', { 'aria-label': 'Strength', onchange: () => this.changed() })
-    this.number = h('input', { type: 'number', onchange: () => this.changed(), hidden: true })
+    this.number = h('input', { type: 'number', onchange: () => this.numberChanged(), hidden: true })
     this.strengthField = field('Strength', h('span.strength', null, this.strength, this.number))
     this.element = h('div.picker', null, field(label, this.select), this.strengthField)
   }
@@ -98,6 +98,12 @@ export class Picker {
       this.number.dataset.kind = this.strength.value
       this.number.value = value
     }
+  }
+
+  /** Shows the number that counts: the nearest that is permitted. */
+  numberChanged() {
+    this.number.value = Object.values(this.limits)[0]
+    this.changed()
   }
 
   /** What /api/search is told. */
