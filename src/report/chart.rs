@@ -323,7 +323,8 @@ fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
 
 /// How many decimals tell multiples of this step apart.
 fn decimals(step: f64) -> usize {
-    (0..9).find(|&decimals| (step * 10f64.powi(decimals)).fract().abs() < 1e-6).unwrap_or(9) as usize
+    let is_whole = |number: f64| (number - number.round()).abs() < 1e-6;
+    (0..9).find(|&decimals| is_whole(step * 10f64.powi(decimals))).unwrap_or(9) as usize
 }
 
 /// Whole numbers within a range, at most about `count` of them.

@@ -39,6 +39,35 @@ fn odd_numbers_make_a_picture_too() {
     }
 }
 
+/// The labels of the axis, from the bottom.
+fn labels(points: Vec<(f64, f64)>) -> Vec<String> {
+    let text = chart(points).figure().into_string();
+    let after = text.split("<text class=\"y\"").skip(1);
+    after.map(|part| part.split_once('>').unwrap().1.split_once('<').unwrap().0.to_string()).collect()
+}
+
+#[test]
+fn labels_are_short_and_differ() {
+    assert_eq!(labels(vec![(1.0, 0.31), (2.0, 0.79)]), ["0.3", "0.4", "0.5", "0.6", "0.7", "0.8"]);
+    assert_eq!(labels(vec![(1.0, 0.1), (2.0, 1.2)]), ["0", "0.25", "0.5", "0.75", "1", "1.25"]);
+    assert_eq!(labels(vec![(1.0, 0.0), (2.0, 0.0)])[0], "0", "shares are not negative");
+    let small = labels(vec![(1.0, 0.018), (2.0, 0.019)]);
+    assert_eq!(small, ["0.0180", "0.0182", "0.0184", "0.0186", "0.0188", "0.0190"]);
+}
+
+/// A bound that is open reaches the edge of the picture, and is none in the table.
+#[test]
+fn open_bounds_are_open() {
+    let points = vec![(1.0, 100.0), (2.0, 200.0)];
+    let band = vec![(1.0, Some(50.0), Some(150.0)), (2.0, Some(120.0), None)];
+    let series = Series { name: "a".into(), color: 0, line: 0, points, band };
+    let text = Chart::by_generation("Title", "About.", "units", vec![series]).figure().into_string();
+    assert!(text.contains("100 (50 to 150)") && text.contains("200 (120 or more)"), "{text}");
+    let top = text.split("class=\"grid\" d=\"M52 ").last().unwrap().split_once('H').unwrap().0;
+    let band = text.split_once("class=\"band").unwrap().1.split_once('z').unwrap().0;
+    assert!(band.contains(&format!(" {top}L")), "{band} without {top}");
+}
+
 #[test]
 fn numbers_are_short() {
     let shown = [0.0, 0.12345, -0.5, 1.0, 9.876, 12.34, 123.4, 45678.9, -310.2].map(number);
