@@ -27,8 +27,9 @@ const PAGE: &str = "balance.html";
 const BEGINNERS: [usize; 2] = [20, 100];
 /// Simulations of the levels where there is no trained agent.
 const UNTRAINED: [usize; 4] = [20, 80, 320, 1280];
-/// How many generations of a run are levels.
+/// How many generations of a run are levels, and the most of them.
 const GENERATIONS: usize = 4;
+const MOST_GENERATIONS: usize = 1000;
 /// The strongest level searches so many times as long.
 const LONGER: usize = 4;
 /// The most games of a level.
@@ -75,9 +76,13 @@ pub struct BalanceCommand {
     /// Games of each level against itself, and against the one below
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// Simulations per action of trained agents; the strongest level has four times as many
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    simulations: usize,
+    /// Simulations per action of trained agents. The last generation is a level with each of these numbers, which rise;
+    /// if there is one, also with four times as many
+    #[arg(long, value_name = "N,...", default_value = "50", value_delimiter = ',')]
+    simulations: Vec<usize>,
+    /// How many generations of a run are levels, spread evenly from its first to its last
+    #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
+    generations: usize,
     /// Plies at the start of a game whose actions are drawn from the visits
     #[arg(long, value_name = "N", default_value_t = 8)]
     varied_plies: usize,
@@ -106,12 +111,17 @@ struct Variant {
 impl BalanceCommand {
     /// Measures every variant, and writes the page.
     pub fn run<R: Registry>(self) -> Result<()> {
-        for (name, value, most) in
-            [("games", self.games, MOST_GAMES), ("simulations", self.simulations, MAX_SIMULATIONS / LONGER)]
-        {
+        let numbers =
+            self.simulations.iter().map(|number| ("simulations", *number, MAX_SIMULATIONS / LONGER));
+        let others = [("games", self.games, MOST_GAMES), ("generations", self.generations, MOST_GENERATIONS)];
+        for (name, value, most) in numbers.chain(others) {
             if !(1..=most).contains(&value) {
                 return Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}")));
             }
+        }
+        if !self.simulations.is_sorted_by(|a, b| a < b) {
+            let listed: Vec<String> = self.simulations.iter().map(usize::to_string).collect();
+            return Err(Error::Config(format!("--simulations {}: the numbers must rise", listed.join(","))));
         }
         if !self.json {
             refuse_other_files(&self.out)?;
@@ -183,31 +193,37 @@ impl BalanceCommand {
             text
         };
         let all = if run::is_run(agent) { checkpoint::list(agent)? } else { Vec::new() };
+        let (usual, more) = (self.simulations[0], &self.simulations[1..]);
         if all.len() < 2 {
-            for simulations in
-                [(self.simulations / 12).max(1), (self.simulations / 3).max(2), self.simulations]
-            {
+            for simulations in [(usual / 12).max(1), (usual / 3).max(2), usual] {
                 levels.push((format!("{simulations} simulations"), with(agent, simulations)));
             }
         } else {
-            let mut chosen: Vec<usize> =
-                (0..GENERATIONS).map(|of| of * (all.len() - 1) / (GENERATIONS - 1)).collect();
-            chosen.dedup();
-            for index in chosen {
+            for index in spread(all.len(), self.generations) {
                 levels.push((
-                    format!("generation {}, {} simulations", generation_of(&all[index]), self.simulations),
-                    with(&all[index], self.simulations),
+                    format!("generation {}, {usual} simulations", generation_of(&all[index])),
+                    with(&all[index], usual),
                 ));
             }
         }
         let strongest = all.last().unwrap_or(agent);
-        let simulations = self.simulations * LONGER;
-        let name = match all.len() {
-            0 | 1 => format!("{simulations} simulations"),
-            _ => format!("generation {}, {simulations} simulations", generation_of(strongest)),
-        };
-        levels.push((name, with(strongest, simulations)));
+        for simulations in if more.is_empty() { vec![usual * LONGER] } else { more.to_vec() } {
+            let name = match all.len() {
+                0 | 1 => format!("{simulations} simulations"),
+                _ => format!("generation {}, {simulations} simulations", generation_of(strongest)),
+            };
+            levels.push((name, with(strongest, simulations)));
+        }
         Ok(levels)
+    }
+}
+
+/// About so many of the numbers from 0 to `all` - 1: evenly spread, with the first and the last; one is the last.
+fn spread(all: usize, many: usize) -> Vec<usize> {
+    let steps = many.min(all).saturating_sub(1);
+    match steps {
+        0 => vec![all - 1],
+        _ => (0..=steps).map(|step| step * (all - 1) / steps).collect(),
     }
 }
 
@@ -264,6 +280,15 @@ impl Job for Measure<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn generations_are_spread_evenly() {
+        assert_eq!(spread(8, 4), [0, 2, 4, 7]);
+        assert_eq!(spread(34, 4), [0, 11, 22, 33]);
+        assert_eq!([spread(3, 4), spread(3, 100), spread(3, 3)], [[0, 1, 2], [0, 1, 2], [0, 1, 2]]);
+        assert_eq!([spread(5, 2), spread(2, 2)], [[0, 4], [0, 1]]);
+        assert_eq!(spread(5, 1), [4]);
+    }
 
     #[test]
     fn options_with_several_values_are_variants() {

@@ -18,20 +18,25 @@ fn numbers(arguments: &[&str]) -> Vec<Value> {
     serde_json::from_str(&out(&measured)).unwrap()
 }
 
+fn level_names(found: &[Value]) -> Vec<&str> {
+    let levels = found[0]["balance"]["levels"].as_array().unwrap();
+    levels.iter().map(|level| level["name"].as_str().unwrap()).collect()
+}
+
 #[test]
 fn the_generations_of_a_run_are_levels() {
     let run = PLAIN.run();
     let found = numbers(&["tic-tac-toe", "--agent", text(&run), "--games", "4", "--simulations", "8"]);
-    let names: Vec<&str> = found[0]["balance"]["levels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|level| level["name"].as_str().unwrap())
-        .collect();
+    let names = level_names(&found);
     let generations = ["generation 1, 8", "generation 2, 8", "generation 3, 8", "generation 3, 32"];
     let generations = generations.map(|level| format!("{level} simulations"));
     assert_eq!(names[..2], ["rollout:20", "rollout:100"]);
     assert_eq!(names[2..], generations);
+    // as many as wished, with the numbers of simulations that are wished
+    let more = ["--games", "2", "--generations", "2", "--simulations", "4,6,9"];
+    let found = numbers(&[&["tic-tac-toe", "--agent", text(&run)], &more[..]].concat());
+    let generations = ["generation 1, 4", "generation 3, 4", "generation 3, 6", "generation 3, 9"];
+    assert_eq!(level_names(&found)[2..], generations.map(|level| format!("{level} simulations")));
     assert_eq!(found[0]["balance"]["steps"].as_array().unwrap().len(), 5);
     // the same command, the same numbers, with any number of threads
     let arguments = ["tic-tac-toe", "--levels", "rollout:4", "rollout:8", "--games", "6", "--threads"];
@@ -68,13 +73,13 @@ fn variants_stand_side_by_side() {
     let names = |found: &[Value]| found.iter().map(|one| one["name"].clone()).collect::<Vec<_>>();
     assert_eq!(names(&compared), ["cage-4", "cage-6"]);
     let sets =
-        ["custodial-trap-intro", "--set", "game.start=standard,quarters", "--set", "game.no_progress=10"];
+        ["custodial-trap-intro", "--set", "game.start=quarters,blocks", "--set", "game.no_progress=10"];
     let options = numbers(&[&sets[..], &common[..]].concat());
     assert_eq!(
         names(&options),
         [
-            "custodial-trap-intro game.start=standard game.no_progress=10",
-            "custodial-trap-intro game.start=quarters game.no_progress=10"
+            "custodial-trap-intro game.start=quarters game.no_progress=10",
+            "custodial-trap-intro game.start=blocks game.no_progress=10"
         ]
     );
 }
@@ -93,4 +98,7 @@ fn what_cannot_be_measured_is_refused() {
     fails(&["tic-tac-toe", "--levels", "random", "perfect", "--games", "1"], "`random` does not search");
     fails(&["tic-tac-toe", "--out", "Cargo.toml"], "already exists");
     fails(&["tic-tac-toe", "--agent", "nowhere"], "nowhere");
+    fails(&["tic-tac-toe", "--generations", "0"], "--generations 0: must be from 1 to 1000");
+    fails(&["tic-tac-toe", "--simulations", "8,0"], "--simulations 0: must be from 1");
+    fails(&["tic-tac-toe", "--simulations", "8,8"], "--simulations 8,8: the numbers must rise");
 }
