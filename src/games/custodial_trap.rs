@@ -385,10 +385,7 @@ impl Game for CustodialTrap {
         and all men joined along files and ranks wins.";
     const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        (
-            "start",
-            "\"standard\" (default), in intro also \"quarters\" and \"blocks\" (the standard), in intermediate also \"blocks\"",
-        ),
+        ("start", "\"standard\" (default); in intro \"quarters\", \"blocks\"; in intermediate \"blocks\""),
         ("diagonal_capture", "men also capture diagonally, ruling C3 (default true)"),
         ("repetition", "occurrences of a position that make a draw, 2 to 9, or 0 for none (default 3)"),
         ("no_progress", "plies without capture or drop that make a draw, 2 to 100 (default 100)"),
