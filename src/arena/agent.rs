@@ -226,7 +226,7 @@ pub struct Contestant<G: Game> {
     threads: usize,
 }
 
-/// Makes an evaluator that uses so many threads.
+/// Makes an evaluator.
 pub(super) type MakeEvaluator<G> = Arc<dyn Fn(Needs) -> Box<dyn Evaluator<G>> + Send + Sync>;
 
 /// What an evaluator is made for.

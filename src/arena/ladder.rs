@@ -5,8 +5,6 @@
 //! an opening of its own. Pairs are counted and saved in the order of their numbers.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
 
 use super::agent::Contestant;
 use super::journal::{Journal, Saved};
@@ -132,18 +130,15 @@ pub fn play_ladder<G: Game>(
                 both_games((pair, opening)).map(move |game| Planned { agents, ..game })
             })
             .collect();
-        let at_once = games.len();
-        let games = Mutex::new(Box::new(games.into_iter()) as Box<_>);
-        let round =
-            Schedule { at_once, games, count: Mutex::new(book), unfinished: AtomicUsize::new(0), tick };
+        let round = Schedule::new(games.len(), games.into_iter(), book, tick);
         let played = playing::play_games(game, seed, agents, &round);
-        book = round.count.into_inner().expect("no panic while counting");
+        book = round.into_count();
         match played {
             Err(Error::Interrupted) => return Ok((book.result(), false)),
             played => played?,
         }
     }
-    tick(&book.standing());
+    tick(&book.standing);
     Ok((book.result(), true))
 }
 
@@ -177,13 +172,12 @@ struct Edge {
 }
 
 impl<G: Game> Count for Book<'_, G> {
-    fn began(&mut self) {
-        self.standing.began();
+    fn standing(&mut self) -> &mut Standing {
+        &mut self.standing
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
     fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
-        self.standing.ended(game.chosen(&played));
         self.ahead.add(game, played);
         while let Some((agents, pair)) = self.ahead.take(self.next) {
             if let Some(journal) = &mut self.journal {
@@ -196,10 +190,6 @@ impl<G: Game> Count for Book<'_, G> {
 
     fn is_over(&self) -> bool {
         false
-    }
-
-    fn standing(&self) -> Standing {
-        self.standing
     }
 }
 

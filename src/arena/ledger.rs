@@ -9,7 +9,7 @@ use super::elo::{self, Estimate};
 use super::journal::{Journal, Saved};
 use super::playing::{Count, Planned};
 use super::repeats::Repeats;
-use super::sprt::{Pentanomial, SprtResult, Verdict};
+use super::sprt::{Pentanomial, Verdict};
 use super::{Faults, Match, MatchResult, Pair, Played, Standing};
 use crate::error::Result;
 use crate::game::Game;
@@ -45,21 +45,18 @@ pub(super) struct Ledger<'a, G: Game> {
     counted: Vec<Pair>,
     scores: Pentanomial,
     repeats: Repeats,
-    /// The result of the test for the counted pairs.
-    test: Option<SprtResult>,
     ahead: Ahead,
-    /// All games, counted or not.
+    /// All games, counted or not, and the result of the test for the counted pairs.
     standing: Standing,
 }
 
 impl<G: Game> Count for Ledger<'_, G> {
-    fn began(&mut self) {
-        self.standing.began();
+    fn standing(&mut self) -> &mut Standing {
+        &mut self.standing
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
     fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
-        self.standing.ended(game.chosen(&played));
         self.ahead.add(game, played);
         while !self.is_over()
             && let Some((_, pair)) = self.ahead.take(self.counted.len())
@@ -74,11 +71,7 @@ impl<G: Game> Count for Ledger<'_, G> {
 
     fn is_over(&self) -> bool {
         2 * self.counted.len() >= self.plan.games
-            || self.test.is_some_and(|result| result.verdict != Verdict::Undecided)
-    }
-
-    fn standing(&self) -> Standing {
-        Standing { sprt: self.test, ..self.standing }
+            || self.standing.sprt.is_some_and(|result| result.verdict != Verdict::Undecided)
     }
 }
 
@@ -93,9 +86,11 @@ impl<'a, G: Game> Ledger<'a, G> {
             counted: Vec::new(),
             scores: [0; 5],
             repeats: Repeats::default(),
-            test: plan.sprt.map(|sprt| sprt.result(&[0; 5], 1.0)),
             ahead: Ahead::default(),
-            standing: Standing::default(),
+            standing: Standing {
+                sprt: plan.sprt.map(|sprt| sprt.result(&[0; 5], 1.0)),
+                ..Standing::default()
+            },
         };
         for Saved { pair, .. } in saved {
             if ledger.is_over() {
@@ -103,8 +98,8 @@ impl<'a, G: Game> Ledger<'a, G> {
             }
             ledger.count(pair);
         }
-        let kept = 2 * ledger.counted.len();
-        ledger.standing = Standing { games: kept, kept, ..Standing::default() };
+        ledger.standing.kept = 2 * ledger.counted.len();
+        ledger.standing.games = ledger.standing.kept;
         ledger
     }
 
@@ -118,7 +113,7 @@ impl<'a, G: Game> Ledger<'a, G> {
         for (side, played) in pair.iter_mut().enumerate() {
             self.repeats.count(side, std::mem::take(&mut played.actions));
         }
-        self.test = self.plan.sprt.map(|sprt| sprt.result(&self.scores, self.repeats.worth()));
+        self.standing.sprt = self.plan.sprt.map(|sprt| sprt.result(&self.scores, self.repeats.worth()));
         self.counted.push(pair);
     }
 
@@ -148,7 +143,7 @@ impl<'a, G: Game> Ledger<'a, G> {
             elo,
             elo_low: low,
             elo_high: high,
-            sprt: self.test,
+            sprt: self.standing.sprt,
             faults,
         }
     }

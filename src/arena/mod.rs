@@ -27,8 +27,7 @@ pub mod searching;
 pub mod sprt;
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -155,11 +154,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// A game has begun.
-    fn began(&mut self) {
-        self.playing += 1;
-    }
-
     /// A game of so many chosen actions is over.
     fn ended(&mut self, actions: usize) {
         self.games += 1;
@@ -211,20 +205,16 @@ pub fn play_while<G: Game>(
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
     let left = plan.games.saturating_sub(2 * saved);
-    let schedule = Schedule {
-        // a test may end the match at any time; what is on its way then is not counted
-        at_once: if plan.sprt.is_some() { left.min(TESTED_AT_ONCE) } else { left },
-        games: Mutex::new(Box::new(openings(game, plan).enumerate().skip(saved).flat_map(both_games))),
-        count: Mutex::new(ledger),
-        unfinished: AtomicUsize::new(0),
-        tick,
-    };
+    // a test may end the match at any time; what is on its way then is not counted
+    let at_once = if plan.sprt.is_some() { left.min(TESTED_AT_ONCE) } else { left };
+    let games = openings(game, plan).enumerate().skip(saved).flat_map(both_games);
+    let schedule = Schedule::new(at_once, games, ledger, tick);
     let complete = match playing::play_games(game, plan.seed, &agents, &schedule) {
         Err(Error::Interrupted) => false,
         played => played.map(|()| true)?,
     };
-    let ledger = schedule.count();
-    tick(&ledger.standing());
+    let mut ledger = schedule.into_count();
+    tick(ledger.standing());
     Ok((ledger.result(), complete))
 }
 

@@ -29,40 +29,46 @@ pub(super) struct Planned {
     pub(super) opening: Arc<[Action]>,
 }
 
-impl Planned {
-    /// How many actions the agents chose.
-    pub(super) fn chosen(&self, played: &Played) -> usize {
-        played.actions.len().saturating_sub(self.opening.len())
-    }
-}
-
 /// Who counts the games.
 pub(super) trait Count: Send {
-    /// A game has begun.
-    fn began(&mut self);
+    /// The progress; whoever plays the games counts them there.
+    fn standing(&mut self) -> &mut Standing;
     /// A game was played.
     fn add(&mut self, game: &Planned, played: Played) -> Result<()>;
     /// Whether no further game will be counted.
     fn is_over(&self) -> bool;
-    /// The progress.
-    fn standing(&self) -> Standing;
 }
 
 /// The games of a match or a round, and what becomes of them.
 pub(super) struct Schedule<'a, C> {
     /// As many games may be on their way, on all threads.
-    pub(super) at_once: usize,
+    at_once: usize,
     /// They begin in this order.
-    pub(super) games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
-    pub(super) count: Mutex<C>,
+    games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
+    count: Mutex<C>,
     /// Actions that agents chose in games on their way.
-    pub(super) unfinished: AtomicUsize,
+    unfinished: AtomicUsize,
     /// Is shown the progress and says whether to go on.
-    pub(super) tick: &'a (dyn Fn(&Standing) -> bool + Sync),
+    tick: &'a (dyn Fn(&Standing) -> bool + Sync),
 }
 
-impl<C> Schedule<'_, C> {
-    pub(super) fn count(&self) -> MutexGuard<'_, C> {
+impl<'a, C> Schedule<'a, C> {
+    pub(super) fn new(
+        at_once: usize,
+        games: impl Iterator<Item = Planned> + Send + 'a,
+        count: C,
+        tick: &'a (dyn Fn(&Standing) -> bool + Sync),
+    ) -> Schedule<'a, C> {
+        let (games, count) = (Mutex::new(Box::new(games) as Box<_>), Mutex::new(count));
+        Schedule { at_once, games, count, unfinished: AtomicUsize::new(0), tick }
+    }
+
+    /// Who counted them, once they were played.
+    pub(super) fn into_count(self) -> C {
+        self.count.into_inner().expect("no panic while counting")
+    }
+
+    fn count(&self) -> MutexGuard<'_, C> {
         self.count.lock().expect("no panic while counting")
     }
 }
@@ -96,7 +102,7 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
     fn next(&self) -> Result<Option<Playing<'a, G>>> {
         let next = self.schedule.games.lock().expect("no panic while drawing openings").next();
         let Some(planned) = next else { return Ok(None) };
-        self.schedule.count().began();
+        self.schedule.count().standing().playing += 1;
         let number = 2 * planned.pair as u64 + planned.first_agent as u64;
         let seats = [0, 1].map(|seat| {
             let agent = self.agents[planned.agents[seat]];
@@ -111,21 +117,20 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
 
     fn finished(&self, game: Playing<'a, G>) -> Result<()> {
         let (planned, played) = game.end();
-        self.schedule.unfinished.fetch_sub(planned.chosen(&played), Ordering::Relaxed);
-        self.schedule.count().add(&planned, played)
+        let chosen = played.actions.len().saturating_sub(planned.opening.len());
+        self.schedule.unfinished.fetch_sub(chosen, Ordering::Relaxed);
+        let mut count = self.schedule.count();
+        count.standing().ended(chosen);
+        count.add(&planned, played)
     }
 
     fn goes_on(&self) -> Result<bool> {
-        let standing = match &*self.schedule.count() {
+        let standing = match &mut *self.schedule.count() {
             count if count.is_over() => return Ok(false),
-            count => count.standing(),
+            count => *count.standing(),
         };
-        let unfinished = self.schedule.unfinished.load(Ordering::Relaxed);
-        if (self.schedule.tick)(&standing.with_unfinished(unfinished)) {
-            Ok(true)
-        } else {
-            Err(Error::Interrupted)
-        }
+        let standing = standing.with_unfinished(self.schedule.unfinished.load(Ordering::Relaxed));
+        if (self.schedule.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
     }
 
     fn evaluator(&self, agent: usize) -> Box<dyn Evaluator<G>> {

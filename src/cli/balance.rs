@@ -187,33 +187,26 @@ impl BalanceCommand {
             |of: &[usize]| of.iter().map(|number| named(format!("rollout:{number}"))).collect::<Vec<_>>();
         let Some(agent) = &variant.agent else { return Ok(rollouts(&UNTRAINED)) };
         let mut levels = rollouts(&BEGINNERS);
-        let with = |path: &Path, simulations: usize| {
-            let mut text = path.as_os_str().to_os_string();
-            text.push(format!(":{simulations}"));
-            text
-        };
         let all = if run::is_run(agent) { checkpoint::list(agent)? } else { Vec::new() };
         let (usual, more) = (self.simulations[0], &self.simulations[1..]);
-        if all.len() < 2 {
-            for simulations in [(usual / 12).max(1), (usual / 3).max(2), usual] {
-                levels.push((format!("{simulations} simulations"), with(agent, simulations)));
+        let mut players: Vec<(&Path, usize)> = match all.len() {
+            0 | 1 => {
+                [(usual / 12).max(1), (usual / 3).max(2), usual].map(|fewer| (agent.as_path(), fewer)).into()
             }
-        } else {
-            for index in spread(all.len(), self.generations) {
-                levels.push((
-                    format!("generation {}, {usual} simulations", generation_of(&all[index])),
-                    with(&all[index], usual),
-                ));
-            }
-        }
+            count => spread(count, self.generations).into_iter().map(|at| (&*all[at], usual)).collect(),
+        };
+        let longer = if more.is_empty() { &[usual * LONGER] } else { more };
         let strongest = all.last().unwrap_or(agent);
-        for simulations in if more.is_empty() { vec![usual * LONGER] } else { more.to_vec() } {
+        players.extend(longer.iter().map(|simulations| (&**strongest, *simulations)));
+        levels.extend(players.into_iter().map(|(path, simulations)| {
             let name = match all.len() {
                 0 | 1 => format!("{simulations} simulations"),
-                _ => format!("generation {}, {simulations} simulations", generation_of(strongest)),
+                _ => format!("generation {}, {simulations} simulations", generation_of(path)),
             };
-            levels.push((name, with(strongest, simulations)));
-        }
+            let mut text = path.as_os_str().to_os_string();
+            text.push(format!(":{simulations}"));
+            (name, text)
+        }));
         Ok(levels)
     }
 }

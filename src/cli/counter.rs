@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::forecast::Begun;
+use super::forecast::{Begun, DOUBTED};
 use super::progress::roughly;
 use crate::arena::Standing;
 use crate::game::Game;
@@ -115,7 +115,7 @@ fn random_game<G: Game>(game: &G, number: u64) -> usize {
 /// How many games the time since the match began is worth, if random games have so many plies.
 fn worth(standing: &Standing, plies: f64) -> f64 {
     let begun = Begun::of_match(standing);
-    begun.worth(begun.doubted_length(plies))
+    begun.worth(begun.length(plies, DOUBTED))
 }
 
 impl Drop for Counter {

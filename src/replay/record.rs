@@ -75,13 +75,6 @@ pub struct Ply<'a, G: Game> {
     pub wdl: Wdl,
 }
 
-impl<G: Game> Ply<'_, G> {
-    /// The value that a search or the network found for the player to move; `None` if the action was drawn without asking.
-    pub fn value(&self) -> Option<f32> {
-        (!self.policy.is_empty() || self.wdl.win + self.wdl.loss > 0.0).then(|| self.wdl.value())
-    }
-}
-
 impl Record {
     /// Parses a JSON line as a record; a newer format is an error, but not reported as damage.
     ///
@@ -107,6 +100,15 @@ impl Record {
     /// Whether its searches knew what positions are worth: a uniform evaluator calls all of them level.
     pub fn has_values(&self) -> bool {
         !self.evaluator.starts_with("uniform:")
+    }
+
+    /// The value that a search or the network found for the player to move at each ply; `None` where the action was drawn
+    /// without asking.
+    pub fn values(&self) -> impl Iterator<Item = Option<f32>> {
+        self.wdl
+            .iter()
+            .zip(&self.visits)
+            .map(|([win, _, loss], visits)| (!visits.is_empty() || win + loss > 0.0).then_some(win - loss))
     }
 
     /// Simulations per action, if the record states them itself.

@@ -85,10 +85,11 @@ fn upset<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);
     let (mut most, mut index) = (None, 0);
+    let values: Vec<Option<f32>> = record.values().collect();
     let replayed = record.replay(rules, |ply| {
         let own = game.to_move(ply.state) == loser;
         let action = game.parse_action(ply.state, &record.actions[index]).expect("the replay checked it");
-        let score = ply.value().map(|value| (f64::from(if own { value } else { -value }) + 1.0) / 2.0);
+        let score = values[index].map(|value| (f64::from(if own { value } else { -value }) + 1.0) / 2.0);
         match score {
             _ if own && !is_advised(&ply.policy, action) => most = None,
             Some(score) if most.is_none_or(|(_, highest)| score > highest) => most = Some((index, score)),
@@ -146,13 +147,14 @@ fn picked<G: Game>(
 fn replay<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Replayed<G::State>> {
     let game = &rules.game;
     let mut steps: Vec<Step<G::State>> = Vec::new();
+    let values: Vec<Option<f32>> = record.values().collect();
     let last = record.replay(rules, |ply| {
         let sum: u32 = ply.policy.iter().map(|(_, weight)| weight).sum();
         let mut shares: Vec<(Action, f32)> =
             ply.policy.iter().map(|&(action, weight)| (action, weight as f32 / sum.max(1) as f32)).collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let score =
-            ply.value().map(|value| (f64::from(for_first(game.to_move(ply.state), value)) + 1.0) / 2.0);
+        let score = values[steps.len()]
+            .map(|value| (f64::from(for_first(game.to_move(ply.state), value)) + 1.0) / 2.0);
         let action =
             game.parse_action(ply.state, &record.actions[steps.len()]).expect("the replay checked it");
         steps.push(Step { state: ply.state.clone(), shares, score, action });

@@ -154,9 +154,8 @@ pub fn play_generation<G: Game>(
     if let Some(folder) = path_of(0).parent() {
         storage::create_folder_in(run, folder)?;
     }
-    let write = |(shard, records): (usize, Vec<Record>)| {
-        store::write_shard(&path_of(shard), &sorted(records), Some(origin))
-    };
+    let write =
+        |(shard, records): (usize, Vec<Record>)| store::write_shard(&path_of(shard), &records, Some(origin));
     match generation.config.net.evaluator.in_bulk() {
         false => {
             let portions = shards.portions(&missing, rayon::current_num_threads());
@@ -218,7 +217,7 @@ impl Shards {
         let records = waiting.entry(shard).or_default();
         records.push(record);
         let is_whole = records.len() == self.games(shard).len();
-        is_whole.then(|| waiting.remove(&shard)).flatten().map(|records| (shard, records))
+        is_whole.then(|| waiting.remove(&shard)).flatten().map(|records| (shard, sorted(records)))
     }
 }
 
@@ -232,9 +231,10 @@ pub fn play_shard<G: Game>(
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    play_together(game, generation, games, evaluator, monitor, tick)
+    play_together(game, generation, games, evaluator, monitor, tick).map(sorted)
 }
 
+/// The same for any games; their records come in the order in which they end.
 fn play_together<G: Game>(
     game: &G,
     generation: &Generation,
@@ -251,7 +251,7 @@ fn play_together<G: Game>(
         flight.apply();
         monitor.show(tick);
     }
-    Ok(sorted(flight.records))
+    Ok(flight.records)
 }
 
 /// Plays the same games and writes the same records, for an evaluator that needs large batches and leaves the CPU

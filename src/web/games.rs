@@ -21,17 +21,18 @@ pub(super) struct Loaded {
     pub(super) actions: Vec<String>,
     /// Who resigned after them.
     pub(super) resigned: Option<Player>,
-    /// The search's win, draw and loss for the player to move at each ply; may be empty.
-    pub(super) wdl: Vec<[f32; 3]>,
+    /// The search's value for the player to move at each ply, where one was asked; may be empty.
+    pub(super) values: Vec<Option<f32>>,
 }
 
 impl Loaded {
     /// A game of self-play.
     pub(super) fn of_record(record: Record) -> Loaded {
-        let Record { game, options, start, actions, wdl, outcome, index, .. } = record;
+        let values = record.values().collect();
+        let Record { game, options, start, actions, outcome, index, .. } = record;
         let result = if outcome == "draw" { "a draw".into() } else { format!("{outcome} player wins") };
         let name = format!("game {index}: {result} after {} actions", actions.len());
-        Loaded { name, game, options, start: Some(start), actions, resigned: None, wdl }
+        Loaded { name, game, options, start: Some(start), actions, resigned: None, values }
     }
 }
 
@@ -52,7 +53,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
             error.reworded(kinds.into())
         })?;
     let name = format!("a game of {} actions", actions.len());
-    Ok(vec![Loaded { name, game, options, start: Some(start), actions, resigned, wdl: Vec::new() }])
+    Ok(vec![Loaded { name, game, options, start: Some(start), actions, resigned, values: Vec::new() }])
 }
 
 fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
@@ -95,7 +96,7 @@ fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
                     start: None,
                     actions: actions?,
                     resigned: None,
-                    wdl: Vec::new(),
+                    values: Vec::new(),
                 });
             }
             Some(pair)

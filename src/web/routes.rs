@@ -179,7 +179,7 @@ impl Site {
             actions: loaded.actions,
             resigned: loaded.resigned,
         };
-        let mut game = self.table(&place)?.settled(&place, &loaded.wdl)?;
+        let mut game = self.table(&place)?.settled(&place, &loaded.values)?;
         game["name"] = json!(loaded.name);
         game["game"] = json!(place.game);
         game["options"] = json!(place.options);

@@ -89,7 +89,7 @@ pub(super) trait Table: Send + Sync {
     /// A game as the text of a file.
     fn saved(&self, place: &Played) -> Result<String>;
     /// A game from elsewhere, played by the rules, with the first player's expected score at each ply.
-    fn settled(&self, place: &Played, wdl: &[[f32; 3]]) -> Result<Value>;
+    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<Value>;
 }
 
 /// Opens the table of a game.
@@ -314,14 +314,13 @@ impl<G: Game> Table for Seated<G> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
-    fn settled(&self, place: &Played, wdl: &[[f32; 3]]) -> Result<Value> {
+    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<Value> {
         let session = self.session(place)?;
         let scores: Vec<Option<f32>> = session
             .plies()
-            .zip(wdl)
-            .map(|((state, _), [win, _, loss])| {
-                // a uniform guess is what an action that was not searched has
-                (*win + *loss > 0.0).then(|| (for_first(self.game().to_move(&state), win - loss) + 1.0) / 2.0)
+            .zip(values)
+            .map(|((state, _), value)| {
+                value.map(|value| (for_first(self.game().to_move(&state), value) + 1.0) / 2.0)
             })
             .collect();
         Ok(json!({

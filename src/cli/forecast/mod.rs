@@ -21,7 +21,7 @@ const TRUST: f64 = 2.0;
 /// The weight of the expected length of games, as a number of games and a share of the games in flight: if it is based
 /// on such games, and if it is not.
 const TRUSTED: (f64, f64) = (8.0, 0.25);
-const DOUBTED: (f64, f64) = (4.0, 0.1);
+pub const DOUBTED: (f64, f64) = (4.0, 0.1);
 /// The scale of the logistic distribution of game lengths with a mean of 1: a standard deviation of 18%.
 const SPREAD: f64 = 0.1;
 /// The assumed share of its games that a gate needs, before any were observed, and of networks that it promotes.
@@ -238,10 +238,8 @@ impl Forecast {
     }
 
     fn advance_match(&mut self, now: f64, work: Work, standing: &Standing, all: usize) {
-        let expected = self.match_plies();
         let begun = Begun::of_match(standing);
-        let length = begun.length(expected, TRUSTED.0 + TRUSTED.1 * begun.flying);
-        let done = begun.worth(length) + standing.kept as f64;
+        let done = begun.worth(begun.length(self.match_plies(), TRUSTED)) + standing.kept as f64;
         self.advance(now, work, done.min(all as f64), self.match_load(all));
     }
 }
@@ -379,12 +377,11 @@ impl Forecast {
     /// The mean length of the current games, from the expected length, the finished games, and the past and expected
     /// actions of the games in flight.
     fn length(&self, phase: &Phase) -> f64 {
-        let (games, share) = match phase.work == Work::Selfplay && !self.knows_network {
+        let trust = match phase.work == Work::Selfplay && !self.knows_network {
             true => DOUBTED,
             false => TRUSTED,
         };
-        let begun = Begun::of_selfplay(&phase.play);
-        begun.length(self.plies[phase.work as usize], games + share * begun.flying)
+        Begun::of_selfplay(&phase.play).length(self.plies[phase.work as usize], trust)
     }
 
     /// Simulations per action in the current games.
@@ -424,13 +421,9 @@ impl Begun {
         Begun::new(games - kept, in_flight, positions, unfinished)
     }
 
-    /// The mean length of these games, if others of another kind have `expected`.
-    pub fn doubted_length(&self, expected: f64) -> f64 {
-        self.length(expected, DOUBTED.0 + DOUBTED.1 * self.flying)
-    }
-
-    /// The mean length of these games, if `expected` has the weight of `trust` games.
-    fn length(&self, expected: f64, trust: f64) -> f64 {
+    /// The mean length of these games, if `expected` has the weight of [`TRUSTED`] or [`DOUBTED`].
+    pub fn length(&self, expected: f64, (games, share): (f64, f64)) -> f64 {
+        let trust = games + share * self.flying;
         (0..30).fold(expected, |length, _| {
             (trust * expected + self.actions + self.rest(length)) / (trust + self.over + self.flying)
         })
