@@ -112,6 +112,8 @@ pub struct BoardView {
     pub pieces: [&'static str; 2],
     /// What the board does not show (reserves, moves left); may be empty.
     pub note: String,
+    /// Pieces of each of [`BoardView::pieces`] beside the board, which drawings show; `None` in a game without any.
+    pub reserves: Option<[usize; 2]>,
 }
 
 impl BoardView {
@@ -138,6 +140,7 @@ impl BoardView {
             cells: (0..height).rev().map(row).collect(),
             pieces,
             note,
+            reserves: None,
         }
     }
 

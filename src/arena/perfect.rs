@@ -10,6 +10,9 @@ use crate::solve::{Limits, Solver};
 
 /// What a perfect agent may use for an action.
 const LIMITS: Limits = Limits { nodes: 500_000, table: 256 << 20 };
+/// What it takes to solve a game at once, and the squares of a board on which that is worth a try.
+const QUICK: Limits = Limits { nodes: 20_000, table: 4 << 20 };
+const SMALL: usize = 25;
 
 /// A solver for a perfect agent.
 ///
@@ -19,6 +22,12 @@ pub(super) fn solver<G: Game>(game: &G) -> Result<Solver<G>> {
     let mut solver = Solver::new(game.clone(), LIMITS);
     let solved = solver.outcome(&game.initial());
     solved.map(|_| solver).map_err(|error| too_large(&error))
+}
+
+/// Whether a perfect agent needs no time worth mentioning: the board is small, and the game is solved within milliseconds.
+pub fn is_at_hand<G: Game>(game: &G) -> bool {
+    let shape = game.shape();
+    shape.height * shape.width <= SMALL && Solver::new(game.clone(), QUICK).outcome(&game.initial()).is_ok()
 }
 
 fn too_large(error: &Error) -> Error {

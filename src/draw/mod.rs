@@ -23,6 +23,8 @@ const AROUND: usize = 6;
 /// Characters of a caption that fit above a square.
 const CHARACTERS: usize = 6;
 const LINE: usize = 16;
+/// A piece beside the board: the size of its square, and how far apart such pieces are at most.
+const SMALL: usize = 18;
 /// How strong the arrows of an expected line are, as a weight.
 const LINE_WEIGHT: f32 = 0.35;
 
@@ -106,6 +108,8 @@ struct Drawing {
     /// Row and column of a dark square have an odd sum with this.
     dark: usize,
     marks: Marks,
+    /// A piece of each player beside the board, and how many there are.
+    reserves: Option<[(String, usize); 2]>,
     caption: Vec<String>,
 }
 
@@ -121,6 +125,15 @@ impl Drawing {
             colors: G::PLAYERS,
             stuck: game.stuck(state),
             dark: view.rows.len(),
+            reserves: view.reserves.map(|counts| {
+                [0, 1].map(|player| {
+                    let letter = view.pieces[player].chars().next().map(String::from).unwrap_or_default();
+                    match game.look(&view, &letter) {
+                        Look::Piece(shape) => (shapes::drawn(shape, &escaped(&letter)), counts[player]),
+                        _ => (String::new(), 0),
+                    }
+                })
+            }),
             view,
             marks: marks.clone(),
             caption: Vec::new(),
@@ -173,7 +186,7 @@ impl Drawing {
 
     fn element(&self, title: &str, style: &str) -> String {
         let (width, height) = (self.width() * SQUARE, self.height() * SQUARE);
-        let below = BELOW + LINE * self.caption.len();
+        let below = BELOW + self.beside() + LINE * self.caption.len();
         let (all_width, all_height) = (LEFT + width + AROUND, AROUND + height + below);
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"board\" viewBox=\"-{LEFT} -{AROUND} {all_width} {all_height}\" \
@@ -196,6 +209,7 @@ impl Drawing {
         self.draw_weights(&mut out);
         self.draw_line(&mut out);
         self.draw_labels(&mut out, height);
+        self.draw_reserves(&mut out);
         out += "</svg>";
         out
     }
@@ -329,6 +343,29 @@ impl Drawing {
         }
     }
 
+    /// The height of what stands beside the board: a row for each player.
+    fn beside(&self) -> usize {
+        self.reserves.as_ref().map_or(0, |_| 2 * SMALL + 4)
+    }
+
+    /// A row of small pieces for each player, below the labels.
+    fn draw_reserves(&self, out: &mut String) {
+        let (width, height) = (self.width() * SQUARE, self.height() * SQUARE);
+        let scale = SMALL as f32 / SQUARE as f32;
+        for (player, (piece, count)) in self.reserves.iter().flatten().enumerate() {
+            let top = height + BELOW + 2 + SMALL * player;
+            let step = SMALL.min(width / count.max(&1));
+            let class = color(self.colors, player);
+            for index in 0..*count {
+                let left = index * step;
+                let _ = write!(
+                    out,
+                    "<g transform=\"translate({left} {top}) scale({scale})\" class=\"{class}\">{piece}</g>"
+                );
+            }
+        }
+    }
+
     fn draw_labels(&self, out: &mut String, height: usize) {
         for (y, label) in self.view.rows.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
             let top = y * SQUARE + 25;
@@ -344,7 +381,7 @@ impl Drawing {
             );
         }
         for (line, text) in self.caption.iter().enumerate() {
-            let top = height + 20 + LINE * (line + 1);
+            let top = height + 20 + self.beside() + LINE * (line + 1);
             let _ = write!(out, "<text class=\"b-note\" x=\"0\" y=\"{top}\">{}</text>", escaped(text));
         }
     }

@@ -85,6 +85,23 @@ fn burnt_squares_holes_and_trapped_men_are_shown() {
 }
 
 #[test]
+fn men_in_reserve_stand_below_the_board() {
+    let men = |variant: &str, played: usize| {
+        let variant = GameOptions { variant: variant.into(), ..GameOptions::default() };
+        let rules = Rules::<CustodialTrap>::new(&variant).unwrap();
+        let (states, _) = random_game(&rules.game, 3);
+        let text = svg(&rules.game, &states[played], &Marks::default(), "reserves");
+        assert!(is_well_formed(&text));
+        (text.matches("scale(0.45)").count(), rules.game.view(&states[played]).reserves)
+    };
+    assert_eq!(men("intro", 0), (0, None));
+    assert_eq!(men("intermediate", 0), (4, Some([2, 2])));
+    assert_eq!(men("advanced", 0), (36, Some([18, 18])));
+    let (drawn, reserves) = men("advanced", 9);
+    assert!(drawn < 36 && Some(drawn) == reserves.map(|[white, black]| white + black));
+}
+
+#[test]
 fn weights_are_heat_or_arrows() {
     let marks = Marks {
         weights: vec![
@@ -119,7 +136,9 @@ impl Job for Turned {
         let view = game.view(after);
         let (width, height) = (view.columns.len() * SQUARE, view.rows.len() * SQUARE);
         let pieces = |text: &str, turned: bool| -> Vec<String> {
-            let places = text.split("<g transform=\"translate(").skip(1).map(|part| {
+            let drawn = text.split("<g transform=\"translate(").skip(1);
+            // small ones are beside the board
+            let places = drawn.filter(|part| !part.contains(" scale(")).map(|part| {
                 let (at, what) = part.split_once(")\">").unwrap();
                 let (x, y) = at.split_once(' ').unwrap();
                 let [x, y]: [usize; 2] = [x, y].map(|number| number.parse().unwrap());
@@ -165,6 +184,7 @@ fn a_turned_board_keeps_its_dark_squares() {
         stuck: Vec::new(),
         dark: 2,
         marks: Marks::default(),
+        reserves: None,
         caption: Vec::new(),
     };
     let dark = |drawing: &Drawing| {

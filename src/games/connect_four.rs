@@ -248,6 +248,7 @@ impl Game for ConnectFour {
                 .collect(),
             pieces: ["X", "O"],
             note: "X Red, O Yellow".into(),
+            reserves: None,
         }
     }
 

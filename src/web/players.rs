@@ -46,7 +46,7 @@ impl Player {
     }
 }
 
-/// Those that play any game; a game of so few plies also has a perfect player.
+/// Those that play any game; a small game also has a perfect player.
 pub(super) fn plain(is_small: bool) -> Vec<Player> {
     let mut players = vec![Player::plain("rollout", "random playouts", Some(ROLLOUTS))];
     if is_small {

@@ -24,6 +24,7 @@ use super::locked;
 use super::players::{plain, spec};
 use super::runs::Runs;
 use super::table::{self, Asked, Played, Table, Wanted};
+use crate::arena::perfect;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::options::{Permitted, Settings};
@@ -105,7 +106,7 @@ impl Job for Describe {
             "name": G::NAME,
             "options": options_of(&rules.game),
         });
-        (about, rules.game.max_plies() <= table::SMALL)
+        (about, perfect::is_at_hand(&rules.game))
     }
 }
 

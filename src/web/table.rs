@@ -22,8 +22,6 @@ use crate::registry::Job;
 use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
 
-/// A game of at most so many plies may have a perfect player.
-pub(super) const SMALL: usize = 16;
 /// The longest search in seconds.
 const LONGEST: f64 = 60.0;
 /// The memory of a search's tree, in bytes.

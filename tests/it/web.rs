@@ -181,6 +181,11 @@ fn the_same_question_has_the_same_answer() {
     let agents = home["agents"]["tic-tac-toe"].as_array().unwrap();
     let keys: Vec<&str> = agents.iter().map(|agent| agent["key"].as_str().unwrap()).collect();
     assert_eq!(keys, ["run-0-3", "run-0-2", "run-0-1", "rollout", "perfect", "random"]);
+    // what a solver answers at once has a perfect player
+    let has_perfect =
+        |id: &&str| home["agents"][*id].as_array().unwrap().iter().any(|agent| agent["key"] == "perfect");
+    let games = ["tic-tac-toe", "cage-4", "cage-6", "connect-four", "phage"];
+    assert_eq!(games.iter().filter(|id| has_perfect(id)).collect::<Vec<_>>(), [&"tic-tac-toe", &"cage-4"]);
     for key in keys {
         let ask = |seed: u64| {
             let asked = json!({

@@ -248,7 +248,9 @@ fn check_set_up(state: &State) -> Result<(), String> {
 /// The position for display.
 pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
     let cell = |square| letter(state, square).map_or(".".into(), String::from);
-    BoardView::of_squares(8, 8, [COLORS[0], COLORS[1]], cell, note(game, state))
+    let reserves = game.variant.drops().then(|| state.reserve.map(usize::from));
+    let note = note(game, state);
+    BoardView { reserves, ..BoardView::of_squares(8, 8, [COLORS[0], COLORS[1]], cell, note) }
 }
 
 /// Why a man may not do what `text` says.

@@ -17,13 +17,19 @@ const main = document.getElementById('main')
 const alert = document.getElementById('alert')
 let hiding
 
-/** Tells an error, for a while. */
+/** Tells an error, for a while, or until the user does something else. */
 function fail(error) {
   alert.textContent = sentence(error.message)
   alert.hidden = false
   clearTimeout(hiding)
-  hiding = setTimeout(() => (alert.hidden = true), SHOWN)
+  hiding = setTimeout(forget, SHOWN)
 }
+
+function forget() {
+  alert.hidden = true
+}
+
+for (const does of ['pointerdown', 'keydown']) document.addEventListener(does, forget, true)
 
 function go(...place) {
   const hash = `#${place.filter(part => part != null && part !== '').join('/')}`

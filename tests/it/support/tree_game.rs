@@ -144,6 +144,7 @@ impl Game for TreeGame {
             cells: vec![vec![state.to_string()]],
             pieces: ["", ""],
             note: String::new(),
+            reserves: None,
         }
     }
     fn touched(&self, _before: &usize, _action: Action) -> Vec<(usize, usize)> {
