@@ -156,12 +156,15 @@ impl Layers {
         self.value.split_at(self.value.len().saturating_sub(1))
     }
 
-    /// Whether a layer of this name makes logits: the last one of its list.
-    pub fn makes_logits(&self, name: &str) -> bool {
+    /// Whether a layer of this name begins small: one that makes logits, which is the last one of its list, and one whose
+    /// numbers are added to all squares, where nothing brings them back to the size of what is there.
+    pub fn begins_small(&self, name: &str) -> bool {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
         };
+        let is_global = |layer: &Layer| matches!(layer, Layer::Global(linear) if linear.name == name);
         self.logits.iter().chain([&self.value]).chain(self.auxiliary_parts()).any(last)
+            || self.tower.iter().any(is_global)
     }
 
     /// # Panics
@@ -380,11 +383,13 @@ mod tests {
         assert_eq!(names(12), format!("{tower} {planes} {value}"));
         assert_eq!(names(5), format!("{tower} {extras} {value}"));
         assert_eq!(names(17), format!("{tower} {planes} {extras} {value}"));
-        let small: Vec<_> = layers(17)
-            .weighted()
-            .filter(|layer| layers(17).makes_logits(layer.name()))
-            .map(|layer| layer.name().to_string())
-            .collect();
-        assert_eq!(small, ["policy_planes", "policy_extras.linear", "value_out"]);
+        let small = |layers: Layers| -> Vec<String> {
+            let small = layers.weighted().filter(|layer| layers.begins_small(layer.name()));
+            small.map(|layer| layer.name().to_string()).collect()
+        };
+        assert_eq!(small(layers(17)), ["policy_planes", "policy_extras.linear", "value_out"]);
+        let pooling = NetConfig { block_pooling: 2, ..config() };
+        let pooling = Layers::new(&pooling, Shape { planes: 3, height: 3, width: 2, actions: 12 });
+        assert_eq!(small(pooling), ["blocks.1.global", "policy_planes", "value_out"]);
     }
 }

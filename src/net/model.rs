@@ -303,7 +303,7 @@ impl ModuleMapper for FirstWeights<'_> {
                 // kernels are [out, in, k, k], matrices [in, out]
                 let inputs: usize = if D == 4 { dims[1..].iter().product() } else { dims[0] };
                 let layer = path.rsplit_once('.').map_or("", |(layer, _)| layer);
-                let size = if self.layers.makes_logits(layer) { 0.1 } else { 1.0 };
+                let size = if self.layers.begins_small(layer) { 0.1 } else { 1.0 };
                 let scale = size * (2.0 / inputs as f32).sqrt();
                 let values: Vec<f32> = (0..dims.iter().product::<usize>())
                     .map(|_| scale * Distribution::<f32>::sample(&StandardNormal, &mut self.random))

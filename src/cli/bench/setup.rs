@@ -53,7 +53,7 @@ pub struct Setup {
     /// [default: 1 and 64 for net, 128 for selfplay, 256 for train]
     #[arg(long, value_name = "N")]
     pub batch: Option<usize>,
-    /// Precision of the products in the network's tower (training always uses f32)
+    /// Precision of the products in the network's tower
     /// [default: all that this CPU has for net, f32 otherwise]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
