@@ -5,27 +5,54 @@
 //! Nothing is needed but the driver, which is found at run time ([`gpu`]); without one, or with one that lies, there is an error
 //! that says so in one sentence. Any number of passes may run at once, each with a stream and buffers of its own.
 
-// the program that uses all of the driver comes next
-#![allow(dead_code, unsafe_code)]
+#![allow(unsafe_code)]
 
 mod driver;
+#[cfg(test)]
+mod emulated;
+mod fragments;
 mod gpu;
+mod memory;
+mod pass;
+mod plan;
+mod program;
+#[cfg(test)]
+mod tests;
+mod upload;
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
+use self::fragments::Format;
 pub use self::gpu::{Gpu, gpu};
-use super::forward::{Batch, Forward, Pass};
+use self::memory::{Module, Remote};
+use self::pass::CudaPass;
+use self::plan::{Launch, Layout};
+use self::program::Program;
+use super::forward::{Forward, Pass};
 use super::weights::Weights;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
+/// The kernels of `kernel.cu`, in the order of [`plan::TILES`].
+const KERNELS: [&CStr; 4] = [c"forward_2x4", c"forward_2x8", c"forward_4x4", c"forward_4x8"];
+/// `kernel.cu` for Turing, for what came after it, and for Hopper alone; texts end with a 0.
+const PTX_75: &str = concat!(include_str!("kernel_75.ptx"), "\0");
+const PTX_80: &str = concat!(include_str!("kernel_80.ptx"), "\0");
+const CUBIN_90A: &[u8] = include_bytes!("kernel_90a.cubin");
+
 /// A network on a GPU, read-only.
 pub struct CudaNet {
-    shape: Shape,
     gpu: Gpu,
+    format: Format,
+    program: Program,
+    module: Module,
+    steps: Remote,
+    fragments: Remote,
+    numbers: Remote,
 }
 
-debug_fields!(CudaNet, shape, gpu);
+debug_fields!(CudaNet, gpu, format);
 
 impl CudaNet {
     /// Packs `weights` for `gpu` and copies them there.
@@ -37,27 +64,50 @@ impl CudaNet {
     /// The layers do not fit to each other, or the numbers do not fit to the layers.
     pub fn new(gpu: &Gpu, weights: &Weights) -> Result<CudaNet> {
         weights.check();
-        let net = CudaNet { shape: weights.layers.shape, gpu: gpu.clone() };
-        Err(Error::Missing(format!("the program for {} is not written yet", net.gpu.name())))
+        let limits = gpu.limits();
+        let format = if limits.compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
+        let program = Program::new(weights, format)?;
+        if Launch::new(&program, &limits, 1).is_none() {
+            let Shape { height, width, .. } = program.shape;
+            let [needed, has] =
+                [Layout::new(&program, 1).bytes, limits.shared[0]].map(|bytes| bytes.div_ceil(1 << 10));
+            return Err(Error::Mismatch(format!(
+                "the network is too wide for the GPU {}: a position of {height} x {width} squares with {} channels needs {needed} kB of \
+                 shared memory, and a block has {has}",
+                gpu.name(),
+                program.width()
+            )));
+        }
+        Ok(CudaNet {
+            module: module(gpu)?,
+            steps: Remote::of(gpu, &program.steps)?,
+            fragments: Remote::of(gpu, &program.fragments)?,
+            numbers: Remote::of(gpu, &program.numbers)?,
+            gpu: gpu.clone(),
+            format,
+            program,
+        })
     }
+}
+
+/// The program for this GPU. A driver older than the cubin still has the text.
+fn module(gpu: &Gpu) -> Result<Module> {
+    let compute = gpu.limits().compute;
+    if compute == (9, 0)
+        && let Ok(module) = Module::new(gpu, CUBIN_90A, &KERNELS)
+    {
+        return Ok(module);
+    }
+    let text = if compute >= (8, 0) { PTX_80 } else { PTX_75 };
+    Module::new(gpu, text.as_bytes(), &KERNELS)
 }
 
 impl Forward for CudaNet {
     fn shape(&self) -> Shape {
-        self.shape
+        self.program.shape
     }
 
     fn pass(self: Arc<Self>) -> Box<dyn Pass> {
-        Box::new(CudaPass { net: self })
-    }
-}
-
-struct CudaPass {
-    net: Arc<CudaNet>,
-}
-
-impl Pass for CudaPass {
-    fn run(&mut self, _: Batch) -> Result<()> {
-        Err(Error::Missing(format!("the program for {} is not written yet", self.net.gpu.name())))
+        Box::new(CudaPass::new(self))
     }
 }

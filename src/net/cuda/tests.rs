@@ -1,0 +1,323 @@
+//! The program for GPUs without one: the kernel in plain Rust against `CpuNet`, and where there is a C++ compiler, the kernel's own
+//! source behind a driver that is this CPU (`tests/cuda`), against both.
+
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use libloading::Library;
+
+use super::emulated;
+use super::fragments::Format;
+use super::gpu::{Gpu, Limits};
+use super::pass::Work;
+use super::plan::{Launch, Layout, TILES};
+use super::program::{Program, Step};
+use super::*;
+use crate::config::{Config, NetConfig, Precision};
+use crate::conformance::random_positions;
+use crate::encode::Planes;
+use crate::game::{Game, Rules};
+use crate::games::Games;
+use crate::net::cpu::{CpuNet, Wanted};
+use crate::net::forward::Batch;
+use crate::net::layers::{Layer, Layers, Weighted};
+use crate::net::weights::Numbers;
+use crate::registry::{Job, Registry};
+
+/// A linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        self.0 >> 40
+    }
+
+    fn floats(&mut self, len: usize, scale: f32) -> Vec<f32> {
+        (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
+    }
+
+    fn weights(&mut self, net: &NetConfig, shape: Shape) -> Weights {
+        let layers = Layers::new(net, shape);
+        let numbers = |layer: Weighted| {
+            let sizes = layer.sizes();
+            let inputs = sizes.iter().product::<usize>() / layer.outputs();
+            let weight = self.floats(inputs * layer.outputs(), (3.0 / inputs as f32).sqrt());
+            Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
+        };
+        let weighted: Vec<_> = layers.weighted().map(|layer| layer.name().to_string()).collect();
+        let numbers = weighted.into_iter().zip(layers.weighted().map(numbers)).collect();
+        Weights { layers, numbers, ranges: None }
+    }
+}
+
+/// A network, and some positions for it.
+struct Case {
+    what: String,
+    weights: Weights,
+    planes: Vec<f32>,
+}
+
+impl Case {
+    fn positions(&self) -> usize {
+        self.planes.len() / self.shape().input_len()
+    }
+
+    fn shape(&self) -> Shape {
+        self.weights.layers.shape
+    }
+}
+
+/// `[planes, height, width, actions, filters, blocks, value planes, value pooling, block pooling]`
+const NETS: &[[usize; 9]] = &[
+    [2, 3, 3, 9, 16, 1, 4, 0, 0],
+    [3, 6, 7, 7, 64, 1, 21, 1, 1],
+    [17, 9, 9, 82, 5, 0, 4, 0, 0],
+    [40, 4, 3, 26, 33, 2, 40, 1, 2],
+    [2, 3, 23, 69, 24, 1, 1, 1, 1],
+    [2, 11, 11, 122, 8, 1, 4, 0, 1],
+    [9, 6, 2, 6, 100, 1, 2, 1, 1],
+    [3, 2, 1, 5, 128, 1, 4, 0, 0],
+    [70, 10, 10, 200, 32, 1, 16, 1, 0],
+    [3, 1, 1, 1, 8, 1, 4, 1, 1],
+];
+
+/// Networks of odd sizes on numbers of all kinds.
+fn odd_cases() -> Vec<Case> {
+    let random = &mut Random(5);
+    let case = |net: &[usize; 9]| {
+        let &[planes, height, width, actions, filters, blocks, value_planes, pooling, block_pooling] = net;
+        let config = NetConfig {
+            filters,
+            blocks,
+            value_planes,
+            value_hidden: 35,
+            value_pooling: pooling == 1,
+            block_pooling,
+            ..NetConfig::default()
+        };
+        let weights = random.weights(&config, Shape { planes, height, width, actions });
+        let planes = random.floats(3 * weights.layers.shape.input_len(), 1.5);
+        Case { what: format!("{net:?}"), weights, planes }
+    };
+    NETS.iter().map(case).collect()
+}
+
+/// The networks of all configs, on positions of random games.
+fn shipped_cases() -> Vec<Case> {
+    struct Positions(usize);
+    impl Job for Positions {
+        type Output = (Shape, Vec<f32>);
+
+        fn run<G: Game>(self, rules: Rules<G>) -> (Shape, Vec<f32>) {
+            let shape = rules.game.shape();
+            let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; self.0 * shape.input_len()]);
+            let states = random_positions(&rules.game, self.0, 1);
+            for (state, numbers) in states.iter().zip(numbers.chunks_exact_mut(shape.input_len())) {
+                rules.game.encode(state, &mut planes);
+                planes.expand(numbers);
+            }
+            (shape, numbers)
+        }
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() > 10);
+    let case = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let config = Config::parse("a config", &text, &[]).unwrap();
+        let (shape, planes) = Games::with_game(&config.game.id, &config.game.options, Positions(2)).unwrap();
+        let what = path.file_name().unwrap().to_string_lossy().into_owned();
+        Case { what, weights: Random(9).weights(&config.net, shape), planes }
+    };
+    paths.into_iter().map(case).collect()
+}
+
+/// Every action of every position.
+fn every(shape: Shape, positions: usize) -> (Vec<u16>, Vec<usize>) {
+    let actions = (0..positions * shape.actions).map(|i| (i % shape.actions) as u16).collect();
+    (actions, (1..=positions).map(|position| position * shape.actions).collect())
+}
+
+/// The logits of all actions, and those of win, draw and loss.
+fn on_cpu(case: &Case) -> [Vec<f32>; 2] {
+    let net = CpuNet::new(&case.weights, Precision::F32).unwrap();
+    let (actions, ends) = every(case.shape(), case.positions());
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    net.forward(&mut net.scratch(), &case.planes, wanted, &mut logits, &mut wdl);
+    [logits, wdl]
+}
+
+fn emulated(case: &Case, format: Format) -> [Vec<f32>; 2] {
+    let program = Program::new(&case.weights, format).unwrap();
+    let rows = case.planes.chunks_exact(case.shape().input_len());
+    let answers: Vec<_> = rows.map(|planes| emulated::forward(&program, format, planes)).collect();
+    [0, 1].map(|part| answers.iter().flat_map(|answer| answer[part].iter().copied()).collect())
+}
+
+/// The largest difference, relative to the largest number if that is above 1.
+fn difference(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    let scale = b.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
+    // NaN is a difference
+    a.iter().zip(b).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |most, d| if d <= most { most } else { d })
+}
+
+#[test]
+fn packed_networks_follow_the_formula() {
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let exact = on_cpu(&case);
+        for (format, most) in [(Format::Bf16, 0.04), (Format::F16, 0.005)] {
+            let answers = emulated(&case, format);
+            for (answer, exact) in answers.iter().zip(&exact) {
+                let difference = difference(answer, exact);
+                assert!(difference <= most, "{} in {format:?}: {difference}", case.what);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_program_does_not_know_is_refused_by_name() {
+    let case = &mut odd_cases()[0];
+    let refused = |weights: &Weights| Program::new(weights, Format::Bf16).unwrap_err().to_string();
+    case.weights.layers.tower.insert(1, Layer::Ones);
+    assert!(refused(&case.weights).ends_with("the layer ones in its tower"), "{}", refused(&case.weights));
+    case.weights.layers.tower.remove(1);
+    let block = case.weights.layers.tower[1].clone();
+    case.weights.layers.policy.push(block);
+    let error = refused(&case.weights);
+    assert!(error.ends_with("the layer \"blocks.0.first\" (block) in its policy"), "{error}");
+}
+
+#[test]
+fn launches_fit_into_every_gpu() {
+    let gpus = [
+        (64 << 10, 64 << 10, 40),
+        (99 << 10, 100 << 10, 68),
+        (163 << 10, 164 << 10, 108),
+        (227 << 10, 228 << 10, 132),
+    ];
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let program = Program::new(&case.weights, Format::Bf16).unwrap();
+        for (block, all, multiprocessors) in gpus {
+            let limits = Limits { compute: (8, 0), multiprocessors, shared: [block, all] };
+            for positions in [1, 2, 64, 256, 1000, 4096] {
+                let what = format!("{positions} positions of {} in {block} bytes", case.what);
+                let Some(launch) = Launch::new(&program, &limits, positions) else { panic!("{what}") };
+                let Launch { tiles, group, blocks, threads, layout } = launch;
+                assert!(layout.bytes <= block && layout == Layout::new(&program, group), "{what}");
+                assert!(group * blocks >= positions && group * (blocks - 1) < positions, "{what}");
+                assert!(threads % 32 == 0 && (128..=plan::MOST_THREADS).contains(&threads), "{what}");
+                let columns = TILES[tiles][1] * 8;
+                let convs = program.steps.iter().filter(|step| step.kind == program::CONV);
+                assert!(convs.clone().all(|step| (step.outputs as usize).is_multiple_of(columns)), "{what}");
+                // whole `uint4`s
+                assert!(layout.at.iter().all(|at| at % 16 == 0) && layout.numbers_at % 16 == 0, "{what}");
+            }
+            // every multiprocessor has some
+            let some = Launch::new(&program, &limits, multiprocessors).unwrap();
+            assert_eq!(some.group, 1, "{}", case.what);
+        }
+    }
+}
+
+/// Compiles a file of `tests/cuda` as a library; says so loudly if that is not possible.
+fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda").join(source), folder.path().join(name));
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
+    let mut command = Command::new(&compiler);
+    command
+        .args(["-O2", "-std=c++17", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"])
+        .args(flags);
+    let compiled = cfg!(target_os = "linux").then(|| command.arg(&source).arg("-o").arg(&library).output());
+    match compiled {
+        Some(Ok(output)) if output.status.success() => Some((folder, library)),
+        Some(Ok(output)) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+        _ => {
+            notice(&compiler);
+            None
+        }
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn notice(compiler: &str) {
+    eprintln!("!! NOTICE: {compiler} is missing, so THE SOURCE OF THE KERNEL FOR GPUS WAS NOT RUN.");
+}
+
+/// A driver for a GPU that is this CPU, with numbers that can be read and written.
+struct Fake {
+    path: String,
+    library: Library,
+    _folder: tempfile::TempDir,
+}
+
+impl Fake {
+    fn new(format: Format) -> Option<Fake> {
+        let flags: &[&str] = if format == Format::F16 { &["-DPETTEIA_F16"] } else { &[] };
+        let (folder, path) = library("emulated.cpp", "libfake.so", flags)?;
+        // SAFETY: our own library, which does nothing at its start.
+        let library = unsafe { Library::new(&path) }.unwrap();
+        let fake = Fake { path: path.to_str().unwrap().into(), library, _folder: folder };
+        if format == Format::F16 {
+            fake.set("gpu_compute", 75);
+            fake.set("gpu_shared", 64 << 10);
+        }
+        Some(fake)
+    }
+
+    fn get(&self, name: &str) -> c_int {
+        // SAFETY: all of these are `int`; one thread at a time uses this library.
+        unsafe { **self.library.get::<*mut c_int>(name).unwrap() }
+    }
+
+    fn set(&self, name: &str, value: c_int) {
+        // SAFETY: as above.
+        unsafe { **self.library.get::<*mut c_int>(name).unwrap() = value };
+    }
+
+    fn size(&self, name: &str) -> usize {
+        // SAFETY: both are functions without an argument that return an `int`.
+        unsafe { self.library.get::<unsafe extern "C" fn() -> c_int>(name).unwrap()() as usize }
+    }
+
+    fn gpu(&self) -> Result<Gpu> {
+        Gpu::of(&[&self.path])
+    }
+}
+
+fn run(net: &Arc<CudaNet>, planes: &[f32], (actions, ends): (&[u16], &[usize])) -> Result<[Vec<f32>; 2]> {
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+    let wanted = Wanted { actions, ends };
+    net.clone().pass().run(Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
+    Ok([logits, wdl])
+}
+
+/// The source of the kernel, run on this CPU, computes what the emulation in Rust does, to the last bit; and does it behind
+/// everything that a driver is asked for.
+#[test]
+fn the_kernel_computes_what_the_emulation_does() {
+    for format in [Format::Bf16, Format::F16] {
+        let Some(fake) = Fake::new(format) else { return };
+        assert_eq!(fake.size("size_of_step"), size_of::<Step>());
+        assert_eq!(fake.size("size_of_work"), size_of::<Work>());
+        let gpu = fake.gpu().unwrap();
+        assert_eq!((gpu.name(), &*gpu.driver()), ("Emulated", "CUDA 12.4"));
+        for case in odd_cases().into_iter().chain(shipped_cases()) {
+            let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+            let (actions, ends) = every(case.shape(), case.positions());
+            let answers = run(&net, &case.planes, (&actions, &ends)).unwrap();
+            assert!(answers == emulated(&case, format), "{} in {format:?}", case.what);
+        }
+        assert!(fake.get("launches") > 0 && fake.get("is_intact") == 1);
+        drop(gpu);
+        assert_eq!(fake.get("living"), 0, "what was not freed");
+    }
+}
