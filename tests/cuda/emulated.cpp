@@ -13,11 +13,22 @@ static void run_thread() {
     yield();
 }
 
+// Goes on with a thread until it waits or ends.
+static void go_on(Fiber& fiber) {
+    if (_setjmp(emulation.scheduler) == 0) {
+        if (fiber.begun) {
+            _longjmp(fiber.place, 1);
+        }
+        fiber.begun = true;
+        setcontext(&fiber.context);
+    }
+}
+
 static void run_block(int threads) {
     emulation.fibers.resize(threads);
     for (Fiber& fiber : emulation.fibers) {
         fiber.stack.resize(STACK);
-        fiber.done = false;
+        fiber.begun = fiber.done = false;
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = fiber.stack.data();
         fiber.context.uc_stack.ss_size = STACK;
@@ -31,7 +42,7 @@ static void run_block(int threads) {
         for (int thread = 0; thread < threads; thread++) {
             threadIdx.x = thread;
             if (!emulation.fibers[thread].done) {
-                swapcontext(&emulation.scheduler, &emulation.fibers[thread].context);
+                go_on(emulation.fibers[thread]);
                 left -= emulation.fibers[thread].done;
             }
         }
@@ -141,12 +152,14 @@ int cuFuncSetAttribute(void*, int, int) { CALL return 0; }
 int cuLaunchKernel(void* function, unsigned x, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned shared, void*,
                    void** parameters, void**) {
     CALL
-    if (static_cast<int>(shared) > gpu_shared || threads > 256 || threads % 32 != 0) {
+    const unsigned most[] = {512, 384, 384, 256};
+    int tiles = static_cast<int>(reinterpret_cast<uintptr_t>(function)) - 1;
+    if (static_cast<int>(shared) > gpu_shared || threads > most[tiles] || threads % 32 != 0) {
         return 701;
     }
     launches++;
     const Work* work = static_cast<const Work*>(parameters[0]);
-    is_intact &= emulate(static_cast<int>(reinterpret_cast<uintptr_t>(function)) - 1, x, threads, shared, work);
+    is_intact &= emulate(tiles, x, threads, shared, work);
     return 0;
 }
 int cuMemAlloc_v2(unsigned long long* address, size_t bytes) { CALL return make(reinterpret_cast<void**>(address), bytes); }

@@ -29,13 +29,15 @@ static inline int min(int a, int b) { return a < b ? a : b; }
 static inline int max(int a, int b) { return a > b ? a : b; }
 
 struct Fiber {
+    // where it begins, and where it goes on: unlike contexts, jumps ask the system for nothing
     ucontext_t context;
-    bool done;
+    jmp_buf place;
+    bool begun, done;
     std::vector<char> stack;
 };
 
 struct Meeting {
-    void* operands[256];
+    void* operands[512];
     int arrived;
     unsigned held;
 };
@@ -43,8 +45,8 @@ struct Meeting {
 struct Emulation {
     unsigned char* shared;
     std::vector<Fiber> fibers;
-    Meeting warps[8], block;
-    ucontext_t scheduler;
+    Meeting warps[16], block;
+    jmp_buf scheduler;
     std::function<void()> kernel;
 };
 
@@ -52,8 +54,9 @@ static thread_local Emulation emulation;
 static thread_local Index threadIdx, blockIdx, blockDim;
 
 static void yield() {
-    int thread = threadIdx.x;
-    swapcontext(&emulation.fibers[thread].context, &emulation.scheduler);
+    if (_setjmp(emulation.fibers[threadIdx.x].place) == 0) {
+        _longjmp(emulation.scheduler, 1);
+    }
 }
 
 // Waits until `count` threads are here; the last one does the work for all.

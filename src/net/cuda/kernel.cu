@@ -303,12 +303,13 @@ __device__ __forceinline__ void forward(const Work& work) {
     }
 }
 
-#define FORWARD(MT, NT)                                                                                                \
-    extern "C" __global__ void __launch_bounds__(256, 1) forward_##MT##x##NT(const __grid_constant__ Work work) {      \
+// As many threads as have registers enough, as `plan::TILES` says.
+#define FORWARD(MT, NT, THREADS)                                                                                       \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) forward_##MT##x##NT(const __grid_constant__ Work work) {  \
         forward<MT, NT>(work);                                                                                         \
     }
 
-FORWARD(2, 4)
-FORWARD(2, 8)
-FORWARD(4, 4)
-FORWARD(4, 8)
+FORWARD(2, 4, 512)
+FORWARD(2, 8, 384)
+FORWARD(4, 4, 384)
+FORWARD(4, 8, 256)

@@ -37,6 +37,9 @@ impl Remote {
         // SAFETY: both have so many bytes.
         let code = unsafe { (driver.cuMemcpyHtoD_v2)(remote.address, numbers.as_ptr().cast(), remote.bytes) };
         check("cuMemcpyHtoD", code)?;
+        // it may return while the copy is still on its way, for which streams of ours would not wait
+        // SAFETY: null is the stream of that copy.
+        check("cuStreamSynchronize", unsafe { (driver.cuStreamSynchronize)(null_mut()) })?;
         Ok(remote)
     }
 

@@ -75,7 +75,7 @@ impl CudaNet {
                 "the network is too wide for the GPU {}: a position of {height} x {width} squares with {} channels needs {needed} kB of \
                  shared memory, and a block has {has}",
                 gpu.name(),
-                program.width()
+                program.width
             )));
         }
         Ok(CudaNet {

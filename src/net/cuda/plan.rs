@@ -7,10 +7,12 @@
 use super::gpu::Limits;
 use super::program::Program;
 
-/// Threads of a block at most, as `__launch_bounds__` of `kernel.cu` says.
-pub(super) const MOST_THREADS: usize = 256;
-/// Tiles of 16 rows and of 8 outputs that a warp multiplies at a time: one kernel for each.
-pub(super) const TILES: [[usize; 2]; 4] = [[2, 4], [2, 8], [4, 4], [4, 8]];
+/// Tiles of 16 rows and of 8 outputs that a warp multiplies at a time, and the warps of a block at most: one kernel for each.
+pub(super) const TILES: [[usize; 3]; 4] = [[2, 4, 16], [2, 8, 12], [4, 4, 12], [4, 8, 8]];
+/// Warps of a block at least: there is more to do than products.
+const LEAST_WARPS: usize = 4;
+/// Warps that keep a multiprocessor busy; more share its time.
+const BUSY_WARPS: usize = 8;
 /// Bytes of shared memory that the driver keeps of each block.
 const KEPT: usize = 1024;
 /// More positions of a block would only be more rounds.
@@ -59,7 +61,7 @@ impl Launch {
             if layout.bytes > limits.shared[0] {
                 break;
             }
-            for (tiles, [_, columns]) in TILES.into_iter().enumerate() {
+            for (tiles, [_, columns, _]) in TILES.into_iter().enumerate() {
                 if !program.unit.is_multiple_of(8 * columns) {
                     continue;
                 }
@@ -82,15 +84,19 @@ fn time(
     (group, bytes): (usize, usize),
     tiles: usize,
 ) -> (f64, usize) {
-    let [rows, columns] = TILES[tiles];
+    let [rows, columns, most_warps] = TILES[tiles];
     let row_groups = (group * program.shape.cells()).div_ceil(16 * rows);
-    let tasks = row_groups * (program.width() / (8 * columns)).max(1);
-    let warps = tasks.clamp(4, MOST_THREADS / 32);
+    let tasks = row_groups * (program.width / (8 * columns));
+    let rounds = tasks.div_ceil(most_warps);
+    let warps = tasks.div_ceil(rounds).max(LEAST_WARPS);
     // of a task: products, rows and fragments that are loaded
     let task = (rows * columns + 2 * rows + columns) as f64;
-    let resident = (limits.shared[1] / (bytes + KEPT)).clamp(1, MOST_THREADS / 32 / warps);
-    let waves = positions.max(1).div_ceil(group).div_ceil(limits.multiprocessors * resident);
+    let blocks = positions.max(1).div_ceil(group);
+    let together = blocks.div_ceil(limits.multiprocessors).min(most_warps / warps);
+    let resident = (limits.shared[1] / (bytes + KEPT)).min(together).max(1);
+    let share = ((warps * resident) as f64 / BUSY_WARPS as f64).max(1.0);
+    let waves = blocks.div_ceil(limits.multiprocessors * resident);
     // input, heads and barriers, which take as long for every group
     let beside = 4.0 + group as f64;
-    ((tasks.div_ceil(warps) as f64 * task + beside) * waves as f64, warps * 32)
+    ((rounds as f64 * task * share + beside) * waves as f64, warps * 32)
 }

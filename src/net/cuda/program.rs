@@ -54,6 +54,8 @@ pub(super) struct Program {
     pub(super) numbers: Vec<f32>,
     /// Outputs of a convolution come in so many: 32 or 64.
     pub(super) unit: usize,
+    /// The most outputs of a convolution, with padding.
+    pub(super) width: usize,
     /// Numbers in a row of each buffer.
     pub(super) strides: [usize; 2],
     /// Other numbers of a position.
@@ -92,23 +94,16 @@ impl Program {
         let unit = if first.is_some_and(|channels| channels % 64 == 0) { 64 } else { 32 };
         let (shape, steps) = (layers.shape, Vec::new());
         let (fragments, numbers, strides) = (Vec::new(), Vec::new(), [0; 2]);
-        let program = Program { shape, ones, steps, fragments, numbers, unit, strides, numbers_each: 0 };
+        let (width, numbers_each) = (unit, 0);
+        let program = Program { shape, ones, steps, fragments, numbers, unit, width, strides, numbers_each };
         let mut builder = Builder { weights, format, program, widths: [0; 2] };
         let features = builder.tower(&layers.tower[usize::from(ones)..])?;
         builder.value(&layers.value, features)?;
         builder.policy(&layers.policy, &layers.logits, features)?;
         let Builder { mut program, .. } = builder;
-        let ahead =
-            program.steps.iter().map(|step| step.outputs as usize / PAIR * NUMBERS).max().unwrap_or(0);
-        program.fragments.resize(program.fragments.len() + ahead, 0);
+        program.fragments.resize(program.fragments.len() + program.width / PAIR * NUMBERS, 0);
         program.numbers_each = program.numbers_each.next_multiple_of(4);
         Ok(program)
-    }
-
-    /// Channels of the tower, with padding.
-    pub(super) fn width(&self) -> usize {
-        let convs = self.steps.iter().filter(|step| step.kind == CONV);
-        convs.map(|step| step.outputs as usize).max().unwrap_or(self.unit)
     }
 }
 
@@ -192,6 +187,7 @@ impl Builder<'_> {
             ..Step::default()
         });
         self.widen(to, sizes[2]);
+        self.program.width = self.program.width.max(sizes[2]);
         At::Rows { buffer: to, channels: outputs }
     }
 

@@ -212,7 +212,7 @@ fn launches_fit_into_every_gpu() {
                 let Launch { tiles, group, blocks, threads, layout } = launch;
                 assert!(layout.bytes <= block && layout == Layout::new(&program, group), "{what}");
                 assert!(group * blocks >= positions && group * (blocks - 1) < positions, "{what}");
-                assert!(threads % 32 == 0 && (128..=plan::MOST_THREADS).contains(&threads), "{what}");
+                assert!(threads % 32 == 0 && (128..=32 * TILES[tiles][2]).contains(&threads), "{what}");
                 let columns = TILES[tiles][1] * 8;
                 let convs = program.steps.iter().filter(|step| step.kind == program::CONV);
                 assert!(convs.clone().all(|step| (step.outputs as usize).is_multiple_of(columns)), "{what}");
@@ -234,7 +234,16 @@ fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDi
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
     let mut command = Command::new(&compiler);
     command
-        .args(["-O2", "-std=c++17", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-shared", "-fPIC"])
+        .args([
+            "-O2",
+            "-U_FORTIFY_SOURCE",
+            "-std=c++17",
+            "-Wall",
+            "-Wno-unknown-pragmas",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+        ])
         .args(flags);
     let compiled = cfg!(target_os = "linux").then(|| command.arg(&source).arg("-o").arg(&library).output());
     match compiled {
@@ -291,6 +300,48 @@ impl Fake {
     fn gpu(&self) -> Result<Gpu> {
         Gpu::of(&[&self.path])
     }
+
+    /// What this launch answers, without anything of the driver.
+    fn launch(&self, program: &Program, format: Format, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
+        type Emulate = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *const Work) -> c_int;
+        let (actions, ends) = every(case.shape(), case.positions());
+        let wanted = Wanted { actions: &actions, ends: &ends };
+        let mut up = vec![0; upload::most_words(case.shape(), ends.len(), actions.len())];
+        let sections = upload::write(case.shape(), format, &case.planes, (wanted, 0), &mut up);
+        let mut down = vec![f32::NAN; actions.len() + 3 * ends.len()];
+        // fragments are read by 16 bytes
+        let fragments: Vec<u128> = program.fragments.chunks_exact(8).map(bits_of).collect();
+        let numbers: Vec<u128> = program.numbers.chunks(4).map(bits_of).collect();
+        let network = [program.steps.as_ptr().addr(), fragments.as_ptr().addr(), numbers.as_ptr().addr()];
+        let up = (up.as_ptr().addr() as u64, sections);
+        let down_at = (down.as_mut_ptr().addr() as u64, actions.len());
+        let work = Work::new(program, launch, ends.len(), network.map(|at| at as u64), up, down_at);
+        let sizes =
+            [launch.tiles, launch.blocks, launch.threads, launch.layout.bytes].map(|size| size as c_int);
+        // SAFETY: the sizes are those of the buffers, which live until the end.
+        let is_intact = unsafe {
+            let emulate = self.library.get::<Emulate>("emulate").unwrap();
+            emulate(sizes[0], sizes[1], sizes[2], sizes[3], &work)
+        };
+        assert_eq!(is_intact, 1, "{}: something was written behind shared memory", case.what);
+        let wdl = down.split_off(actions.len());
+        [down, wdl]
+    }
+}
+
+/// Numbers of together 16 bytes, or fewer.
+fn bits_of<T: Copy>(numbers: &[T]) -> u128 {
+    assert!(size_of_val(numbers) <= 16);
+    let mut bits = 0_u128;
+    // SAFETY: so many bytes are there, and any bits are a number.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            numbers.as_ptr().cast::<u8>(),
+            (&raw mut bits).cast(),
+            size_of_val(numbers),
+        )
+    };
+    bits
 }
 
 fn run(net: &Arc<CudaNet>, planes: &[f32], (actions, ends): (&[u16], &[usize])) -> Result<[Vec<f32>; 2]> {
@@ -319,5 +370,115 @@ fn the_kernel_computes_what_the_emulation_does() {
         assert!(fake.get("launches") > 0 && fake.get("is_intact") == 1);
         drop(gpu);
         assert_eq!(fake.get("living"), 0, "what was not freed");
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_the_launch() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    for case in odd_cases().into_iter().filter(|case| case.shape().cells() < 50) {
+        let program = Program::new(&case.weights, Format::Bf16).unwrap();
+        let expected = emulated(&case, Format::Bf16);
+        for (tiles, [_, columns, warps]) in TILES.into_iter().enumerate() {
+            for (group, threads) in [(1, 128), (2, 32 * warps), (3, 160)] {
+                if program.unit.is_multiple_of(8 * columns) {
+                    let (layout, blocks) = (Layout::new(&program, group), case.positions().div_ceil(group));
+                    let launch = Launch { tiles, group, blocks, threads, layout };
+                    let answers = fake.launch(&program, Format::Bf16, &launch, &case);
+                    assert!(answers == expected, "{} with {launch:?}", case.what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let case = &mut odd_cases()[3];
+    let net = Arc::new(CudaNet::new(&fake.gpu().unwrap(), &case.weights).unwrap());
+    let [logits, wdl] = emulated(case, Format::Bf16);
+    let row = |position: usize, action: u16| logits[position * case.shape().actions + usize::from(action)];
+    let (actions, ends) = ([25, 0, 11, 13, 24, 3], [2, 2, 6]);
+    let [some, values] = run(&net, &case.planes, (&actions, &ends)).unwrap();
+    assert_eq!(some, [row(0, 25), row(0, 0), row(2, 11), row(2, 13), row(2, 24), row(2, 3)]);
+    assert_eq!(values, wdl);
+    assert_eq!(run(&net, &[], (&[], &[])).unwrap(), [const { Vec::<f32>::new() }; 2]);
+    let len = case.shape().input_len();
+    case.planes[len..2 * len].fill(f32::NAN);
+    let [_, values] = run(&net, &case.planes, (&[], &[0; 3])).unwrap();
+    assert_eq!([&values[..3], &values[6..]], [&wdl[..3], &wdl[6..]]);
+    assert!(values[3..6].iter().all(|x| x.is_nan()), "{values:?}");
+}
+
+/// At each call of the driver a failure is an error in one sentence, and everything is freed.
+#[test]
+fn a_driver_may_fail_at_every_call() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let case = &odd_cases()[0];
+    let (actions, ends) = every(case.shape(), case.positions());
+    let work = || -> Result<[Vec<f32>; 2]> {
+        run(&Arc::new(CudaNet::new(&fake.gpu()?, &case.weights)?), &case.planes, (&actions, &ends))
+    };
+    let right = work().unwrap();
+    let calls = fake.get("calls");
+    assert!(calls > 40, "{calls} calls");
+    let mut errors = 0;
+    for call in 0..calls {
+        fake.set("calls", 0);
+        fake.set("fails_at", call);
+        match work() {
+            Ok(answers) => assert!(answers == right, "call {call}"),
+            Err(error) => {
+                errors += 1;
+                let error = error.to_string();
+                assert!(error.starts_with("the GPU: cu") && error.contains("error 999"), "{error}");
+                assert!(!error.contains('\n'), "{error}");
+            }
+        }
+        // what could not be made current could not be freed
+        assert!(fake.get("living") <= 1, "call {call}: {} are left", fake.get("living"));
+        fake.set("living", 0);
+    }
+    assert!(errors > 40, "{errors} errors of {calls} calls");
+}
+
+#[test]
+fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    fake.set("gpu_shared", 48 << 10);
+    let config = NetConfig { filters: 256, blocks: 0, ..NetConfig::default() };
+    let weights = Random(1).weights(&config, Shape { planes: 3, height: 10, width: 10, actions: 100 });
+    let error = CudaNet::new(&fake.gpu().unwrap(), &weights).unwrap_err().to_string();
+    let expected = "the network is too wide for the GPU Emulated: a position of 10 x 10 squares with 256 channels needs 104 kB of \
+                    shared memory, and a block has 48";
+    assert_eq!(error, expected);
+    fake.set("gpu_compute", 70);
+    let error = fake.gpu().unwrap_err().to_string();
+    assert!(error.starts_with("the GPU Emulated is too old: its compute capability is 7.0"), "{error}");
+}
+
+/// Libraries that are no driver: each is a sentence, not a crash.
+#[test]
+fn a_lying_driver_is_an_error() {
+    let says = |flags: &[&str]| {
+        let (_folder, path) = library("liar.cpp", "liar.so", flags)?;
+        Some(Gpu::of(&[path.to_str().unwrap()]).unwrap_err().to_string())
+    };
+    for (flags, expected) in [
+        (&["-DFEW"][..], "the NVIDIA driver is too old or damaged: it lacks the function cuDriverGetVersion"),
+        (
+            &["-DANSWER=0", "-DVERSION=10020"],
+            "the NVIDIA driver is too old: it knows CUDA 10.2, and 11.0 is the least",
+        ),
+        (&["-DANSWER=0", "-DVERSION=13000"], "the NVIDIA driver finds no GPU"),
+        (&["-DANSWER=100", "-DVERSION=13000"], "the GPU: cuInit failed with error 100: there is no GPU"),
+        (
+            &["-DANSWER=-77777", "-DVERSION=13000"],
+            "the GPU: cuInit failed with error -77777: see CUresult in NVIDIA's documentation",
+        ),
+    ] {
+        let Some(said) = says(flags) else { return };
+        assert_eq!(said, expected);
     }
 }
