@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use super::driver::{Driver, Handle, LIBRARIES, check, handle};
+use super::module::Module;
 use crate::error::{Error, Result, shown};
 
 /// The oldest driver: that of CUDA 11.0, which reads PTX 7.0.
@@ -18,26 +19,27 @@ const COMPUTE_MINOR: c_int = 76;
 const SHARED_PER_MULTIPROCESSOR: c_int = 81;
 const SHARED_PER_BLOCK: c_int = 97;
 
-/// A GPU that can be used; clones are the same one.
+/// A GPU that can be used, with the program for it; clones are the same one.
 #[derive(Clone)]
-pub struct Gpu(Arc<Device>);
+pub struct Gpu {
+    module: Arc<Module>,
+    device: Arc<Device>,
+}
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-        out.debug_struct("Gpu")
-            .field("name", &self.0.name)
-            .field("limits", &self.0.limits)
-            .finish_non_exhaustive()
+        let Device { name, limits, .. } = &*self.device;
+        out.debug_struct("Gpu").field("name", name).field("limits", limits).finish_non_exhaustive()
     }
 }
 
-struct Device {
+pub(super) struct Device {
     driver: Arc<Driver>,
     number: c_int,
     context: Handle,
     name: String,
     version: c_int,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 // SAFETY: a context may be used by any thread; each makes it current before it calls the driver.
@@ -56,7 +58,8 @@ pub(super) struct Limits {
     pub(super) shared: [usize; 2],
 }
 
-/// The first GPU of this machine.
+/// The first GPU of this machine, with the program loaded. Where the driver has to compile that (every GPU but Hopper), the first
+/// call takes longer; the driver keeps the result for later runs.
 ///
 /// # Errors
 /// There is no driver or GPU, or it is too old, or it fails; in one sentence.
@@ -97,29 +100,40 @@ impl Gpu {
         // SAFETY: `context` takes a handle.
         let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut context, number) };
         let context = handle("cuDevicePrimaryCtxRetain", code, context)?;
-        Ok(Gpu(Arc::new(Device { driver, number, context, name, version, limits })))
+        let device = Arc::new(Device { driver, number, context, name, version, limits });
+        Ok(Gpu { module: Arc::new(Module::new(&device)?), device })
     }
 
     /// What NVIDIA calls it.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.device.name
     }
 
     /// The newest CUDA that its driver knows, for example `CUDA 13.0`.
     pub fn driver(&self) -> String {
-        format!("CUDA {}", cuda_version(self.0.version))
+        format!("CUDA {}", cuda_version(self.device.version))
     }
 
     pub(super) fn limits(&self) -> Limits {
-        self.0.limits
+        self.device.limits
+    }
+
+    pub(super) fn kernel(&self, tiles: usize) -> Handle {
+        self.module.kernel(tiles)
     }
 
     /// The driver's functions, for this thread and this GPU.
     pub(super) fn current(&self) -> Result<&Driver> {
-        let Device { driver, context, .. } = &*self.0;
+        self.device.current()
+    }
+}
+
+impl Device {
+    /// The driver's functions, for this thread and this GPU.
+    pub(super) fn current(&self) -> Result<&Driver> {
         // SAFETY: the context lives as long as the device.
-        check("cuCtxSetCurrent", unsafe { (driver.cuCtxSetCurrent)(*context) })?;
-        Ok(driver)
+        check("cuCtxSetCurrent", unsafe { (self.driver.cuCtxSetCurrent)(self.context) })?;
+        Ok(&self.driver)
     }
 }
 

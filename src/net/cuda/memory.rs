@@ -1,6 +1,6 @@
-//! What lives on the GPU, each freed when it is dropped: memory there, memory here that it can read, a stream, a program.
+//! What lives on the GPU, each freed when it is dropped: memory there, memory here that it can read, a stream.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_uint;
 use std::ptr::null_mut;
 
 use super::driver::{Address, Handle, check, failure, handle};
@@ -9,8 +9,6 @@ use crate::error::Result;
 
 /// `CU_STREAM_NON_BLOCKING`: it does not wait for others.
 const NON_BLOCKING: c_uint = 1;
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
-const MOST_SHARED: c_int = 8;
 
 /// Memory of the GPU.
 pub(super) struct Remote {
@@ -138,63 +136,13 @@ impl Drop for Stream {
     }
 }
 
-/// A program on the GPU, and its functions.
-pub(super) struct Module {
-    gpu: Gpu,
-    module: Handle,
-    functions: Vec<Handle>,
-}
-
-// SAFETY: modules and functions may be used by any thread, and do not change.
-unsafe impl Send for Module {}
-// SAFETY: as above.
-unsafe impl Sync for Module {}
-
-impl Module {
-    /// Loads an image: a cubin, or PTX that ends with a 0. Its functions may have as much shared memory as the GPU gives a block.
-    pub(super) fn new(gpu: &Gpu, image: &'static [u8], functions: &[&std::ffi::CStr]) -> Result<Module> {
-        let (driver, mut module) = (gpu.current()?, null_mut());
-        // SAFETY: the image knows its length: a cubin by its head, a text by its last byte.
-        let code = unsafe { (driver.cuModuleLoadData)(&mut module, image.as_ptr().cast()) };
-        let module = handle("cuModuleLoadData", code, module)?;
-        let mut module = Module { gpu: gpu.clone(), module, functions: Vec::new() };
-        let shared = c_int::try_from(gpu.limits().shared[0]).unwrap_or(c_int::MAX);
-        for name in functions {
-            let mut function = null_mut();
-            // SAFETY: the name ends with a 0, and the function lives as long as the module.
-            unsafe {
-                let code = (driver.cuModuleGetFunction)(&mut function, module.module, name.as_ptr());
-                function = handle("cuModuleGetFunction", code, function)?;
-                check("cuFuncSetAttribute", (driver.cuFuncSetAttribute)(function, MOST_SHARED, shared))?;
-            }
-            module.functions.push(function);
-        }
-        Ok(module)
-    }
-
-    pub(super) fn function(&self, index: usize) -> Handle {
-        self.functions[index]
-    }
-}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        if let Ok(driver) = self.gpu.current() {
-            // SAFETY: it was loaded once.
-            unsafe { (driver.cuModuleUnload)(self.module) };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_are_those_of_cudarc() {
-        use cudarc::driver::sys::{CUfunction_attribute, CUstream_flags};
-        let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        assert_eq!(MOST_SHARED, most as c_int);
+        use cudarc::driver::sys::CUstream_flags;
         assert_eq!(NON_BLOCKING, CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint);
     }
 }

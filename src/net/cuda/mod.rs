@@ -13,6 +13,7 @@ mod emulated;
 mod fragments;
 mod gpu;
 mod memory;
+mod module;
 mod pass;
 mod plan;
 mod program;
@@ -20,12 +21,11 @@ mod program;
 mod tests;
 mod upload;
 
-use std::ffi::CStr;
 use std::sync::Arc;
 
 use self::fragments::Format;
 pub use self::gpu::{Gpu, gpu};
-use self::memory::{Module, Remote};
+use self::memory::Remote;
 use self::pass::CudaPass;
 use self::plan::{Launch, Layout};
 use self::program::Program;
@@ -34,19 +34,11 @@ use super::weights::Weights;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
-/// The kernels of `kernel.cu`, in the order of [`plan::TILES`].
-const KERNELS: [&CStr; 4] = [c"forward_2x4", c"forward_2x8", c"forward_4x4", c"forward_4x8"];
-/// `kernel.cu` for Turing, for what came after it, and for Hopper alone; texts end with a 0.
-const PTX_75: &str = concat!(include_str!("kernel_75.ptx"), "\0");
-const PTX_80: &str = concat!(include_str!("kernel_80.ptx"), "\0");
-const CUBIN_90A: &[u8] = include_bytes!("kernel_90a.cubin");
-
 /// A network on a GPU, read-only.
 pub struct CudaNet {
     gpu: Gpu,
     format: Format,
     program: Program,
-    module: Module,
     steps: Remote,
     fragments: Remote,
     numbers: Remote,
@@ -79,7 +71,6 @@ impl CudaNet {
             )));
         }
         Ok(CudaNet {
-            module: module(gpu)?,
             steps: Remote::of(gpu, &program.steps)?,
             fragments: Remote::of(gpu, &program.fragments)?,
             numbers: Remote::of(gpu, &program.numbers)?,
@@ -88,18 +79,6 @@ impl CudaNet {
             program,
         })
     }
-}
-
-/// The program for this GPU. A driver older than the cubin still has the text.
-fn module(gpu: &Gpu) -> Result<Module> {
-    let compute = gpu.limits().compute;
-    if compute == (9, 0)
-        && let Ok(module) = Module::new(gpu, CUBIN_90A, &KERNELS)
-    {
-        return Ok(module);
-    }
-    let text = if compute >= (8, 0) { PTX_80 } else { PTX_75 };
-    Module::new(gpu, text.as_bytes(), &KERNELS)
 }
 
 impl Forward for CudaNet {

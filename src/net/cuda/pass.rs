@@ -92,6 +92,8 @@ pub(super) struct CudaPass {
     net: Arc<CudaNet>,
     /// From the first batch on.
     place: Option<Place>,
+    /// Positions of a launch at most.
+    pub(super) most: usize,
 }
 
 /// A stream and its buffers; the stream is dropped first, so that nothing uses them any more.
@@ -134,13 +136,8 @@ struct Part<'a> {
 
 impl CudaPass {
     pub(super) fn new(net: Arc<CudaNet>) -> CudaPass {
-        CudaPass { net, place: None }
-    }
-
-    /// Positions of a launch.
-    fn most_positions(&self) -> usize {
-        let words = upload::most_words(self.net.program.shape, 1, 0);
-        (MOST_WORDS / words).clamp(1, MOST_POSITIONS)
+        let words = upload::most_words(net.program.shape, 1, 0);
+        CudaPass { net, place: None, most: (MOST_WORDS / words).clamp(1, MOST_POSITIONS) }
     }
 
     fn part(&mut self, part: Part) -> Result<()> {
@@ -174,7 +171,7 @@ impl Pass for CudaPass {
     /// The lengths do not match, or an action is outside the network's shape.
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
-        let (shape, most) = (self.net.program.shape, self.most_positions());
+        let (shape, most) = (self.net.program.shape, self.most);
         let (positions, count) = (ends.len(), ends.last().copied().unwrap_or(0));
         let lengths = [planes.len(), wdl.len(), actions.len(), logits.len()];
         let expected = [positions * shape.input_len(), positions * 3, count, count];
@@ -212,7 +209,7 @@ impl Place {
         let (here, bytes) = (self.up.here.words().as_ptr().cast(), 4 * sections.words);
         let [blocks, threads, shared] =
             [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
-        let function = net.module.function(launch.tiles);
+        let function = net.gpu.kernel(launch.tiles);
         // SAFETY: both sides of each copy have room for it, and live until the stream was waited for; the kernel is given what its
         // `Work` describes, and the driver copies that before it returns.
         unsafe {

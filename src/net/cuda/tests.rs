@@ -2,7 +2,7 @@
 //! source behind a driver that is this CPU (`tests/cuda`), against both.
 
 use std::ffi::c_int;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -105,6 +105,12 @@ fn odd_cases() -> Vec<Case> {
     NETS.iter().map(case).collect()
 }
 
+/// The folder of the source; where the tests were carried to a machine with a GPU, the current one.
+fn root() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    if built.join("configs").is_dir() { built } else { ".".into() }
+}
+
 /// The networks of all configs, on positions of random games.
 fn shipped_cases() -> Vec<Case> {
     struct Positions(usize);
@@ -122,8 +128,8 @@ fn shipped_cases() -> Vec<Case> {
             (shape, numbers)
         }
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(root().join("configs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() > 10);
     let case = |path: PathBuf| {
@@ -229,8 +235,7 @@ fn launches_fit_into_every_gpu() {
 /// Compiles a file of `tests/cuda` as a library; says so loudly if that is not possible.
 fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().unwrap();
-    let (source, library) =
-        (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda").join(source), folder.path().join(name));
+    let (source, library) = (root().join("tests/cuda").join(source), folder.path().join(name));
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
     let mut command = Command::new(&compiler);
     command
@@ -245,7 +250,8 @@ fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDi
             "-fPIC",
         ])
         .args(flags);
-    let compiled = cfg!(target_os = "linux").then(|| command.arg(&source).arg("-o").arg(&library).output());
+    let can = cfg!(target_os = "linux") && source.is_file();
+    let compiled = can.then(|| command.arg(&source).arg("-o").arg(&library).output());
     match compiled {
         Some(Ok(output)) if output.status.success() => Some((folder, library)),
         Some(Ok(output)) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
@@ -258,7 +264,9 @@ fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDi
 
 #[allow(clippy::print_stderr)]
 fn notice(compiler: &str) {
-    eprintln!("!! NOTICE: {compiler} is missing, so THE SOURCE OF THE KERNEL FOR GPUS WAS NOT RUN.");
+    eprintln!(
+        "!! NOTICE: {compiler}, tests/cuda or Linux is missing, so THE SOURCE OF THE KERNEL FOR GPUS WAS NOT RUN."
+    );
 }
 
 /// A driver for a GPU that is this CPU, with numbers that can be read and written.
@@ -403,6 +411,17 @@ fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
     let [some, values] = run(&net, &case.planes, (&actions, &ends)).unwrap();
     assert_eq!(some, [row(0, 25), row(0, 0), row(2, 11), row(2, 13), row(2, 24), row(2, 3)]);
     assert_eq!(values, wdl);
+    // more than a launch takes, and the same buffers for batches of other sizes
+    let mut pass = CudaPass::new(net.clone());
+    pass.most = 2;
+    for ends in [&ends[..1], &ends, &ends[..2]] {
+        let planes = &case.planes[..ends.len() * case.shape().input_len()];
+        let actions = &actions[..ends[ends.len() - 1]];
+        let (mut logits, mut values) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+        let wanted = Wanted { actions, ends };
+        pass.run(Batch { planes, wanted, logits: &mut logits, wdl: &mut values }).unwrap();
+        assert_eq!((&logits[..], &values[..]), (&some[..logits.len()], &wdl[..values.len()]));
+    }
     assert_eq!(run(&net, &[], (&[], &[])).unwrap(), [const { Vec::<f32>::new() }; 2]);
     let len = case.shape().input_len();
     case.planes[len..2 * len].fill(f32::NAN);
@@ -480,5 +499,81 @@ fn a_lying_driver_is_an_error() {
     ] {
         let Some(said) = says(flags) else { return };
         assert_eq!(said, expected);
+    }
+}
+
+/// On a machine with a GPU: the real one computes what the emulation does, but for the order of sums, and the same bits in a
+/// batch of any size, by several threads at once.
+#[test]
+fn a_gpu_computes_what_the_emulation_does() {
+    let Ok(gpu) = gpu() else { return };
+    let format = if gpu.limits().compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+        let (emulated, exact) = (emulated(&case, format), on_cpu(&case));
+        let (actions, ends) = every(case.shape(), case.positions());
+        let answers = run(&net, &case.planes, (&actions, &ends)).unwrap();
+        for (answer, (emulated, exact)) in answers.iter().zip(emulated.iter().zip(&exact)) {
+            let differences = [difference(answer, emulated), difference(answer, exact)];
+            assert!(differences[0] < 0.02 && differences[1] < 0.04, "{}: {differences:?}", case.what);
+        }
+        std::thread::scope(|scope| {
+            for copies in [7, 50, 400, 3000] {
+                let (net, case, answers) = (&net, &case, &answers);
+                scope.spawn(move || {
+                    let (actions, ends) = every(case.shape(), copies * case.positions());
+                    let many = run(net, &case.planes.repeat(copies), (&actions, &ends)).unwrap();
+                    for (many, answer) in many.iter().zip(answers) {
+                        let is_same = many.chunks_exact(answer.len()).all(|many| many == answer);
+                        assert!(is_same, "{copies} copies of {}", case.what);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Evaluations per second of a GPU, each number the best of some batches: with bit sets up and 40 logits down, by one thread and by two.
+#[test]
+#[ignore = "a measurement, for a machine with a GPU"]
+#[allow(clippy::print_stderr)]
+fn how_fast_a_gpu_is() {
+    let gpu = gpu().unwrap();
+    eprintln!("{} with {}", gpu.name(), gpu.driver());
+    for [filters, blocks] in [[32, 4], [64, 6], [128, 10]] {
+        let config =
+            NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
+        let weights = Random(1).weights(&config, Shape { planes: 18, height: 10, width: 10, actions: 400 });
+        let net = Arc::new(CudaNet::new(&gpu, &weights).unwrap());
+        for batch in [64, 256, 924, 1024, 2048, 4096, 8192] {
+            let planes: Vec<f32> = (0..batch * 1800).map(|i| f32::from(u8::from(i % 7 == 0))).collect();
+            let actions: Vec<u16> = (0..batch * 40).map(|i| (i % 400) as u16).collect();
+            let ends: Vec<usize> = (1..=batch).map(|i| 40 * i).collect();
+            let measure = || {
+                let (mut pass, mut best) = (net.clone().pass(), f64::MAX);
+                let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * batch]);
+                for _ in 0..10 {
+                    let begun = std::time::Instant::now();
+                    for _ in 0..10 {
+                        let wanted = Wanted { actions: &actions, ends: &ends };
+                        let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
+                        pass.run(batch).unwrap();
+                    }
+                    best = best.min(begun.elapsed().as_secs_f64() / 10.0);
+                }
+                batch as f64 / best
+            };
+            let alone = measure();
+            let both = std::thread::scope(|scope| {
+                let threads = [scope.spawn(measure), scope.spawn(measure)];
+                threads.map(|thread| thread.join().unwrap()).iter().sum::<f64>()
+            });
+            let launch = Launch::new(&net.program, &gpu.limits(), batch).unwrap();
+            let [rows, columns, _] = TILES[launch.tiles];
+            let Launch { group, threads, .. } = launch;
+            eprintln!(
+                "{filters}x{blocks}, batch {batch}: {alone:.0}/s, two at once {both:.0}/s ({group} a block, {threads} threads, {rows}x{columns})"
+            );
+        }
     }
 }
