@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks that must pass before a change is merged: format, lints, the README's test command, exports read by tract,
+# All checks that must pass before a change is merged: format, the compiled program for GPUs, lints, the README's test command, exports read by tract,
 # docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, and the
 # fused forward pass under AddressSanitizer if a nightly toolchain is installed.
 #
@@ -65,6 +65,12 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export PETTEIA="$CARGO_TARGET_DIR/release/petteia"
 
 step cargo fmt --all --check
+# the program for GPUs is committed as it was compiled
+if step scripts/build_cuda.sh --install; then
+    step scripts/build_cuda.sh --check
+else
+    printf '\n!! NOTICE: the compiler of scripts/cuda-requirements.txt could not be installed, so THE PROGRAM FOR GPUS IS NOT COMPARED WITH ITS SOURCE.\n\n' >&2
+fi
 step cargo clippy --release --locked --all-targets -- -D warnings
 step cargo test --release --locked
 # uses the program that was built for the tests; a debug build, because a release build takes minutes for small networks

@@ -1,0 +1,178 @@
+//! The driver of NVIDIA's GPUs, found at run time: in go names of its library, out come its functions, or a sentence.
+//!
+//! Nothing here trusts the library to be a driver: a function may be missing, answer with any number, or claim success and
+//! write nothing. So every function is looked up before the first is called, answers are plain numbers (in Rust an enum with an
+//! unknown value would be undefined behavior), texts of the driver are not followed, and a handle that stayed null is an
+//! error. What cannot be guarded against is a library that crashes by itself.
+//!
+//! The signatures are written down here once; a test compares them with those of the crate `cudarc`.
+
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::sync::Arc;
+
+use libloading::Library;
+
+use crate::error::{Error, Result};
+
+/// What a handle of the driver is to us.
+pub(super) type Handle = *mut c_void;
+/// An address in the memory of the GPU.
+pub(super) type Address = c_ulonglong;
+
+/// The names of the library, the first that loads counts.
+pub(super) const LIBRARIES: &[&str] =
+    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*);)*) => {
+        /// The functions that are used, by their names in the library.
+        #[allow(non_snake_case)]
+        pub(super) struct Driver {
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Driver {
+            fn of(library: &Library) -> Result<Driver, &'static str> {
+                // SAFETY: the signature is that of the driver's function of this name; a test compares them.
+                Ok(Driver { $($name: *unsafe { library.get(stringify!($name)) }.map_err(|_| stringify!($name))?,)* })
+            }
+        }
+
+        /// The functions of `cudarc` with these names, and the sizes of their arguments beside those of ours.
+        #[cfg(test)]
+        fn signatures() -> Vec<(&'static str, Vec<usize>, Vec<usize>)> {
+            use cudarc::driver::sys;
+            macro_rules! any { ($any:ty) => { _ }; }
+            vec![$((
+                stringify!($name),
+                vec![$(size_of::<$argument>()),*],
+                tests::Sizes::sizes(sys::$name as unsafe fn($(any!($argument)),*) -> sys::CUresult),
+            )),*]
+        }
+    };
+}
+
+functions! {
+    cuInit(c_uint);
+    cuDriverGetVersion(*mut c_int);
+    cuDeviceGetCount(*mut c_int);
+    cuDeviceGet(*mut c_int, c_int);
+    cuDeviceGetName(*mut c_char, c_int, c_int);
+    cuDeviceGetAttribute(*mut c_int, c_int, c_int);
+    cuDevicePrimaryCtxRetain(*mut Handle, c_int);
+    cuDevicePrimaryCtxRelease_v2(c_int);
+    cuCtxSetCurrent(Handle);
+    cuModuleLoadData(*mut Handle, *const c_void);
+    cuModuleUnload(Handle);
+    cuModuleGetFunction(*mut Handle, Handle, *const c_char);
+    cuFuncSetAttribute(Handle, c_int, c_int);
+    cuLaunchKernel(
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
+    );
+    cuMemAlloc_v2(*mut Address, usize);
+    cuMemFree_v2(Address);
+    cuMemHostAlloc(*mut Handle, usize, c_uint);
+    cuMemFreeHost(Handle);
+    cuMemcpyHtoD_v2(Address, *const c_void, usize);
+    cuMemcpyHtoDAsync_v2(Address, *const c_void, usize, Handle);
+    cuMemcpyDtoHAsync_v2(*mut c_void, Address, usize, Handle);
+    cuMemsetD32Async(Address, c_uint, usize, Handle);
+    cuStreamCreate(*mut Handle, c_uint);
+    cuStreamDestroy_v2(Handle);
+    cuStreamSynchronize(Handle);
+}
+
+impl Driver {
+    /// Loads the first of these libraries that there is, for good: a driver is never unloaded, because its threads may run.
+    pub(super) fn load(libraries: &[&str]) -> Result<Arc<Driver>> {
+        // SAFETY: loading runs what the library does at its start; it is the driver that the user has installed.
+        let library = libraries.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
+        let Some(library) = library else {
+            let names = libraries.join(" or ");
+            return Err(Error::Missing(format!("no NVIDIA driver was found: {names} cannot be loaded")));
+        };
+        let library: &'static Library = Box::leak(Box::new(library));
+        let driver = Driver::of(library).map_err(|name| {
+            Error::Missing(format!("the NVIDIA driver is too old or damaged: it lacks the function {name}"))
+        })?;
+        Ok(Arc::new(driver))
+    }
+}
+
+/// What the driver said of a call of `function`.
+pub(super) fn check(function: &str, code: c_int) -> Result<()> {
+    if code == 0 {
+        return Ok(());
+    }
+    let meaning = match code {
+        2 => "out of memory on the GPU",
+        3 | 4 => "the driver is shutting down",
+        34 => "a stub library stands where the driver should be",
+        46 => "the GPU is unavailable, perhaps used by another program alone",
+        100 => "there is no GPU",
+        101 => "no such GPU",
+        200 | 209 | 218..=222 => "the program for the GPU does not fit to the driver or the GPU",
+        700 => "an illegal access to memory",
+        701 => "the launch asks for too much",
+        702 => "the launch took too long",
+        719 => "the program on the GPU failed",
+        802 => "the system is not ready yet",
+        803 => "the driver's parts are of different versions",
+        804 => "the driver is too old for this GPU",
+        _ => "see CUresult in NVIDIA's documentation",
+    };
+    Err(failure(&format!("{function} failed with error {code}: {meaning}")))
+}
+
+/// A handle that the driver has written.
+pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Handle> {
+    check(function, code)?;
+    match handle.is_null() {
+        true => Err(failure(&format!("{function} claims success, but gave nothing"))),
+        false => Ok(handle),
+    }
+}
+
+/// A failure of GPU or driver.
+pub(super) fn failure(what: &str) -> Error {
+    Error::io("the GPU")(std::io::Error::other(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) trait Sizes {
+        fn sizes(self) -> Vec<usize>;
+    }
+
+    macro_rules! sizes {
+        ($($argument:ident)*) => {
+            impl<R, $($argument),*> Sizes for unsafe fn($($argument),*) -> R {
+                fn sizes(self) -> Vec<usize> {
+                    vec![$(size_of::<$argument>()),*]
+                }
+            }
+        };
+    }
+
+    sizes!(A);
+    sizes!(A B);
+    sizes!(A B C);
+    sizes!(A B C D);
+    sizes!(A B C D E F G H I J K);
+
+    #[test]
+    fn signatures_are_those_of_cudarc() {
+        for (name, ours, theirs) in signatures() {
+            assert_eq!(ours, theirs, "{name}");
+        }
+        assert_eq!(size_of::<cudarc::driver::sys::CUresult>(), size_of::<c_int>());
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_a_sentence() {
+        let error = Driver::load(&["libno-such-driver.so"]).err().expect("there is none").to_string();
+        assert_eq!(error, "no NVIDIA driver was found: libno-such-driver.so cannot be loaded");
+    }
+}

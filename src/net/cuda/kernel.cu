@@ -1,0 +1,315 @@
+// The forward pass of a group of positions by one block: in go packed weights and encoded positions, out come logits.
+//
+// Activations are 16-bit rows in shared memory, one for each square of each position, channels last; two buffers alternate. A
+// convolution multiplies whole tiles: 16 rows by 8 outputs, MT x NT of them by one warp at a time. A row beyond the board is a row
+// of zeros, so boards have no border. Weights come from L2 in the order in which lanes need them (`fragments.rs`). Sums are f32; they
+// do not depend on how tiles are shared out, nor on other positions. The steps and their numbers are those of `program.rs`.
+#ifndef PETTEIA_EMULATED
+#include "device.cuh"
+#endif
+
+enum Kind { INPUT, CONV, POOL, LINEAR, ADD, LOGITS };
+
+// As `program::Step`; what a kind does not need is 0.
+struct Step {
+    int kind;
+    // Buffers of rows, or -1: numbers of the position (`source`, `target`).
+    int from, to;
+    // Channels or numbers; of a convolution padded to whole tiles.
+    int inputs, outputs;
+    // 9 or 1 of a convolution; channels of the rows that a linear layer reads.
+    int taps;
+    int relu, skip;
+    // Where weights begin: fragments, and plain numbers.
+    int fragments, weights, bias;
+    // Places among the numbers of a position; a `target` of -1 is the result.
+    int source, target;
+};
+
+// As `pass::Work`.
+struct Work {
+    const Step* steps;
+    const uint4* fragments;
+    const float* numbers;
+    // Of each position and plane: a number and four words that say on which squares; or, if `dense`, 16-bit numbers.
+    const u32* planes;
+    // For each position the index of its first action, and one more.
+    const u32* begins;
+    const u16* actions;
+    float* logits;
+    float* wdl;
+    int count, positions, group;
+    int height, width, channels, ones, dense;
+    // Numbers in a row of each buffer, bytes to the buffers and to the numbers of positions, and how many those are.
+    int stride[2], at[2], numbers_at, numbers_each;
+};
+
+// What a block has.
+struct Block {
+    unsigned char* shared;
+    // Of its positions: the first and their count; and the rows of all.
+    int first, positions, rows;
+};
+
+__device__ __forceinline__ unsigned char* row_of(const Work& work, const Block& block, int buffer, int row) {
+    return block.shared + work.at[buffer] + row * work.stride[buffer] * 2;
+}
+
+__device__ __forceinline__ float* numbers_of(const Work& work, const Block& block, int position) {
+    return reinterpret_cast<float*>(block.shared + work.numbers_at) + position * work.numbers_each;
+}
+
+// NaN stays.
+__device__ __forceinline__ float finish(float x, bool relu) { return relu && x < 0.0f ? 0.0f : x; }
+
+__device__ __forceinline__ float input_number(const Work& work, int position, int channel, int square) {
+    if (channel >= work.channels) {
+        return work.ones && channel == work.channels ? 1.0f : 0.0f;
+    }
+    int plane = position * work.channels + channel;
+    if (work.dense) {
+        int at = plane * work.height * work.width + square;
+        float2 two = unpack(work.planes[at / 2]);
+        return at % 2 ? two.y : two.x;
+    }
+    const u32* words = work.planes + plane * 5;
+    return words[1 + square / 32] >> square % 32 & 1 ? __uint_as_float(words[0]) : 0.0f;
+}
+
+__device__ void input(const Work& work, const Block& block, const Step& step) {
+    int cells = work.height * work.width, pairs = step.inputs / 2;
+    for (int i = threadIdx.x; i < block.rows * pairs; i += blockDim.x) {
+        int row = i / pairs, channel = i % pairs * 2;
+        int position = block.first + row / cells, square = row % cells;
+        u32* to = reinterpret_cast<u32*>(row_of(work, block, step.to, row));
+        to[channel / 2] = pack(input_number(work, position, channel, square),
+                               input_number(work, position, channel + 1, square));
+    }
+}
+
+// One bit for each tap that is on the board.
+__device__ __forceinline__ u32 taps_inside(const Work& work, int square) {
+    int row = square / work.width, column = square % work.width;
+    u32 inside = 0;
+#pragma unroll 1
+    for (int tap = 0; tap < 9; tap++) {
+        int y = row + tap / 3 - 1, x = column + tap % 3 - 1;
+        bool is_inside = y >= 0 && y < work.height && x >= 0 && x < work.width;
+        inside |= static_cast<u32>(is_inside) << tap;
+    }
+    return inside;
+}
+
+template <int MT, int NT>
+__device__ void convolution(const Work& work, const Block& block, const Step& step) {
+    const int lane = threadIdx.x % 32, cells = work.height * work.width;
+    const int row_groups = (block.rows + 16 * MT - 1) / (16 * MT), groups = row_groups * (step.outputs / (8 * NT));
+    const int depth = step.inputs / 16, fragments_apart = step.outputs / 16 * 32;
+    const int width = work.stride[step.from] * 2;
+    for (int group = threadIdx.x / 32; group < groups; group += blockDim.x / 32) {
+        const int first_row = group % row_groups * 16 * MT, first_output = group / row_groups * 8 * NT;
+        // the row of this lane in each tile, and where its neighbors are
+        const unsigned char* own[MT];
+        u32 inside[MT];
+#pragma unroll
+        for (int i = 0; i < MT; i++) {
+            int row = first_row + 16 * i + lane % 16;
+            own[i] = row_of(work, block, step.from, row);
+            inside[i] = row >= block.rows ? 0 : step.taps == 1 ? 1 : taps_inside(work, row % cells);
+        }
+        float sums[MT][NT][4];
+#pragma unroll
+        for (int i = 0; i < MT; i++) {
+#pragma unroll
+            for (int j = 0; j < NT; j++) {
+                sums[i][j][0] = sums[i][j][1] = sums[i][j][2] = sums[i][j][3] = 0.0f;
+            }
+        }
+        // fragments are read one step ahead; behind the last ones there are some more
+        const uint4* fragments = work.fragments + step.fragments + first_output / 16 * 32 + lane;
+        uint4 ahead[NT / 2];
+#pragma unroll
+        for (int j = 0; j < NT / 2; j++) {
+            ahead[j] = fragments[32 * j];
+        }
+#pragma unroll 1
+        for (int tap = 0; tap < step.taps; tap++) {
+            const int shift = step.taps == 1 ? 0 : ((tap / 3 - 1) * work.width + tap % 3 - 1) * width;
+            const unsigned char* rows[MT];
+#pragma unroll
+            for (int i = 0; i < MT; i++) {
+                rows[i] = (inside[i] >> tap & 1 ? own[i] + shift : block.shared) + lane / 16 * 16;
+            }
+#pragma unroll 2
+            for (int k = 0; k < depth; k++) {
+                uint4 b[NT / 2];
+                fragments += fragments_apart;
+#pragma unroll
+                for (int j = 0; j < NT / 2; j++) {
+                    b[j] = ahead[j];
+                    ahead[j] = fragments[32 * j];
+                }
+#pragma unroll
+                for (int i = 0; i < MT; i++) {
+                    u32 a[4];
+                    load_rows(a, rows[i] + 32 * k);
+#pragma unroll
+                    for (int j = 0; j < NT / 2; j++) {
+                        multiply(sums[i][2 * j], a, b[j].x, b[j].y);
+                        multiply(sums[i][2 * j + 1], a, b[j].z, b[j].w);
+                    }
+                }
+            }
+        }
+        const float* bias = work.numbers + step.bias + first_output;
+#pragma unroll
+        for (int i = 0; i < MT; i++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                int row = first_row + 16 * i + lane / 4 + 8 * half;
+                if (row >= block.rows) {
+                    continue;
+                }
+                u32* to = reinterpret_cast<u32*>(row_of(work, block, step.to, row) + first_output * 2);
+#pragma unroll
+                for (int j = 0; j < NT; j++) {
+                    int output = 8 * j + lane % 4 * 2;
+                    float x = sums[i][j][2 * half] + bias[output], y = sums[i][j][2 * half + 1] + bias[output + 1];
+                    if (step.skip) {
+                        float2 skipped = unpack(to[output / 2]);
+                        x += skipped.x;
+                        y += skipped.y;
+                    }
+                    to[output / 2] = pack(finish(x, step.relu), finish(y, step.relu));
+                }
+            }
+        }
+    }
+}
+
+__device__ __forceinline__ float number_at(const unsigned char* row, int channel) {
+    float2 two = unpack(reinterpret_cast<const u32*>(row)[channel / 2]);
+    return channel % 2 ? two.y : two.x;
+}
+
+// The mean of each channel over the squares of a position, then the maximum of each.
+__device__ void pool(const Work& work, const Block& block, const Step& step) {
+    int cells = work.height * work.width;
+    for (int i = threadIdx.x; i < block.positions * step.inputs; i += blockDim.x) {
+        int position = i / step.inputs, channel = i % step.inputs;
+        float sum = 0.0f, most = -__uint_as_float(0x7f800000u);
+#pragma unroll 1
+        for (int square = 0; square < cells; square++) {
+            float x = number_at(row_of(work, block, step.from, position * cells + square), channel);
+            sum += x;
+            most = x > most ? x : most;
+        }
+        float* to = numbers_of(work, block, position) + step.target;
+        to[channel] = sum / cells;
+        // a plane that is NaN has no maximum
+        to[step.inputs + channel] = sum != sum ? sum : most;
+    }
+}
+
+// Each output of each position by one warp.
+__device__ void linear(const Work& work, const Block& block, const Step& step) {
+    int lane = threadIdx.x % 32, cells = work.height * work.width;
+    for (int i = threadIdx.x / 32; i < block.positions * step.outputs; i += blockDim.x / 32) {
+        int position = i / step.outputs, output = i % step.outputs;
+        const float* weights = work.numbers + step.weights + output * step.inputs;
+        const float* numbers = numbers_of(work, block, position) + step.source;
+        float sum = 0.0f;
+        for (int k = lane; k < step.inputs; k += 32) {
+            float x = step.from < 0
+                ? numbers[k]
+                : number_at(row_of(work, block, step.from, position * cells + k / step.taps), k % step.taps);
+            sum += x * weights[k];
+        }
+        sum = finish(sum_of_lanes(sum) + work.numbers[step.bias + output], step.relu);
+        if (lane == 0) {
+            float* to = step.target < 0 ? work.wdl + (block.first + position) * step.outputs
+                                        : numbers_of(work, block, position) + step.target;
+            to[output] = sum;
+        }
+    }
+}
+
+// To every square of a channel the same number.
+__device__ void add(const Work& work, const Block& block, const Step& step) {
+    int cells = work.height * work.width, pairs = step.outputs / 2;
+    for (int i = threadIdx.x; i < block.rows * pairs; i += blockDim.x) {
+        int row = i / pairs, pair = i % pairs;
+        const float* added = numbers_of(work, block, row / cells) + step.source + 2 * pair;
+        u32* to = reinterpret_cast<u32*>(row_of(work, block, step.to, row)) + pair;
+        float2 x = unpack(*to);
+        *to = pack(finish(x.x + added[0], true), finish(x.y + added[1], true));
+    }
+}
+
+// The wanted logits, one by each thread: `outputs` belong to squares, the others are numbers of the position.
+__device__ void logits(const Work& work, const Block& block, const Step& step) {
+    const int cells = work.height * work.width;
+    const u32* begins = work.begins + block.first;
+    int position = 0;
+    for (u32 i = begins[0] + threadIdx.x; i < begins[block.positions]; i += blockDim.x) {
+        while (i >= begins[position + 1]) {
+            position++;
+        }
+        int action = work.actions[i];
+        if (action >= step.outputs) {
+            work.logits[i] = numbers_of(work, block, position)[step.source + action - step.outputs];
+            continue;
+        }
+        const uint4* row =
+            reinterpret_cast<const uint4*>(row_of(work, block, step.from, position * cells + action % cells));
+        const float4* weights =
+            reinterpret_cast<const float4*>(work.numbers + step.weights + action / cells * step.inputs);
+        float sum = 0.0f;
+        for (int k = 0; k < step.inputs / 8; k++) {
+            uint4 eight = row[k];
+            float4 first = weights[2 * k], second = weights[2 * k + 1];
+            float2 a = unpack(eight.x), b = unpack(eight.y), c = unpack(eight.z), d = unpack(eight.w);
+            sum += a.x * first.x + a.y * first.y + b.x * first.z + b.y * first.w;
+            sum += c.x * second.x + c.y * second.y + d.x * second.z + d.y * second.w;
+        }
+        work.logits[i] = sum + work.numbers[step.bias + action / cells];
+    }
+}
+
+template <int MT, int NT>
+__device__ __forceinline__ void forward(const Work& work) {
+    BLOCK_OF_SHARED_MEMORY(shared);
+    Block block;
+    block.shared = shared;
+    block.first = blockIdx.x * work.group;
+    block.positions = min(work.group, work.positions - block.first);
+    block.rows = block.positions * work.height * work.width;
+    // the row of zeros is before the buffers
+    int longest = max(work.stride[0], work.stride[1]);
+    for (int i = threadIdx.x; i < longest / 2; i += blockDim.x) {
+        reinterpret_cast<u32*>(shared)[i] = 0;
+    }
+    for (int i = 0; i < work.count; i++) {
+        const Step step = work.steps[i];
+        switch (step.kind) {
+            case INPUT: input(work, block, step); break;
+            case CONV: convolution<MT, NT>(work, block, step); break;
+            case POOL: pool(work, block, step); break;
+            case LINEAR: linear(work, block, step); break;
+            case ADD: add(work, block, step); break;
+            case LOGITS: logits(work, block, step); break;
+        }
+        __syncthreads();
+    }
+}
+
+// As many threads as have registers enough, as `plan::TILES` says.
+#define FORWARD(MT, NT, THREADS)                                                                                       \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1) forward_##MT##x##NT(const __grid_constant__ Work work) {  \
+        forward<MT, NT>(work);                                                                                         \
+    }
+
+FORWARD(2, 4, 512)
+FORWARD(2, 8, 384)
+FORWARD(4, 4, 384)
+FORWARD(4, 8, 256)

@@ -1,0 +1,92 @@
+//! A forward pass on NVIDIA's GPUs: the whole network for a group of positions in one launch.
+//!
+//! In go [`Weights`] and batches of encoded positions, out come the wanted logits of the policy and those of win, draw and
+//! loss, as from [`CpuNet`](super::cpu::CpuNet); factors have 16 bits, sums 32. A result depends on its position alone.
+//! Nothing is needed but the driver, which is found at run time ([`gpu`]); without one, or with one that lies, there is an error
+//! that says so in one sentence. Any number of passes may run at once, each with a stream and buffers of its own.
+
+#![allow(unsafe_code)]
+
+mod driver;
+#[cfg(test)]
+mod emulated;
+mod fragments;
+mod gpu;
+mod memory;
+mod module;
+mod pass;
+mod plan;
+mod program;
+#[cfg(test)]
+mod tests;
+mod upload;
+
+use std::sync::Arc;
+
+use self::fragments::Format;
+pub use self::gpu::{Gpu, gpu};
+use self::memory::Remote;
+use self::pass::CudaPass;
+use self::plan::{Launch, Layout};
+use self::program::Program;
+use super::forward::{Forward, Pass};
+use super::weights::Weights;
+use crate::encode::Shape;
+use crate::error::{Error, Result};
+
+/// A network on a GPU, read-only.
+pub struct CudaNet {
+    gpu: Gpu,
+    format: Format,
+    program: Program,
+    steps: Remote,
+    fragments: Remote,
+    numbers: Remote,
+}
+
+debug_fields!(CudaNet, gpu, format);
+
+impl CudaNet {
+    /// Packs `weights` for `gpu` and copies them there.
+    ///
+    /// # Errors
+    /// The network has a layer or a size that the program for the GPU cannot compute, or the GPU fails.
+    ///
+    /// # Panics
+    /// The layers do not fit to each other, or the numbers do not fit to the layers.
+    pub fn new(gpu: &Gpu, weights: &Weights) -> Result<CudaNet> {
+        weights.check();
+        let limits = gpu.limits();
+        let format = if limits.compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
+        let program = Program::new(weights, format)?;
+        if Launch::new(&program, &limits, 1).is_none() {
+            let Shape { height, width, .. } = program.shape;
+            let [needed, has] =
+                [Layout::new(&program, 1).bytes, limits.shared[0]].map(|bytes| bytes.div_ceil(1 << 10));
+            return Err(Error::Mismatch(format!(
+                "the network is too wide for the GPU {}: a position of {height} x {width} squares with {} channels needs {needed} kB of \
+                 shared memory, and a block has {has}",
+                gpu.name(),
+                program.width
+            )));
+        }
+        Ok(CudaNet {
+            steps: Remote::of(gpu, &program.steps)?,
+            fragments: Remote::of(gpu, &program.fragments)?,
+            numbers: Remote::of(gpu, &program.numbers)?,
+            gpu: gpu.clone(),
+            format,
+            program,
+        })
+    }
+}
+
+impl Forward for CudaNet {
+    fn shape(&self) -> Shape {
+        self.program.shape
+    }
+
+    fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+        Box::new(CudaPass::new(self))
+    }
+}

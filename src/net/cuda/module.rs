@@ -1,0 +1,91 @@
+//! The program on the GPU: in goes a GPU, out come its kernels. `scripts/build_cuda.sh` has compiled them from `kernel.cu`.
+
+use std::ffi::{CStr, c_int};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use super::driver::{Handle, check, handle};
+use super::gpu::Device;
+use crate::error::Result;
+
+/// The kernels, in the order of [`TILES`](super::plan::TILES).
+const KERNELS: [&CStr; 4] = [c"forward_2x4", c"forward_2x8", c"forward_4x4", c"forward_4x8"];
+/// For Turing, for what came after it, and for Hopper alone; texts end with a 0.
+const PTX_75: &str = concat!(include_str!("kernel_75.ptx"), "\0");
+const PTX_80: &str = concat!(include_str!("kernel_80.ptx"), "\0");
+const CUBIN_90A: &[u8] = include_bytes!("kernel_90a.cubin");
+
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
+const MOST_SHARED: c_int = 8;
+
+/// The program, loaded.
+pub(super) struct Module {
+    device: Arc<Device>,
+    module: Handle,
+    kernels: Vec<Handle>,
+}
+
+// SAFETY: modules and functions may be used by any thread, and do not change.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// The program for this GPU. A driver older than the cubin still has the text, which it compiles, once for all runs.
+    pub(super) fn new(device: &Arc<Device>) -> Result<Module> {
+        let compute = device.limits.compute;
+        if compute == (9, 0)
+            && let Ok(module) = Module::load(device, CUBIN_90A)
+        {
+            return Ok(module);
+        }
+        let text = if compute >= (8, 0) { PTX_80 } else { PTX_75 };
+        Module::load(device, text.as_bytes())
+    }
+
+    /// Loads an image. Its kernels may have as much shared memory as the GPU gives a block.
+    fn load(device: &Arc<Device>, image: &'static [u8]) -> Result<Module> {
+        let (driver, mut module) = (device.current()?, null_mut());
+        // SAFETY: the image knows its length: a cubin by its head, a text by its last byte.
+        let code = unsafe { (driver.cuModuleLoadData)(&mut module, image.as_ptr().cast()) };
+        let module = handle("cuModuleLoadData", code, module)?;
+        let mut module = Module { device: device.clone(), module, kernels: Vec::new() };
+        let shared = c_int::try_from(device.limits.shared[0]).unwrap_or(c_int::MAX);
+        for name in KERNELS {
+            let mut kernel = null_mut();
+            // SAFETY: the name ends with a 0, and the kernel lives as long as the module.
+            unsafe {
+                let code = (driver.cuModuleGetFunction)(&mut kernel, module.module, name.as_ptr());
+                kernel = handle("cuModuleGetFunction", code, kernel)?;
+                check("cuFuncSetAttribute", (driver.cuFuncSetAttribute)(kernel, MOST_SHARED, shared))?;
+            }
+            module.kernels.push(kernel);
+        }
+        Ok(module)
+    }
+
+    pub(super) fn kernel(&self, tiles: usize) -> Handle {
+        self.kernels[tiles]
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if let Ok(driver) = self.device.current() {
+            // SAFETY: it was loaded once, and nobody else has it.
+            unsafe { (driver.cuModuleUnload)(self.module) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_cudarc() {
+        use cudarc::driver::sys::CUfunction_attribute as Attribute;
+        let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        assert_eq!(MOST_SHARED, most as c_int);
+    }
+}

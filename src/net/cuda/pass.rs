@@ -1,0 +1,237 @@
+//! One thread's forward pass: in goes a batch, out come its logits. Up, launch, down, on a stream of its own.
+//!
+//! Results are NaN before the launch, so that what a kernel forgot is an error in the evaluator, not the answer of an earlier batch.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use super::CudaNet;
+use super::driver::{Address, check};
+use super::gpu::Gpu;
+use super::memory::{Pinned, Remote, Stream};
+use super::plan::{Launch, Layout};
+use super::program::Program;
+use super::upload::{self, Sections};
+use crate::error::Result;
+use crate::net::cpu::Wanted;
+use crate::net::forward::{Batch, Pass};
+
+/// Positions of a launch at most; more come one launch after the other.
+const MOST_POSITIONS: usize = 8192;
+/// Words of planes of a launch at most: places are 32-bit numbers.
+const MOST_WORDS: usize = 1 << 28;
+/// NaN.
+const POISON: u32 = 0x7fc0_0000;
+
+/// As `Work` in `kernel.cu`: addresses on the GPU, then sizes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub(super) steps: Address,
+    pub(super) fragments: Address,
+    pub(super) numbers: Address,
+    pub(super) planes: Address,
+    pub(super) begins: Address,
+    pub(super) actions: Address,
+    pub(super) logits: Address,
+    pub(super) wdl: Address,
+    count: i32,
+    positions: i32,
+    group: i32,
+    height: i32,
+    width: i32,
+    channels: i32,
+    ones: i32,
+    dense: i32,
+    stride: [i32; 2],
+    at: [i32; 2],
+    numbers_at: i32,
+    numbers_each: i32,
+}
+
+impl Work {
+    /// For so many positions; steps, fragments and numbers are at `network`, what `sections` tells of at `up`, and the results, of
+    /// which so many are logits, at `down`.
+    pub(super) fn new(
+        program: &Program,
+        launch: &Launch,
+        positions: usize,
+        network: [Address; 3],
+        (up, sections): (Address, Sections),
+        (down, logits): (Address, usize),
+    ) -> Work {
+        let ([steps, fragments, numbers], word) = (network, |words: usize| 4 * words as Address);
+        let Layout { at, numbers_at, .. } = launch.layout;
+        Work {
+            steps,
+            fragments,
+            numbers,
+            planes: up + word(sections.planes),
+            begins: up,
+            actions: up + word(sections.actions),
+            logits: down,
+            wdl: down + word(logits),
+            count: program.steps.len() as i32,
+            positions: positions as i32,
+            group: launch.group as i32,
+            height: program.shape.height as i32,
+            width: program.shape.width as i32,
+            channels: program.shape.planes as i32,
+            ones: program.ones.into(),
+            dense: sections.dense.into(),
+            stride: program.strides.map(|stride| stride as i32),
+            at: at.map(|at| at as i32),
+            numbers_at: numbers_at as i32,
+            numbers_each: program.numbers_each as i32,
+        }
+    }
+}
+
+pub(super) struct CudaPass {
+    net: Arc<CudaNet>,
+    /// From the first batch on.
+    place: Option<Place>,
+    /// Positions of a launch at most.
+    pub(super) most: usize,
+}
+
+/// A stream and its buffers; the stream is dropped first, so that nothing uses them any more.
+struct Place {
+    stream: Stream,
+    up: Both,
+    down: Both,
+}
+
+/// Words here, and as many on the GPU.
+struct Both {
+    here: Pinned,
+    there: Remote,
+}
+
+impl Both {
+    fn new(gpu: &Gpu, words: usize) -> Result<Both> {
+        let words = words.next_power_of_two();
+        Ok(Both { here: Pinned::new(gpu, words)?, there: Remote::new(gpu, 4 * words)? })
+    }
+
+    /// Makes it larger if it must be.
+    fn hold(&mut self, gpu: &Gpu, words: usize) -> Result<()> {
+        if self.here.words().len() < words {
+            *self = Both::new(gpu, words)?;
+        }
+        Ok(())
+    }
+}
+
+/// Positions of one launch.
+struct Part<'a> {
+    planes: &'a [f32],
+    /// Its ends count the actions of the whole batch, of which `first` come before.
+    wanted: Wanted<'a>,
+    first: usize,
+    logits: &'a mut [f32],
+    wdl: &'a mut [f32],
+}
+
+impl CudaPass {
+    pub(super) fn new(net: Arc<CudaNet>) -> CudaPass {
+        let words = upload::most_words(net.program.shape, 1, 0);
+        CudaPass { net, place: None, most: (MOST_WORDS / words).clamp(1, MOST_POSITIONS) }
+    }
+
+    fn part(&mut self, part: Part) -> Result<()> {
+        let CudaNet { program, gpu, .. } = &*self.net;
+        let (positions, logits) = (part.wanted.ends.len(), part.logits.len());
+        let [up, down] = [upload::most_words(program.shape, positions, logits), logits + 3 * positions];
+        let place = match &mut self.place {
+            Some(place) => place,
+            none => none.insert(Place {
+                stream: Stream::new(gpu)?,
+                up: Both::new(gpu, up)?,
+                down: Both::new(gpu, down)?,
+            }),
+        };
+        place.up.hold(gpu, up)?;
+        place.down.hold(gpu, down)?;
+        let (wanted, words) = ((part.wanted, part.first), place.up.here.words_mut());
+        let sections = upload::write(program.shape, self.net.format, part.planes, wanted, words);
+        let done = place.compute(&self.net, positions, logits, sections);
+        // also after a failure: what was begun must not write any more
+        let waited = place.stream.wait();
+        done.and(waited)?;
+        let words = place.down.here.words().iter().map(|word| f32::from_bits(*word));
+        part.logits.iter_mut().chain(part.wdl).zip(words).for_each(|(slot, number)| *slot = number);
+        Ok(())
+    }
+}
+
+impl Pass for CudaPass {
+    /// # Panics
+    /// The lengths do not match, or an action is outside the network's shape.
+    fn run(&mut self, batch: Batch) -> Result<()> {
+        let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
+        let (shape, most) = (self.net.program.shape, self.most);
+        let (positions, count) = (ends.len(), ends.last().copied().unwrap_or(0));
+        let lengths = [planes.len(), wdl.len(), actions.len(), logits.len()];
+        let expected = [positions * shape.input_len(), positions * 3, count, count];
+        assert_eq!(lengths, expected, "planes, wdl, actions, logits");
+        assert!(ends.is_sorted(), "ends in order");
+        let outside = actions.iter().find(|action| usize::from(**action) >= shape.actions);
+        assert_eq!(outside, None, "an action outside the {} of this network", shape.actions);
+        let mut first = 0;
+        for (part, ends) in ends.chunks(most).enumerate() {
+            let (end, begin) = (ends[ends.len() - 1], part * most);
+            let part = Part {
+                planes: &planes[begin * shape.input_len()..][..ends.len() * shape.input_len()],
+                wanted: Wanted { actions: &actions[first..end], ends },
+                first,
+                logits: &mut logits[first..end],
+                wdl: &mut wdl[3 * begin..][..3 * ends.len()],
+            };
+            self.part(part)?;
+            first = end;
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    /// Begins everything that a launch needs, in the order of the stream.
+    fn compute(&mut self, net: &CudaNet, positions: usize, logits: usize, sections: Sections) -> Result<()> {
+        let launch = Launch::new(&net.program, &net.gpu.limits(), positions).expect("one position fits");
+        let (up, down, results) =
+            (self.up.there.address(), self.down.there.address(), logits + 3 * positions);
+        let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
+        let mut work = Work::new(&net.program, &launch, positions, network, (up, sections), (down, logits));
+        let mut parameters = [(&raw mut work).cast::<c_void>()];
+        let (driver, stream) = (net.gpu.current()?, self.stream.stream);
+        let (here, bytes) = (self.up.here.words().as_ptr().cast(), 4 * sections.words);
+        let [blocks, threads, shared] =
+            [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
+        let function = net.gpu.kernel(launch.tiles);
+        // SAFETY: both sides of each copy have room for it, and live until the stream was waited for; the kernel is given what its
+        // `Work` describes, and the driver copies that before it returns.
+        unsafe {
+            check("cuMemcpyHtoDAsync", (driver.cuMemcpyHtoDAsync_v2)(up, here, bytes, stream))?;
+            check("cuMemsetD32Async", (driver.cuMemsetD32Async)(down, POISON, results, stream))?;
+            let parameters = parameters.as_mut_ptr();
+            let launched = (driver.cuLaunchKernel)(
+                function,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared,
+                stream,
+                parameters,
+                null_mut(),
+            );
+            check("cuLaunchKernel", launched)?;
+            let here = self.down.here.words_mut().as_mut_ptr().cast();
+            check("cuMemcpyDtoHAsync", (driver.cuMemcpyDtoHAsync_v2)(here, down, 4 * results, stream))
+        }
+    }
+}

@@ -1,0 +1,579 @@
+//! The program for GPUs without one: the kernel in plain Rust against `CpuNet`, and where there is a C++ compiler, the kernel's own
+//! source behind a driver that is this CPU (`tests/cuda`), against both.
+
+use std::ffi::c_int;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use libloading::Library;
+
+use super::emulated;
+use super::fragments::Format;
+use super::gpu::{Gpu, Limits};
+use super::pass::Work;
+use super::plan::{Launch, Layout, TILES};
+use super::program::{Program, Step};
+use super::*;
+use crate::config::{Config, NetConfig, Precision};
+use crate::conformance::random_positions;
+use crate::encode::Planes;
+use crate::game::{Game, Rules};
+use crate::games::Games;
+use crate::net::cpu::{CpuNet, Wanted};
+use crate::net::forward::Batch;
+use crate::net::layers::{Layer, Layers, Weighted};
+use crate::net::weights::Numbers;
+use crate::registry::{Job, Registry};
+
+/// A linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        self.0 >> 40
+    }
+
+    fn floats(&mut self, len: usize, scale: f32) -> Vec<f32> {
+        (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
+    }
+
+    fn weights(&mut self, net: &NetConfig, shape: Shape) -> Weights {
+        let layers = Layers::new(net, shape);
+        let numbers = |layer: Weighted| {
+            let sizes = layer.sizes();
+            let inputs = sizes.iter().product::<usize>() / layer.outputs();
+            let weight = self.floats(inputs * layer.outputs(), (3.0 / inputs as f32).sqrt());
+            Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
+        };
+        let weighted: Vec<_> = layers.weighted().map(|layer| layer.name().to_string()).collect();
+        let numbers = weighted.into_iter().zip(layers.weighted().map(numbers)).collect();
+        Weights { layers, numbers, ranges: None }
+    }
+}
+
+/// A network, and some positions for it.
+struct Case {
+    what: String,
+    weights: Weights,
+    planes: Vec<f32>,
+}
+
+impl Case {
+    fn positions(&self) -> usize {
+        self.planes.len() / self.shape().input_len()
+    }
+
+    fn shape(&self) -> Shape {
+        self.weights.layers.shape
+    }
+}
+
+/// `[planes, height, width, actions, filters, blocks, value planes, value pooling, block pooling]`
+const NETS: &[[usize; 9]] = &[
+    [2, 3, 3, 9, 16, 1, 4, 0, 0],
+    [3, 6, 7, 7, 64, 1, 21, 1, 1],
+    [17, 9, 9, 82, 5, 0, 4, 0, 0],
+    [40, 4, 3, 26, 33, 2, 40, 1, 2],
+    [2, 3, 23, 69, 24, 1, 1, 1, 1],
+    [2, 11, 11, 122, 8, 1, 4, 0, 1],
+    [9, 6, 2, 6, 100, 1, 2, 1, 1],
+    [3, 2, 1, 5, 128, 1, 4, 0, 0],
+    [70, 10, 10, 200, 32, 1, 16, 1, 0],
+    [3, 1, 1, 1, 8, 1, 4, 1, 1],
+];
+
+/// Networks of odd sizes on numbers of all kinds.
+fn odd_cases() -> Vec<Case> {
+    let random = &mut Random(5);
+    let case = |net: &[usize; 9]| {
+        let &[planes, height, width, actions, filters, blocks, value_planes, pooling, block_pooling] = net;
+        let config = NetConfig {
+            filters,
+            blocks,
+            value_planes,
+            value_hidden: 35,
+            value_pooling: pooling == 1,
+            block_pooling,
+            ..NetConfig::default()
+        };
+        let weights = random.weights(&config, Shape { planes, height, width, actions });
+        let planes = random.floats(3 * weights.layers.shape.input_len(), 1.5);
+        Case { what: format!("{net:?}"), weights, planes }
+    };
+    NETS.iter().map(case).collect()
+}
+
+/// The folder of the source; where the tests were carried to a machine with a GPU, the current one.
+fn root() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    if built.join("configs").is_dir() { built } else { ".".into() }
+}
+
+/// The networks of all configs, on positions of random games.
+fn shipped_cases() -> Vec<Case> {
+    struct Positions(usize);
+    impl Job for Positions {
+        type Output = (Shape, Vec<f32>);
+
+        fn run<G: Game>(self, rules: Rules<G>) -> (Shape, Vec<f32>) {
+            let shape = rules.game.shape();
+            let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; self.0 * shape.input_len()]);
+            let states = random_positions(&rules.game, self.0, 1);
+            for (state, numbers) in states.iter().zip(numbers.chunks_exact_mut(shape.input_len())) {
+                rules.game.encode(state, &mut planes);
+                planes.expand(numbers);
+            }
+            (shape, numbers)
+        }
+    }
+    let mut paths: Vec<_> =
+        std::fs::read_dir(root().join("configs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() > 10);
+    let case = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let config = Config::parse("a config", &text, &[]).unwrap();
+        let (shape, planes) = Games::with_game(&config.game.id, &config.game.options, Positions(2)).unwrap();
+        let what = path.file_name().unwrap().to_string_lossy().into_owned();
+        Case { what, weights: Random(9).weights(&config.net, shape), planes }
+    };
+    paths.into_iter().map(case).collect()
+}
+
+/// Every action of every position.
+fn every(shape: Shape, positions: usize) -> (Vec<u16>, Vec<usize>) {
+    let actions = (0..positions * shape.actions).map(|i| (i % shape.actions) as u16).collect();
+    (actions, (1..=positions).map(|position| position * shape.actions).collect())
+}
+
+/// The logits of all actions, and those of win, draw and loss.
+fn on_cpu(case: &Case) -> [Vec<f32>; 2] {
+    let net = CpuNet::new(&case.weights, Precision::F32).unwrap();
+    let (actions, ends) = every(case.shape(), case.positions());
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    net.forward(&mut net.scratch(), &case.planes, wanted, &mut logits, &mut wdl);
+    [logits, wdl]
+}
+
+fn emulated(case: &Case, format: Format) -> [Vec<f32>; 2] {
+    let program = Program::new(&case.weights, format).unwrap();
+    let rows = case.planes.chunks_exact(case.shape().input_len());
+    let answers: Vec<_> = rows.map(|planes| emulated::forward(&program, format, planes)).collect();
+    [0, 1].map(|part| answers.iter().flat_map(|answer| answer[part].iter().copied()).collect())
+}
+
+/// The largest difference, relative to the largest number if that is above 1.
+fn difference(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    let scale = b.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
+    // NaN is a difference
+    a.iter().zip(b).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |most, d| if d <= most { most } else { d })
+}
+
+#[test]
+fn packed_networks_follow_the_formula() {
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let exact = on_cpu(&case);
+        for (format, most) in [(Format::Bf16, 0.04), (Format::F16, 0.005)] {
+            let answers = emulated(&case, format);
+            for (answer, exact) in answers.iter().zip(&exact) {
+                let difference = difference(answer, exact);
+                assert!(difference <= most, "{} in {format:?}: {difference}", case.what);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_program_does_not_know_is_refused_by_name() {
+    let case = &mut odd_cases()[0];
+    let refused = |weights: &Weights| Program::new(weights, Format::Bf16).unwrap_err().to_string();
+    case.weights.layers.tower.insert(1, Layer::Ones);
+    assert!(refused(&case.weights).ends_with("the layer ones in its tower"), "{}", refused(&case.weights));
+    case.weights.layers.tower.remove(1);
+    let block = case.weights.layers.tower[1].clone();
+    case.weights.layers.policy.push(block);
+    let error = refused(&case.weights);
+    assert!(error.ends_with("the layer \"blocks.0.first\" (block) in its policy"), "{error}");
+}
+
+#[test]
+fn launches_fit_into_every_gpu() {
+    let gpus = [
+        (64 << 10, 64 << 10, 40),
+        (99 << 10, 100 << 10, 68),
+        (163 << 10, 164 << 10, 108),
+        (227 << 10, 228 << 10, 132),
+    ];
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let program = Program::new(&case.weights, Format::Bf16).unwrap();
+        for (block, all, multiprocessors) in gpus {
+            let limits = Limits { compute: (8, 0), multiprocessors, shared: [block, all] };
+            for positions in [1, 2, 64, 256, 1000, 4096] {
+                let what = format!("{positions} positions of {} in {block} bytes", case.what);
+                let Some(launch) = Launch::new(&program, &limits, positions) else { panic!("{what}") };
+                let Launch { tiles, group, blocks, threads, layout } = launch;
+                assert!(layout.bytes <= block && layout == Layout::new(&program, group), "{what}");
+                assert!(group * blocks >= positions && group * (blocks - 1) < positions, "{what}");
+                assert!(threads % 32 == 0 && (128..=32 * TILES[tiles][2]).contains(&threads), "{what}");
+                let columns = TILES[tiles][1] * 8;
+                let convs = program.steps.iter().filter(|step| step.kind == program::CONV);
+                assert!(convs.clone().all(|step| (step.outputs as usize).is_multiple_of(columns)), "{what}");
+                // whole `uint4`s
+                assert!(layout.at.iter().all(|at| at % 16 == 0) && layout.numbers_at % 16 == 0, "{what}");
+            }
+            // every multiprocessor has some
+            let some = Launch::new(&program, &limits, multiprocessors).unwrap();
+            assert_eq!(some.group, 1, "{}", case.what);
+        }
+    }
+}
+
+/// Compiles a file of `tests/cuda` as a library; says so loudly if that is not possible.
+fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (root().join("tests/cuda").join(source), folder.path().join(name));
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
+    let mut command = Command::new(&compiler);
+    command
+        .args([
+            "-O2",
+            "-U_FORTIFY_SOURCE",
+            "-std=c++17",
+            "-Wall",
+            "-Wno-unknown-pragmas",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+        ])
+        .args(flags);
+    let can = cfg!(target_os = "linux") && source.is_file();
+    let compiled = can.then(|| command.arg(&source).arg("-o").arg(&library).output());
+    match compiled {
+        Some(Ok(output)) if output.status.success() => Some((folder, library)),
+        Some(Ok(output)) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+        _ => {
+            notice(&compiler);
+            None
+        }
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn notice(compiler: &str) {
+    eprintln!(
+        "!! NOTICE: {compiler}, tests/cuda or Linux is missing, so THE SOURCE OF THE KERNEL FOR GPUS WAS NOT RUN."
+    );
+}
+
+/// A driver for a GPU that is this CPU, with numbers that can be read and written.
+struct Fake {
+    path: String,
+    library: Library,
+    _folder: tempfile::TempDir,
+}
+
+impl Fake {
+    fn new(format: Format) -> Option<Fake> {
+        let flags: &[&str] = if format == Format::F16 { &["-DPETTEIA_F16"] } else { &[] };
+        let (folder, path) = library("emulated.cpp", "libfake.so", flags)?;
+        // SAFETY: our own library, which does nothing at its start.
+        let library = unsafe { Library::new(&path) }.unwrap();
+        let fake = Fake { path: path.to_str().unwrap().into(), library, _folder: folder };
+        if format == Format::F16 {
+            fake.set("gpu_compute", 75);
+            fake.set("gpu_shared", 64 << 10);
+        }
+        Some(fake)
+    }
+
+    fn get(&self, name: &str) -> c_int {
+        // SAFETY: all of these are `int`; one thread at a time uses this library.
+        unsafe { **self.library.get::<*mut c_int>(name).unwrap() }
+    }
+
+    fn set(&self, name: &str, value: c_int) {
+        // SAFETY: as above.
+        unsafe { **self.library.get::<*mut c_int>(name).unwrap() = value };
+    }
+
+    fn size(&self, name: &str) -> usize {
+        // SAFETY: both are functions without an argument that return an `int`.
+        unsafe { self.library.get::<unsafe extern "C" fn() -> c_int>(name).unwrap()() as usize }
+    }
+
+    fn gpu(&self) -> Result<Gpu> {
+        Gpu::of(&[&self.path])
+    }
+
+    /// What this launch answers, without anything of the driver.
+    fn launch(&self, program: &Program, format: Format, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
+        type Emulate = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *const Work) -> c_int;
+        let (actions, ends) = every(case.shape(), case.positions());
+        let wanted = Wanted { actions: &actions, ends: &ends };
+        let mut up = vec![0; upload::most_words(case.shape(), ends.len(), actions.len())];
+        let sections = upload::write(case.shape(), format, &case.planes, (wanted, 0), &mut up);
+        let mut down = vec![f32::NAN; actions.len() + 3 * ends.len()];
+        // fragments are read by 16 bytes
+        let fragments: Vec<u128> = program.fragments.chunks_exact(8).map(bits_of).collect();
+        let numbers: Vec<u128> = program.numbers.chunks(4).map(bits_of).collect();
+        let network = [program.steps.as_ptr().addr(), fragments.as_ptr().addr(), numbers.as_ptr().addr()];
+        let up = (up.as_ptr().addr() as u64, sections);
+        let down_at = (down.as_mut_ptr().addr() as u64, actions.len());
+        let work = Work::new(program, launch, ends.len(), network.map(|at| at as u64), up, down_at);
+        let sizes =
+            [launch.tiles, launch.blocks, launch.threads, launch.layout.bytes].map(|size| size as c_int);
+        // SAFETY: the sizes are those of the buffers, which live until the end.
+        let is_intact = unsafe {
+            let emulate = self.library.get::<Emulate>("emulate").unwrap();
+            emulate(sizes[0], sizes[1], sizes[2], sizes[3], &work)
+        };
+        assert_eq!(is_intact, 1, "{}: something was written behind shared memory", case.what);
+        let wdl = down.split_off(actions.len());
+        [down, wdl]
+    }
+}
+
+/// Numbers of together 16 bytes, or fewer.
+fn bits_of<T: Copy>(numbers: &[T]) -> u128 {
+    assert!(size_of_val(numbers) <= 16);
+    let mut bits = 0_u128;
+    // SAFETY: so many bytes are there, and any bits are a number.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            numbers.as_ptr().cast::<u8>(),
+            (&raw mut bits).cast(),
+            size_of_val(numbers),
+        )
+    };
+    bits
+}
+
+fn run(net: &Arc<CudaNet>, planes: &[f32], (actions, ends): (&[u16], &[usize])) -> Result<[Vec<f32>; 2]> {
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+    let wanted = Wanted { actions, ends };
+    net.clone().pass().run(Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
+    Ok([logits, wdl])
+}
+
+/// The source of the kernel, run on this CPU, computes what the emulation in Rust does, to the last bit; and does it behind
+/// everything that a driver is asked for.
+#[test]
+fn the_kernel_computes_what_the_emulation_does() {
+    for format in [Format::Bf16, Format::F16] {
+        let Some(fake) = Fake::new(format) else { return };
+        assert_eq!(fake.size("size_of_step"), size_of::<Step>());
+        assert_eq!(fake.size("size_of_work"), size_of::<Work>());
+        let gpu = fake.gpu().unwrap();
+        assert_eq!((gpu.name(), &*gpu.driver()), ("Emulated", "CUDA 12.4"));
+        for case in odd_cases().into_iter().chain(shipped_cases()) {
+            let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+            let (actions, ends) = every(case.shape(), case.positions());
+            let answers = run(&net, &case.planes, (&actions, &ends)).unwrap();
+            assert!(answers == emulated(&case, format), "{} in {format:?}", case.what);
+        }
+        assert!(fake.get("launches") > 0 && fake.get("is_intact") == 1);
+        drop(gpu);
+        assert_eq!(fake.get("living"), 0, "what was not freed");
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_the_launch() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    for case in odd_cases().into_iter().filter(|case| case.shape().cells() < 50) {
+        let program = Program::new(&case.weights, Format::Bf16).unwrap();
+        let expected = emulated(&case, Format::Bf16);
+        for (tiles, [_, columns, warps]) in TILES.into_iter().enumerate() {
+            for (group, threads) in [(1, 128), (2, 32 * warps), (3, 160)] {
+                if program.unit.is_multiple_of(8 * columns) {
+                    let (layout, blocks) = (Layout::new(&program, group), case.positions().div_ceil(group));
+                    let launch = Launch { tiles, group, blocks, threads, layout };
+                    let answers = fake.launch(&program, Format::Bf16, &launch, &case);
+                    assert!(answers == expected, "{} with {launch:?}", case.what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let case = &mut odd_cases()[3];
+    let net = Arc::new(CudaNet::new(&fake.gpu().unwrap(), &case.weights).unwrap());
+    let [logits, wdl] = emulated(case, Format::Bf16);
+    let row = |position: usize, action: u16| logits[position * case.shape().actions + usize::from(action)];
+    let (actions, ends) = ([25, 0, 11, 13, 24, 3], [2, 2, 6]);
+    let [some, values] = run(&net, &case.planes, (&actions, &ends)).unwrap();
+    assert_eq!(some, [row(0, 25), row(0, 0), row(2, 11), row(2, 13), row(2, 24), row(2, 3)]);
+    assert_eq!(values, wdl);
+    // more than a launch takes, and the same buffers for batches of other sizes
+    let mut pass = CudaPass::new(net.clone());
+    pass.most = 2;
+    for ends in [&ends[..1], &ends, &ends[..2]] {
+        let planes = &case.planes[..ends.len() * case.shape().input_len()];
+        let actions = &actions[..ends[ends.len() - 1]];
+        let (mut logits, mut values) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
+        let wanted = Wanted { actions, ends };
+        pass.run(Batch { planes, wanted, logits: &mut logits, wdl: &mut values }).unwrap();
+        assert_eq!((&logits[..], &values[..]), (&some[..logits.len()], &wdl[..values.len()]));
+    }
+    assert_eq!(run(&net, &[], (&[], &[])).unwrap(), [const { Vec::<f32>::new() }; 2]);
+    let len = case.shape().input_len();
+    case.planes[len..2 * len].fill(f32::NAN);
+    let [_, values] = run(&net, &case.planes, (&[], &[0; 3])).unwrap();
+    assert_eq!([&values[..3], &values[6..]], [&wdl[..3], &wdl[6..]]);
+    assert!(values[3..6].iter().all(|x| x.is_nan()), "{values:?}");
+}
+
+/// At each call of the driver a failure is an error in one sentence, and everything is freed.
+#[test]
+fn a_driver_may_fail_at_every_call() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let case = &odd_cases()[0];
+    let (actions, ends) = every(case.shape(), case.positions());
+    let work = || -> Result<[Vec<f32>; 2]> {
+        run(&Arc::new(CudaNet::new(&fake.gpu()?, &case.weights)?), &case.planes, (&actions, &ends))
+    };
+    let right = work().unwrap();
+    let calls = fake.get("calls");
+    assert!(calls > 40, "{calls} calls");
+    let mut errors = 0;
+    for call in 0..calls {
+        fake.set("calls", 0);
+        fake.set("fails_at", call);
+        match work() {
+            Ok(answers) => assert!(answers == right, "call {call}"),
+            Err(error) => {
+                errors += 1;
+                let error = error.to_string();
+                assert!(error.starts_with("the GPU: cu") && error.contains("error 999"), "{error}");
+                assert!(!error.contains('\n'), "{error}");
+            }
+        }
+        // what could not be made current could not be freed
+        assert!(fake.get("living") <= 1, "call {call}: {} are left", fake.get("living"));
+        fake.set("living", 0);
+    }
+    assert!(errors > 40, "{errors} errors of {calls} calls");
+}
+
+#[test]
+fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
+    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    fake.set("gpu_shared", 48 << 10);
+    let config = NetConfig { filters: 256, blocks: 0, ..NetConfig::default() };
+    let weights = Random(1).weights(&config, Shape { planes: 3, height: 10, width: 10, actions: 100 });
+    let error = CudaNet::new(&fake.gpu().unwrap(), &weights).unwrap_err().to_string();
+    let expected = "the network is too wide for the GPU Emulated: a position of 10 x 10 squares with 256 channels needs 104 kB of \
+                    shared memory, and a block has 48";
+    assert_eq!(error, expected);
+    fake.set("gpu_compute", 70);
+    let error = fake.gpu().unwrap_err().to_string();
+    assert!(error.starts_with("the GPU Emulated is too old: its compute capability is 7.0"), "{error}");
+}
+
+/// Libraries that are no driver: each is a sentence, not a crash.
+#[test]
+fn a_lying_driver_is_an_error() {
+    let says = |flags: &[&str]| {
+        let (_folder, path) = library("liar.cpp", "liar.so", flags)?;
+        Some(Gpu::of(&[path.to_str().unwrap()]).unwrap_err().to_string())
+    };
+    for (flags, expected) in [
+        (&["-DFEW"][..], "the NVIDIA driver is too old or damaged: it lacks the function cuDriverGetVersion"),
+        (
+            &["-DANSWER=0", "-DVERSION=10020"],
+            "the NVIDIA driver is too old: it knows CUDA 10.2, and 11.0 is the least",
+        ),
+        (&["-DANSWER=0", "-DVERSION=13000"], "the NVIDIA driver finds no GPU"),
+        (&["-DANSWER=100", "-DVERSION=13000"], "the GPU: cuInit failed with error 100: there is no GPU"),
+        (
+            &["-DANSWER=-77777", "-DVERSION=13000"],
+            "the GPU: cuInit failed with error -77777: see CUresult in NVIDIA's documentation",
+        ),
+    ] {
+        let Some(said) = says(flags) else { return };
+        assert_eq!(said, expected);
+    }
+}
+
+/// On a machine with a GPU: the real one computes what the emulation does, but for the order of sums, and the same bits in a
+/// batch of any size, by several threads at once.
+#[test]
+fn a_gpu_computes_what_the_emulation_does() {
+    let Ok(gpu) = gpu() else { return };
+    let format = if gpu.limits().compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+        let (emulated, exact) = (emulated(&case, format), on_cpu(&case));
+        let (actions, ends) = every(case.shape(), case.positions());
+        let answers = run(&net, &case.planes, (&actions, &ends)).unwrap();
+        for (answer, (emulated, exact)) in answers.iter().zip(emulated.iter().zip(&exact)) {
+            let differences = [difference(answer, emulated), difference(answer, exact)];
+            assert!(differences[0] < 0.02 && differences[1] < 0.04, "{}: {differences:?}", case.what);
+        }
+        std::thread::scope(|scope| {
+            for copies in [7, 50, 400, 3000] {
+                let (net, case, answers) = (&net, &case, &answers);
+                scope.spawn(move || {
+                    let (actions, ends) = every(case.shape(), copies * case.positions());
+                    let many = run(net, &case.planes.repeat(copies), (&actions, &ends)).unwrap();
+                    for (many, answer) in many.iter().zip(answers) {
+                        let is_same = many.chunks_exact(answer.len()).all(|many| many == answer);
+                        assert!(is_same, "{copies} copies of {}", case.what);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Evaluations per second of a GPU, each number the best of some batches: with bit sets up and 40 logits down, by one thread and by two.
+#[test]
+#[ignore = "a measurement, for a machine with a GPU"]
+#[allow(clippy::print_stderr)]
+fn how_fast_a_gpu_is() {
+    let gpu = gpu().unwrap();
+    eprintln!("{} with {}", gpu.name(), gpu.driver());
+    for [filters, blocks] in [[32, 4], [64, 6], [128, 10]] {
+        let config =
+            NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
+        let weights = Random(1).weights(&config, Shape { planes: 18, height: 10, width: 10, actions: 400 });
+        let net = Arc::new(CudaNet::new(&gpu, &weights).unwrap());
+        for batch in [64, 256, 924, 1024, 2048, 4096, 8192] {
+            let planes: Vec<f32> = (0..batch * 1800).map(|i| f32::from(u8::from(i % 7 == 0))).collect();
+            let actions: Vec<u16> = (0..batch * 40).map(|i| (i % 400) as u16).collect();
+            let ends: Vec<usize> = (1..=batch).map(|i| 40 * i).collect();
+            let measure = || {
+                let (mut pass, mut best) = (net.clone().pass(), f64::MAX);
+                let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * batch]);
+                for _ in 0..10 {
+                    let begun = std::time::Instant::now();
+                    for _ in 0..10 {
+                        let wanted = Wanted { actions: &actions, ends: &ends };
+                        let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
+                        pass.run(batch).unwrap();
+                    }
+                    best = best.min(begun.elapsed().as_secs_f64() / 10.0);
+                }
+                batch as f64 / best
+            };
+            let alone = measure();
+            let both = std::thread::scope(|scope| {
+                let threads = [scope.spawn(measure), scope.spawn(measure)];
+                threads.map(|thread| thread.join().unwrap()).iter().sum::<f64>()
+            });
+            let launch = Launch::new(&net.program, &gpu.limits(), batch).unwrap();
+            let [rows, columns, _] = TILES[launch.tiles];
+            let Launch { group, threads, .. } = launch;
+            eprintln!(
+                "{filters}x{blocks}, batch {batch}: {alone:.0}/s, two at once {both:.0}/s ({group} a block, {threads} threads, {rows}x{columns})"
+            );
+        }
+    }
+}
