@@ -79,3 +79,14 @@ impl Layer {
         *best = (*best).min(begun.elapsed());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::tiles::pairs::PairSet;
+
+    #[test]
+    fn what_is_slower_does_not_pay() {
+        assert!(!is_faster(Halves::Pairs(PairSet::EMULATED), 16, [3, 3]));
+    }
+}
