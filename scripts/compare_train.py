@@ -81,7 +81,7 @@ def pytorch(shape, filters, blocks, precision):
 def ours(args, game, net, precision):
     """Positions per CPU second of Petteia; `None` if the CPU lacks the precision."""
     arguments = ["train", "--game", game, "--net", net, "--batch", str(BATCH), "--precision", precision]
-    return bench(args, "train/positions", ["this CPU lacks", "a CPU with AMX"], *arguments, "--seconds", str(args.seconds / 5))
+    return bench(args, "train/positions", ["this CPU lacks", "needs a CPU with"], *arguments, "--seconds", str(args.seconds / 5))
 
 
 def main():

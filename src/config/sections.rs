@@ -329,9 +329,9 @@ section! {
         /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;
-        /// Precision of the convolutions' products in forward and backward pass: `f32`, `bf16` (if the CPU has AMX; sums,
-        /// weights and everything else stay in 32 bits), or `auto`: a new run takes bf16 where the CPU has AMX, and keeps
-        /// what it took.
+        /// Precision of the convolutions' products in forward and backward pass: `f32`, `bf16` (if the CPU has AMX or
+        /// AVX-512 BF16; sums, weights and everything else stay in 32 bits), or `auto`: a new run takes bf16 where it is
+        /// faster, and keeps what it took.
         #[serde(skip_serializing_if = "Precision::is_f32")]
         precision: Precision = Precision::F32;
     }

@@ -10,8 +10,7 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use super::layers::{self, Layer, Weighted};
-use super::tiles::Tiles;
-use super::training;
+use super::training::{self, Halves};
 use super::weights::Numbers;
 
 /// What flows from layer to layer.
@@ -49,15 +48,15 @@ impl Flow {
     }
 }
 
-/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, `tiles` multiply what convolutions with
+/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, `halves` multiply what convolutions with
 /// batch norm multiply, if there are any.
-pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, tiles: Option<Tiles>) -> Flow {
+pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, halves: Option<Halves>) -> Flow {
     let part = |name: &str| &parts.iter().find(|part| part.0 == name).expect("a part for each layer").1;
     layers.iter().fold(x, |x, layer| match layer {
-        Layer::Conv(conv) => part(&conv.name).conv(x, None, conv.relu, tiles),
+        Layer::Conv(conv) => part(&conv.name).conv(x, None, conv.relu, halves),
         Layer::Block { first, second, .. } => {
-            let y = part(&first.name).conv(x.clone(), None, first.relu, tiles);
-            part(&second.name).conv(y, Some(x), true, tiles)
+            let y = part(&first.name).conv(x.clone(), None, first.relu, halves);
+            part(&second.name).conv(y, Some(x), true, halves)
         }
         Layer::Ones => {
             let planes = x.planes();
@@ -158,11 +157,11 @@ impl Part {
     }
 
     /// The convolution of `x`, plus `skip`, with ReLU if that is wanted.
-    fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, tiles: Option<Tiles>) -> Flow {
+    fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, halves: Option<Halves>) -> Flow {
         let y = match (self, x) {
             (Part::Normed(layer), x) if layer.is_fused(&x) => {
                 assert!(activate, "in training a norm ends in a ReLU");
-                let y = layer.train(x.boards(), skip.map(Flow::boards), tiles);
+                let y = layer.train(x.boards(), skip.map(Flow::boards), halves);
                 return Flow::Boards(y, layer.outputs());
             }
             (Part::Normed(layer), x) => {
@@ -214,10 +213,10 @@ impl NormedConv {
     }
 
     /// `relu(norm(conv(x)) + skip)` as one operation; updates the running statistics as burn's batch norm does.
-    fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>, tiles: Option<Tiles>) -> Tensor<4> {
+    fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>, halves: Option<Halves>) -> Tensor<4> {
         let factors = [self.norm.gamma.val(), self.norm.beta.val()];
         let normed =
-            training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip, tiles);
+            training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip, halves);
         let momentum = self.norm.momentum;
         for (running, of_batch) in
             [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]

@@ -32,7 +32,7 @@ const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
 /// How much of the time of the best one before it, from f32 to int8, a precision may take at most. The margin is wide because
 /// a small gain is not worth an agent that plays differently when something else keeps the CPU busy.
-const WORTH_IT: f64 = 0.87;
+pub(super) const WORTH_IT: f64 = 0.87;
 
 /// What was measured of one precision.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -104,7 +104,7 @@ pub fn with_named_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: 
         config.net.precision = fastest(&rules.game, &network, &config.net, TOGETHER);
     }
     if training {
-        config.train.precision = model::fastest_training();
+        config.train.precision = model::fastest_training(config.net.filters, rules.game.shape());
     }
     Ok(config)
 }
@@ -133,8 +133,8 @@ pub fn train<G: Game>(
     }
     if !model::trains_in(config.train.precision) {
         return Err(Error::Config(
-            "train.precision = \"bf16\" needs a CPU with AMX instructions, which this one lacks: start a run with \
-             \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
+            "train.precision = \"bf16\" needs a CPU with AMX or AVX-512 BF16 instructions, which this one lacks: \
+             start a run with \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
                 .into(),
         ));
     }

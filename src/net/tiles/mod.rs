@@ -7,7 +7,7 @@
 //! channels pass by, step by step. The order of the sums is that of the steps.
 //!
 //! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights. [`vnni`] is
-//! the same convolution of bytes by vectors, for CPUs without tiles.
+//! the same convolution of bytes by vectors, and [`pairs`] are products of bf16 by vectors, for CPUs without tiles.
 
 #![allow(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod bytes;
 pub(super) mod direct;
 mod emulated;
 pub(super) mod outer;
+pub(super) mod pairs;
 pub(super) mod quantized;
 #[cfg(target_arch = "x86_64")]
 mod vnni;

@@ -11,8 +11,8 @@ use std::cell::RefCell;
 
 use rayon::prelude::*;
 
-use super::geometry::{Conv, Gradient, plane_stride};
-use super::winograd::{gradient_transform, input_gradient, input_transform, output_transform};
+use super::geometry::{Conv, Gradient, Halves, plane_stride};
+use super::winograd::{Floats, gradient_transform, input_gradient, input_transform, output_transform};
 use crate::net::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
 /// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
@@ -20,7 +20,7 @@ pub(super) const GROUPS: usize = 16;
 /// Tiles that are processed together: enough for the products, few enough for the L2 cache.
 const TILES: usize = 64;
 /// The number of rows of a product is padded to a multiple of this.
-const ROWS: usize = 8;
+pub(super) const ROWS: usize = 8;
 
 /// Where the gradient of the images goes.
 pub(super) enum Target<'a> {
@@ -50,8 +50,10 @@ impl Conv {
 
     /// Convolves the images `x` with `weight`, `[outputs, inputs, kernel, kernel]`, into `z`.
     pub(super) fn forward(&self, weight: &[f32], x: &[f32], z: &mut [f32]) {
-        if let Some(tiles) = self.tiles {
-            return self.forward_by_tiles(tiles, weight, x, z);
+        match self.halves {
+            Some(Halves::Tiles(tiles)) => return self.forward_by_tiles(tiles, weight, x, z),
+            Some(Halves::Pairs(pairs)) => return self.forward_by_pairs(pairs, weight, x, z),
+            None => {}
         }
         let weight = self.transformed(weight, false);
         let group = self.group(x.len() / self.input_len());
@@ -74,8 +76,10 @@ impl Conv {
         z: &mut [f32],
         dx: Target,
     ) -> Vec<f32> {
-        if let Some(tiles) = self.tiles {
-            return self.backward_by_tiles(tiles, weight, x, gradient, z, dx);
+        match self.halves {
+            Some(Halves::Tiles(tiles)) => return self.backward_by_tiles(tiles, weight, x, gradient, z, dx),
+            Some(Halves::Pairs(pairs)) => return self.backward_by_pairs(pairs, weight, x, gradient, z, dx),
+            None => {}
         }
         let weight = self.transformed(weight, true);
         let images = x.len() / self.input_len();
@@ -106,18 +110,25 @@ impl Conv {
 
     /// Lends this thread's buffers: two for transformed images, one for a board with its border.
     fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
-        thread_local! {
-            static SCRATCH: RefCell<[Aligned; 3]> = RefCell::new(from_fn(|_| Aligned::new(0)));
-        }
         let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
         let transformed = self.frequencies() * plane_stride(rows, padded(self.inputs.max(self.outputs)));
-        SCRATCH.with_borrow_mut(|buffers| {
-            for buffer in buffers.iter_mut().filter(|buffer| buffer.as_ref().len() < transformed) {
-                *buffer = Aligned::new(transformed);
-            }
-            work(buffers.each_mut().map(Aligned::as_mut));
-        });
+        with_scratch([transformed, transformed, transformed, 0], |[a, b, c, _]| work([a, b, c]));
     }
+}
+
+/// Lends this thread's buffers, of so many floats at least.
+pub(super) fn with_scratch(lens: [usize; 4], work: impl FnOnce([&mut [f32]; 4])) {
+    thread_local! {
+        static SCRATCH: RefCell<[Aligned; 4]> = RefCell::new(from_fn(|_| Aligned::new(0)));
+    }
+    SCRATCH.with_borrow_mut(|buffers| {
+        for (buffer, len) in buffers.iter_mut().zip(lens) {
+            if buffer.as_ref().len() < len {
+                *buffer = Aligned::new(len);
+            }
+        }
+        work(buffers.each_mut().map(Aligned::as_mut));
+    });
 }
 
 struct Forward<'a> {
@@ -138,7 +149,7 @@ impl Kernel for Forward<'_> {
         for (x, z) in chunks {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
-            input_transform::<S>(conv, x, from, rows, conv.cut(board, high));
+            input_transform::<S>(conv, x, &mut Floats::new(from, rows, high), conv.cut(board, high));
             let weights = weight.chunks_exact(high * wide);
             let products = from
                 .chunks_exact(plane_stride(rows, high))
@@ -175,8 +186,9 @@ impl Kernel for Backward<'_> {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
             let images = [chunk * output_len, x.len() / conv.input_len()];
-            gradient_transform::<S>(conv, (&gradient, z), images, dz, rows, conv.cut(board, wide));
-            input_transform::<S>(conv, x, other, rows, conv.cut(board, high));
+            let to = &mut Floats::new(dz, rows, wide);
+            gradient_transform::<S>(conv, (&gradient, z), images, to, conv.cut(board, wide));
+            input_transform::<S>(conv, x, &mut Floats::new(other, rows, high), conv.cut(board, high));
             let sums = sum.chunks_exact_mut(high * wide);
             for ((x, dz), sum) in other
                 .chunks_exact(plane_stride(rows, high))
@@ -226,6 +238,7 @@ macro_rules! in_tiles {
         }
     };
 }
+pub(super) use in_tiles;
 
 /// `to = from * weight` for `[rows, stride]` and `[stride, width]`, of which only the first `depth` of `stride` are
 /// used.

@@ -2,6 +2,7 @@
 //! output.
 
 use crate::net::tiles::Tiles;
+use crate::net::tiles::pairs::PairSet;
 use crate::net::vector::{BLOCK, Isa, Vector, padded};
 
 /// Floats from one frequency to the next: one cache line more than the rows fill, or all frequencies of a tile could
@@ -21,7 +22,23 @@ pub(super) struct Conv {
     pub(super) kernel: usize,
     pub(super) isa: Isa,
     /// What multiplies in bf16, if that is wanted.
-    pub(super) tiles: Option<Tiles>,
+    pub(super) halves: Option<Halves>,
+}
+
+/// What multiplies in bf16.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::net) enum Halves {
+    /// Whole tiles, by direct convolutions.
+    Tiles(Tiles),
+    /// Registers of pairs, in Winograd's frequencies.
+    Pairs(PairSet),
+}
+
+impl Halves {
+    /// The faster of those that this CPU has.
+    pub(in crate::net) fn here() -> Option<Halves> {
+        Tiles::here().map(Halves::Tiles).or_else(|| PairSet::here().map(Halves::Pairs))
+    }
 }
 
 impl Conv {
@@ -54,11 +71,11 @@ impl Conv {
         [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
     }
 
-    /// The part of a buffer that a board with its border takes.
+    /// The part of a buffer that a board with its border takes; a 1x1 kernel needs no border.
     #[inline(always)]
     pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
         let [high, wide] = self.board();
-        &mut buffer[..if self.kernel == 1 { 0 } else { high * wide * channels }]
+        &mut buffer[..if self.kernel == 1 { self.cells() } else { high * wide } * channels]
     }
 
     /// Index of the first square of a row, on the board with its border.

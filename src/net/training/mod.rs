@@ -8,7 +8,9 @@
 mod conv;
 mod geometry;
 mod norm;
+mod pairs;
 mod tiles;
+mod trial;
 mod weights;
 mod winograd;
 
@@ -23,9 +25,10 @@ use burn::tensor::{Bytes, DType, Device, Shape, Tensor};
 use rayon::iter::{ParallelIterator, repeat_n};
 
 use self::conv::Target;
+pub(in crate::net) use self::geometry::Halves;
 use self::geometry::{Conv, Gradient};
 use self::norm::Moments;
-use crate::net::tiles::Tiles;
+pub(in crate::net) use self::trial::is_faster;
 use crate::net::vector::{BLOCK, Isa, padded};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
@@ -83,14 +86,14 @@ pub(in crate::net) fn normed_conv(
     [gamma, beta]: [Tensor<1>; 2],
     epsilon: f64,
     skip: Option<Tensor<4>>,
-    tiles: Option<Tiles>,
+    halves: Option<Halves>,
 ) -> Normed {
-    normed_conv_with(Isa::widest(), tiles, x, weight, [gamma, beta], epsilon, skip)
+    normed_conv_with(Isa::widest(), halves, x, weight, [gamma, beta], epsilon, skip)
 }
 
 fn normed_conv_with(
     isa: Isa,
-    tiles: Option<Tiles>,
+    halves: Option<Halves>,
     x: Tensor<4>,
     weight: Tensor<4>,
     [gamma, beta]: [Tensor<1>; 2],
@@ -98,7 +101,7 @@ fn normed_conv_with(
     skip: Option<Tensor<4>>,
 ) -> Normed {
     let ([n, height, width, _], [outputs, inputs, kernel, _]) = (x.dims(), weight.dims());
-    let conv = Conv { height, width, inputs, outputs, kernel, isa, tiles };
+    let conv = Conv { height, width, inputs, outputs, kernel, isa, halves };
     let (x, weight, gamma, beta) = (tracked(x), tracked(weight), tracked(gamma), tracked(beta));
     let skip = skip.map(tracked);
     let shape = [n, height, width, padded(outputs)];
@@ -291,6 +294,8 @@ backward_with_parents!(5);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::tiles::Tiles;
+    use crate::net::tiles::pairs::PairSet;
     use crate::random::{Purpose, Random, stream};
     use burn::tensor::TensorData;
     use burn::tensor::activation::relu;
@@ -380,11 +385,11 @@ mod tests {
         tensor.into_data().try_into_vec().expect("floats")
     }
 
-    fn ours(isa: Isa, tiles: Option<Tiles>, inputs: Inputs) -> [Tensor<4>; 3] {
+    fn ours(isa: Isa, halves: Option<Halves>, inputs: Inputs) -> [Tensor<4>; 3] {
         let outputs = inputs.weight.dims()[0];
         let skip = inputs.skip.map(channels_last);
         let x = channels_last(inputs.x);
-        let normed = normed_conv_with(isa, tiles, x, inputs.weight, inputs.factors, EPSILON, skip);
+        let normed = normed_conv_with(isa, halves, x, inputs.weight, inputs.factors, EPSILON, skip);
         let statistic = |values: Tensor<1>| values.reshape([1, outputs, 1, 1]);
         [planes(normed.y, outputs), statistic(normed.mean), statistic(normed.variance)]
     }
@@ -441,18 +446,22 @@ mod tests {
 
     /// Apart from single numbers, where rounding decides whether a ReLU is active.
     #[test]
-    fn tiles_of_bf16_are_close_and_instructions_do_what_the_emulation_does() {
+    fn products_of_bf16_are_close_and_instructions_do_what_the_emulation_does() {
+        let tiles = (Halves::Tiles(Tiles::Emulated), Tiles::here().map(Halves::Tiles));
+        let pairs = (Halves::Pairs(PairSet::EMULATED), PairSet::here().map(Halves::Pairs));
         for case in &cases() {
             let want = case.run(burns);
-            let by_tiles = |tiles| case.run(|inputs| ours(Isa::widest(), Some(tiles), inputs));
-            let what = format!("{:?} {} {}", case.shape, case.outputs, case.kernel);
-            let got = by_tiles(Tiles::Emulated);
-            assert_apart(&got, &want, 0.1, &what);
-            if let Some(tiles) = Tiles::here() {
-                let real = by_tiles(tiles);
-                // what comes before the products of the backward pass has fused multiply-adds, or not
-                assert!(real[..3] == got[..3], "{what}");
-                assert_apart(&real, &got, 0.001, &what);
+            let by = |halves| case.run(|inputs| ours(Isa::widest(), Some(halves), inputs));
+            for (emulated, real) in [tiles, pairs] {
+                let what = format!("{:?} {} {} {emulated:?}", case.shape, case.outputs, case.kernel);
+                let got = by(emulated);
+                assert_apart(&got, &want, 0.1, &what);
+                if let Some(real) = real {
+                    let real = by(real);
+                    // what comes before the products of the backward pass has fused multiply-adds, or not
+                    assert!(matches!(emulated, Halves::Pairs(_)) || real[..3] == got[..3], "{what}");
+                    assert_apart(&real, &got, 0.001, &what);
+                }
             }
         }
     }
@@ -513,10 +522,11 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_no_bit() {
         let case = Case::new([37, 24, 6, 7], 24, 3, true);
-        for tiles in [None, Some(Tiles::Emulated)] {
+        let emulated = [Halves::Tiles(Tiles::Emulated), Halves::Pairs(PairSet::EMULATED)];
+        for halves in [None, Halves::here()].into_iter().chain(emulated.map(Some)) {
             let of = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-                pool.install(|| case.run(|inputs| ours(Isa::widest(), tiles, inputs)))
+                pool.install(|| case.run(|inputs| ours(Isa::widest(), halves, inputs)))
             };
             let one = of(1);
             assert!(one == of(2) && one == of(3));

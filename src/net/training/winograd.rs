@@ -11,21 +11,61 @@ use std::array::from_fn;
 use super::geometry::{Conv, Gradient, plane_stride};
 use crate::net::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
-/// Images to `[frequency, rows, channel]`: `B^T d B` of the 4x4 pieces.
+/// Where transformed images go: `[frequency, row, channel]`, in whatever form.
+pub(super) trait Planes<S: Vector> {
+    /// Writes a vector of channels; a tile has one row, and all rows are written, in order.
+    fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize);
+
+    /// Writes a piece.
+    #[inline(always)]
+    fn put_piece(&mut self, piece: Piece<S>, row: usize, vector: usize) {
+        for i in 0..16 {
+            self.put(piece[i / 4][i % 4], i, row, vector);
+        }
+    }
+}
+
+/// Planes of floats.
+pub(super) struct Floats<'a, S> {
+    to: &'a mut [S],
+    /// Vectors of a row, and from one frequency to the next.
+    steps: [usize; 2],
+}
+
+impl<'a, S: Vector> Floats<'a, S> {
+    /// For so many rows and channels.
+    #[inline(always)]
+    pub(super) fn new(to: &'a mut [f32], rows: usize, channels: usize) -> Floats<'a, S> {
+        Floats { to: vectors_mut(to), steps: [channels, plane_stride(rows, channels)].map(|n| n / S::LANES) }
+    }
+}
+
+impl<S: Vector> Planes<S> for Floats<'_, S> {
+    #[inline(always)]
+    fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize) {
+        self.to[row * self.steps[0] + vector + frequency * self.steps[1]] = value;
+    }
+}
+
+/// The rows of a 1x1 kernel, from this one on: the squares themselves.
 #[inline(always)]
-pub(super) fn input_transform<S: Vector>(
-    conv: &Conv,
-    x: &[f32],
-    to: &mut [f32],
-    rows: usize,
-    board: &mut [f32],
-) {
+fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Planes<S>, first: usize, channels: usize) {
+    for (row, square) in squares.chunks_exact(channels).enumerate() {
+        for (vector, value) in square.chunks_exact(S::LANES).enumerate() {
+            to.put(S::load(value), 0, first + row, vector);
+        }
+    }
+}
+
+/// Images to `[frequency, row, channel]`: `B^T d B` of the 4x4 pieces.
+#[inline(always)]
+pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl Planes<S>, board: &mut [f32]) {
     let channels = padded(conv.inputs);
     if conv.kernel == 1 {
-        to[..x.len()].copy_from_slice(x);
+        put_squares::<S>(x, to, 0, channels);
         return;
     }
-    let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
+    let vectors_of_pixel = channels / S::LANES;
     // only the squares within are written below
     board.fill(0.0);
     for (i, image) in x.chunks_exact(conv.input_len()).enumerate() {
@@ -37,8 +77,7 @@ pub(super) fn input_transform<S: Vector>(
             let (first, row) = (conv.corner(tile) * vectors_of_pixel, i * conv.tiles() + tile);
             for vector in 0..vectors_of_pixel {
                 let d = take(board, first + vector, [conv.board()[1], 1].map(|step| step * vectors_of_pixel));
-                let d = times_bt(transpose(times_bt(transpose(d))));
-                put(d, to, row * vectors_of_pixel + vector, plane_stride(rows, channels) / S::LANES);
+                to.put_piece(times_bt(transpose(times_bt(transpose(d)))), row, vector);
             }
         }
     }
@@ -82,22 +121,24 @@ pub(super) fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize
     }
 }
 
-/// Output gradients of `images` images, starting at `start`, to `[frequency, rows, channel]`: `A dy A^T`.
+/// Output gradients of `images` images, starting at `start`, to `[frequency, row, channel]`: `A dy A^T`.
 #[inline(always)]
 pub(super) fn gradient_transform<S: Vector>(
     conv: &Conv,
     (gradient, z): (&Gradient, &[f32]),
     [start, images]: [usize; 2],
-    to: &mut [f32],
-    rows: usize,
+    to: &mut impl Planes<S>,
     board: &mut [f32],
 ) {
     let channels = padded(conv.outputs);
     if conv.kernel == 1 {
-        gradient.line::<S>(z, start, &mut to[..images * conv.output_len()]);
+        for image in 0..images {
+            gradient.line::<S>(z, start + image * conv.output_len(), board);
+            put_squares::<S>(board, to, image * conv.cells(), channels);
+        }
         return;
     }
-    let (to, vectors_of_pixel) = (vectors_mut::<S>(to), channels / S::LANES);
+    let vectors_of_pixel = channels / S::LANES;
     board.fill(0.0);
     for image in 0..images {
         for row in 0..conv.height {
@@ -115,7 +156,7 @@ pub(super) fn gradient_transform<S: Vector>(
                 let b = [board[vector + down], board[vector + down + vectors_of_pixel], zero[0], zero[0]];
                 let [a, b, ..] = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
                 let d = transpose([a, add(a, b), sub(a, b), sub(zero, b)]);
-                put(d, to, row * vectors_of_pixel + vector - first, plane_stride(rows, channels) / S::LANES);
+                to.put_piece(d, row, vector - first);
             }
         }
     }
@@ -158,7 +199,7 @@ pub(super) fn input_gradient<S: Vector>(
 }
 
 /// A 4x4 piece of the board, or its products, row by row.
-type Piece<S> = [[S; 4]; 4];
+pub(super) type Piece<S> = [[S; 4]; 4];
 
 /// Reads the vectors of a piece, which are `down` and `right` apart.
 #[inline(always)]
@@ -168,13 +209,6 @@ fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece
         piece[i / 4][i % 4] = from[first + i / 4 * down + i % 4 * right];
     }
     piece
-}
-
-#[inline(always)]
-fn put<S: Vector>(piece: Piece<S>, to: &mut [S], first: usize, stride: usize) {
-    for i in 0..16 {
-        to[first + i * stride] = piece[i / 4][i % 4];
-    }
 }
 
 #[inline(always)]

@@ -1,0 +1,92 @@
+//! Do pairs of bf16 pay here? Some CPUs have the instruction and take as long for it as for twice the work in f32.
+//!
+//! Input: the filters of a tower and the size of its board. Output: whether a convolution of the tower learns faster by
+//! [`pairs`](super::pairs), by a measurement of some milliseconds.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
+#[cfg(not(unix))]
+use Instant as Clock;
+#[cfg(unix)]
+use cpu_time::ThreadTime as Clock;
+
+use super::conv::Target;
+use super::geometry::{Conv, Gradient, Halves};
+use crate::net::precision::WORTH_IT;
+use crate::net::vector::{Isa, padded};
+
+/// Enough for whole tiles of products.
+const IMAGES: usize = 32;
+/// Both are timed at least so often, in turn, and until all took [`LONG_ENOUGH`]; the best time counts.
+const ROUNDS: usize = 3;
+const LONG_ENOUGH: Duration = Duration::from_millis(20);
+
+/// Whether convolutions of so many filters learn faster by `halves`, by the margin that a gain must have.
+pub(in crate::net) fn is_faster(halves: Halves, filters: usize, [height, width]: [usize; 2]) -> bool {
+    let conv = |halves| Conv {
+        height,
+        width,
+        inputs: filters,
+        outputs: filters,
+        kernel: 3,
+        isa: Isa::widest(),
+        halves,
+    };
+    let mut layers = [None, Some(halves)].map(|halves| Layer::new(conv(halves)));
+    let timed = || {
+        let begun = Instant::now();
+        for round in 0.. {
+            if round >= ROUNDS && begun.elapsed() > LONG_ENOUGH {
+                break;
+            }
+            layers.iter_mut().for_each(Layer::time);
+        }
+        layers[1].best.as_secs_f64() < layers[0].best.as_secs_f64() * WORTH_IT
+    };
+    // a pool of one thread, whose time is that of the work
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.is_ok_and(|pool| pool.install(timed))
+}
+
+/// A layer that learns, with numbers of no meaning.
+struct Layer {
+    conv: Conv,
+    x: Vec<f32>,
+    z: Vec<f32>,
+    weight: Vec<f32>,
+    of_channel: Vec<f32>,
+    best: Duration,
+}
+
+impl Layer {
+    fn new(conv: Conv) -> Layer {
+        let numbers = |len: usize| (0..len).map(|i| (i % 7) as f32 - 3.0).collect::<Vec<f32>>();
+        let boards = IMAGES * conv.input_len();
+        let weight = numbers(conv.inputs * conv.outputs * conv.kernel * conv.kernel);
+        let of_channel = numbers(padded(conv.outputs));
+        Layer { x: numbers(boards), z: vec![0.0; boards], weight, of_channel, best: Duration::MAX, conv }
+    }
+
+    fn time(&mut self) {
+        let Layer { conv, x, z, weight, of_channel, best } = self;
+        let begun = Clock::now();
+        conv.forward(weight, x, z);
+        let [mean, scale, slope, shift] = [&of_channel[..]; 4];
+        let gradient = Gradient { g: x, mean, scale, slope, shift };
+        black_box(conv.backward(weight, x, &gradient, z, Target::OverZ));
+        *best = (*best).min(begun.elapsed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::tiles::pairs::PairSet;
+
+    #[test]
+    fn what_is_slower_does_not_pay() {
+        assert!(!is_faster(Halves::Pairs(PairSet::EMULATED), 16, [3, 3]));
+    }
+}
