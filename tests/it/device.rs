@@ -13,7 +13,6 @@ use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{Batch, Forward, Pass};
 use petteia::replay::place::Origin;
 use petteia::replay::store::shard_path;
-use petteia::search::cache::cached;
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Bulk, Generation, play_generation};
 
@@ -101,7 +100,7 @@ fn played(fake: &Arc<Fake>) -> Result<(Vec<Vec<u8>>, Bulk)> {
         &generation,
         folder.path(),
         &Origin::of(&config),
-        &|| cached(&game, net.evaluator(&game), 1),
+        &|| Box::new(net.evaluator(&game)),
         &|progress| {
             *bulk.lock().unwrap() = progress.bulk;
             true
