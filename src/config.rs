@@ -25,8 +25,8 @@ pub use arena::{ArenaConfig, GateKind};
 pub use lenient::Reading;
 use point::point;
 pub use sections::{
-    Bootstrap, EvaluatorKind, NetConfig, OptimizerKind, Precision, ReplayConfig, RootKind, SearchConfig,
-    SelfplayConfig, TrainConfig,
+    Bootstrap, DeviceKind, EvaluatorKind, NetConfig, OptimizerKind, Precision, ReplayConfig, RootKind,
+    SearchConfig, SelfplayConfig, TrainConfig,
 };
 pub use sets::game_settings;
 pub use table::{Ignored, Kind, Setting};
@@ -266,6 +266,13 @@ impl Config {
                 "net.precision = \"bf16\" needs net.evaluator = \"fused\": burn computes in f32".into();
             return Err(RangeProblem { key: "net.precision", says });
         }
+        if net.device != DeviceKind::Cpu && net.evaluator == EvaluatorKind::Burn {
+            let says = format!(
+                "net.device = \"{}\" needs net.evaluator = \"fused\": burn computes on the CPU",
+                net.device
+            );
+            return Err(RangeProblem { key: "net.device", says });
+        }
         for (key, precision) in [("net.precision", net.precision), ("train.precision", self.train.precision)]
         {
             if precision == Precision::Int8 {
@@ -346,7 +353,7 @@ fn explained(error: &toml::de::Error) -> String {
         return text;
     };
     let more = match key {
-        "device" | "gpu" => "; this build computes on the CPU only".to_string(),
+        "gpu" => "; `net.device` chooses what computes the network".to_string(),
         _ => meant(key, others.split('`').skip(1).step_by(2)),
     };
     format!("{text}{more}")

@@ -19,7 +19,7 @@ const NUMBER: u64 = 4;
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
     // in bulk one shard is played after another
-    let at_once = match config.net.evaluator.in_bulk() {
+    let at_once = match config.net.in_bulk() {
         false => settings.games.div_ceil(settings.batch).min(threads),
         true => 1,
     };

@@ -16,10 +16,11 @@ use super::perfect::{Perfect, solver};
 use super::searching::{SearchAgent, Searcher};
 use crate::checkpoint::Checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
-use crate::config::{EvaluatorKind, Precision, SearchConfig};
+use crate::config::{DeviceKind, EvaluatorKind, Precision, SearchConfig};
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Action, Game, Rules};
 use crate::net::cpu::CpuNet;
+use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::net::precision::fastest;
@@ -267,8 +268,13 @@ enum Kind<G: Game> {
 debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
-    /// Loads the agent; a checkpoint must be of the same game.
+    /// Loads the agent, whose network this CPU computes; a checkpoint must be of the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
+        Contestant::on(rules, spec, &Processor::Cpu)
+    }
+
+    /// The same on a processor, whatever computed the network in its run.
+    pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
         let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
         match spec {
@@ -318,11 +324,21 @@ impl<G: Game> Contestant<G> {
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);
-                if config.precision == Precision::Auto {
+                if let (Processor::Cuda(_), Some(named)) =
+                    (processor, precision.filter(|named| *named != Precision::Auto))
+                {
+                    return Err(Error::Config(format!(
+                        "agent `{spec}`: a GPU has a precision of its own; omit `:{named}`"
+                    )));
+                }
+                if config.precision == Precision::Auto && processor.kind() == DeviceKind::Cpu {
                     config.precision = fastest(game, &network, &config, TOGETHER);
                     name = format!("{name} ({})", config.precision);
                 }
-                let net = SharedNet::new(&network, &config, &device);
+                if processor.kind() != DeviceKind::Cpu {
+                    name = format!("{name} ({})", processor.kind());
+                }
+                let net = SharedNet::on(&network, &config, processor)?;
                 let mut contestant = Contestant::trained(game, &search, net, *simulations);
                 // after further training, a run is a different agent
                 contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());

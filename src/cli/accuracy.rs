@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::counter::Counter;
+use super::flags::Device;
 use super::table::{Column, Table};
 use super::text::terminal_width;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, on_game, print, use_threads};
@@ -15,6 +16,7 @@ use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::net::device::Processor;
 use crate::registry::{Job, Registry};
 use crate::train::reliability::Bin;
 use crate::truth::accuracy::{Accuracy, Budget, PLIES, Rate, Tally, measure};
@@ -59,6 +61,8 @@ pub struct AccuracyCommand {
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    device: Device,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -104,8 +108,9 @@ impl AccuracyCommand {
                 "--simulations {simulations}: must be at most {MAX_SIMULATIONS}"
             )));
         }
+        let processor = self.device.processor()?;
         let loaded: Vec<(Contestant<G>, Vec<Budget>)> =
-            self.agents.iter().map(|text| self.load(rules, text)).collect::<Result<_>>()?;
+            self.agents.iter().map(|text| self.load(rules, text, &processor)).collect::<Result<_>>()?;
         use_threads(self.threads)?;
         let set = set::read(positions, rules)?;
         if !self.json {
@@ -141,7 +146,12 @@ impl AccuracyCommand {
     }
 
     /// An agent, and how it is measured.
-    fn load<G: Game>(&self, rules: &Rules<G>, text: &OsString) -> Result<(Contestant<G>, Vec<Budget>)> {
+    fn load<G: Game>(
+        &self,
+        rules: &Rules<G>,
+        text: &OsString,
+        processor: &Processor,
+    ) -> Result<(Contestant<G>, Vec<Budget>)> {
         let spec = AgentSpec::parse(text)?;
         let of = |simulations: &usize| match simulations {
             0 => Budget::Policy,
@@ -153,7 +163,7 @@ impl AccuracyCommand {
             }
             _ => vec![Budget::Own],
         };
-        Ok((Contestant::new(rules, &spec)?, budgets))
+        Ok((Contestant::on(rules, &spec, processor)?, budgets))
     }
 }
 

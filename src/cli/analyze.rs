@@ -6,6 +6,7 @@ use std::io::BufRead;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::flags::Device;
 use super::{AGENTS, GameArgs, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::searching::Analysis;
@@ -52,6 +53,8 @@ pub struct Analyze {
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    device: Device,
     /// Also print each position as network input, and its legal actions
     #[arg(long)]
     planes: bool,
@@ -63,7 +66,8 @@ impl Job for Analyze {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let game = &rules.game;
         use_threads(self.threads)?;
-        let contestant = Contestant::new(&rules, &AgentSpec::parse(&self.agent)?)?;
+        let spec = AgentSpec::parse(&self.agent)?;
+        let contestant = Contestant::on(&rules, &spec, &self.device.processor()?)?;
         let contestant = contestant.with_threads(rayon::current_num_threads());
         let search_agent = |number: usize| {
             contestant.search_agent(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::counter::Counter;
+use super::flags::Device;
 use super::progress::{fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
 use super::signals::stop_flag;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
@@ -18,6 +19,7 @@ use crate::arena::{Match, MatchResult, play_while};
 use crate::config::limits::MAX_MATCH_GAMES;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::net::device::Processor;
 use crate::registry::Job;
 
 /// Play a match between two agents: which is stronger?
@@ -105,6 +107,8 @@ pub struct PlayingArgs {
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    #[command(flatten)]
+    pub device: Device,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -133,12 +137,17 @@ impl PlayingArgs {
 }
 
 /// Loads an agent; `terms` are those of other programs.
-pub fn load<G: Game>(rules: &Rules<G>, spec: &AgentSpec, terms: &Arc<Terms>) -> Result<Contestant<G>> {
+pub fn load<G: Game>(
+    rules: &Rules<G>,
+    spec: &AgentSpec,
+    terms: &Arc<Terms>,
+    processor: &Processor,
+) -> Result<Contestant<G>> {
     match spec {
         AgentSpec::External(command) => {
             Ok(Contestant::external(&rules.game, Program::start(command, terms)?))
         }
-        spec => Contestant::new(rules, spec),
+        spec => Contestant::on(rules, spec, processor),
     }
 }
 
@@ -151,10 +160,12 @@ impl Job for Arena {
         catch_interrupts();
         let terms = self.playing.terms()?;
         use_threads(self.playing.threads)?;
+        let processor = self.playing.device.processor()?;
         // games come first; what is left over searches their trees
         let threads = (rayon::current_num_threads() / plan.games).max(1);
         let load = |text: &OsStr| {
-            load(&rules, &AgentSpec::parse(text)?, &terms).map(|loaded| loaded.with_threads(threads))
+            load(&rules, &AgentSpec::parse(text)?, &terms, &processor)
+                .map(|loaded| loaded.with_threads(threads))
         };
         let agents = [&load(&self.first)?, &load(&self.second)?];
         let open = |path| Journal::open(path, &rules, &plan, agents);

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::counter::Counter;
+use super::flags::Device;
 use super::report::{refuse_other_files, write_page};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
@@ -98,6 +99,8 @@ pub struct BalanceCommand {
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    device: Device,
 }
 
 /// A game and its options, and who plays it.
@@ -253,8 +256,9 @@ impl Job for Measure<'_> {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
         let Measure { command, variant } = self;
+        let processor = command.device.processor()?;
         let load = |(name, text): (String, OsString)| -> Result<Level<G>> {
-            Ok(Level { name, contestant: Contestant::new(&rules, &AgentSpec::parse(&text)?)? })
+            Ok(Level { name, contestant: Contestant::on(&rules, &AgentSpec::parse(&text)?, &processor)? })
         };
         let levels: Vec<Level<G>> = command.levels(variant)?.into_iter().map(load).collect::<Result<_>>()?;
         let BalanceCommand { games, varied_plies, seed, .. } = *command;

@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parse
 
 use super::engine::{Language, speak, threads};
 use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
+use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
@@ -201,6 +201,8 @@ impl Job for Conversation<'_> {
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
         let spec = AgentSpec::Trained(self.me.to_path_buf(), self.args.simulations, Some(Precision::Auto));
-        speak(rules, &spec, title(self.manifest), language, self.args.time, self.args.threads)
+        let threads = self.args.threads;
+        let contestant = |rules: &Rules<G>| Ok(Contestant::new(rules, &spec)?.with_threads(threads));
+        speak(rules, contestant, title(self.manifest), language, self.args.time, threads)
     }
 }

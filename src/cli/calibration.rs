@@ -16,6 +16,7 @@ use crate::arena::agent::AgentSpec;
 use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::random::{Purpose, stream};
@@ -80,7 +81,7 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
     let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
     let uniform = needed.then(|| plain.play(together, simulations, (0, SOME), &|| Box::new(Uniform)));
     let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
-    let (selfplay, matches) = bench.network(&network);
+    let (selfplay, matches) = bench.network(&network)?;
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
     let agent = matches * arena.simulations as f64;
     let opponent = match opponent {
@@ -193,10 +194,11 @@ impl<'a, G: Game> Bench<'a, G> {
     }
 
     /// Thread seconds per simulation with the network, in self-play and in a match.
-    fn network(&self, network: &Network) -> (f64, f64) {
+    fn network(&self, network: &Network) -> Result<(f64, f64)> {
         let (game, config) = (&self.rules.game, &self.config);
-        let net = SharedNet::new(&network.snapshot(), &config.net, &model::device());
-        let selfplay = match config.net.evaluator.in_bulk() {
+        let (processor, _) = Processor::of(config.net.device)?;
+        let net = SharedNet::on(&network.snapshot(), &config.net, &processor)?;
+        let selfplay = match net.batch() > 1 {
             false => self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
                 cached(game, net.evaluator(game), config.selfplay.cache)
             }),
@@ -205,10 +207,10 @@ impl<'a, G: Game> Bench<'a, G> {
         let agent: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
         let games = config.arena.games.max(config.arena.ladder_games);
         let together = at_once(games, config.arena.simulations);
-        (selfplay.cost(), self.play(together, config.arena.simulations, (0, 0), agent).cost())
+        Ok((selfplay.cost(), self.play(together, config.arena.simulations, (0, 0), agent).cost()))
     }
 
-    /// Plays one shard with burn's evaluator, on all threads.
+    /// Plays one shard with an evaluator that wants batches, on all threads.
     fn play_halves(&self, mut evaluator: impl Evaluator<G>) -> Played {
         let generation = self.generation(self.config.search.simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);

@@ -7,6 +7,7 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
 use super::converse::converse;
+use super::flags::Device;
 use super::{AGENTS, GameArgs};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::limits::MAX_THREADS;
@@ -56,6 +57,8 @@ pub struct EngineCommand {
     /// Threads of a search, until the option Threads of UGI sets another number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads())]
     threads: usize,
+    #[command(flatten)]
+    device: Device,
 }
 
 /// The permitted numbers of threads.
@@ -86,14 +89,18 @@ impl Job for EngineCommand {
             )));
         }
         let name = format!("{} {} {}", Program::current().title(), rules.identity.id, self.agent.display());
-        speak(rules, &spec, name, self.protocol, self.time, self.threads)
+        let contestant = |rules: &Rules<G>| {
+            Ok(Contestant::on(rules, &spec, &self.device.processor()?)?.with_threads(self.threads))
+        };
+        speak(rules, contestant, name, self.protocol, self.time, self.threads)
     }
 }
 
-/// Speaks the protocol until the other side ends the conversation.
+/// Speaks the protocol until the other side ends the conversation, for the contestant, which is loaded meanwhile and searches with
+/// so many threads.
 pub fn speak<G: Game>(
     rules: Rules<G>,
-    spec: &AgentSpec,
+    contestant: impl FnOnce(&Rules<G>) -> Result<Contestant<G>> + Send,
     name: String,
     language: Language,
     time: Option<f64>,
@@ -110,7 +117,7 @@ pub fn speak<G: Game>(
     }
     let game = rules.game.clone();
     let thinker = || {
-        let contestant = Contestant::new(&rules, spec)?.with_threads(threads);
+        let contestant = contestant(&rules)?;
         let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
         Ok(Thinker::new(rules.game, agent.expect("agents that do not search were rejected")))
     };

@@ -1,6 +1,12 @@
-//! Adds the command-line flags to errors of the library, which knows only [`Input`]s.
+//! Flags that several commands have, and the flags in errors of the library, which knows only [`Input`]s.
 
-use crate::error::{Error, Input};
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+
+use crate::config::DeviceKind;
+use crate::error::{Error, Input, Result};
+use crate::net::device::Processor;
 
 /// The error with the flag that it is about.
 pub fn named(error: Error) -> Error {
@@ -21,4 +27,44 @@ pub fn named(error: Error) -> Error {
         Input::Threads => followed(" (--threads N)"),
     };
     error.reworded(text)
+}
+
+/// `--device`: what computes networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeviceArg {
+    Cpu,
+    Cuda,
+    Auto,
+}
+
+impl DeviceArg {
+    /// As in the settings.
+    pub fn kind(self) -> DeviceKind {
+        match self {
+            DeviceArg::Cpu => DeviceKind::Cpu,
+            DeviceArg::Cuda => DeviceKind::Cuda,
+            DeviceArg::Auto => DeviceKind::Auto,
+        }
+    }
+}
+
+/// What computes the networks of agents.
+#[derive(Args, Clone, Debug)]
+pub struct Device {
+    /// What computes networks: cpu, cuda (an NVIDIA GPU), or auto (a GPU if there is one)
+    #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true, hide_default_value = true)]
+    #[arg(default_value_t = DeviceArg::Cpu)]
+    device: DeviceArg,
+}
+
+impl Device {
+    /// Finds it; why `auto` is the CPU goes to standard error.
+    pub fn processor(&self) -> Result<Processor> {
+        let (processor, said) = Processor::of(self.device.kind())?;
+        if let Some(said) = said {
+            // standard error may be closed
+            let _ = writeln!(anstream::stderr(), "{said}");
+        }
+        Ok(processor)
+    }
 }

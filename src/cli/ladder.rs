@@ -225,8 +225,12 @@ impl Job for Named {
         plan.check(game, self.listed.len())?;
         catch_interrupts();
         let terms = command.playing.terms()?;
-        let loaded: Vec<Contestant<G>> =
-            self.listed.iter().map(|agent| load(&rules, &agent.spec, &terms)).collect::<Result<_>>()?;
+        let processor = command.playing.device.processor()?;
+        let loaded: Vec<Contestant<G>> = self
+            .listed
+            .iter()
+            .map(|agent| load(&rules, &agent.spec, &terms, &processor))
+            .collect::<Result<_>>()?;
         let agents: Vec<&Contestant<G>> = loaded.iter().collect();
         use_threads(command.playing.threads)?;
         let open = |path| Journal::open_ladder(path, &rules, &plan, &agents);

@@ -105,7 +105,7 @@ fn command<R: Registry>() -> clap::Command {
     help::adapted::<R>(Cli::command())
 }
 
-const ON_CPU: &str = "\nThis build computes on the CPU only: there is no device to choose.\n";
+const ON_DEVICE: &str = "\nWhat computes networks is chosen by `--device cuda` or `--device auto`, in commands that compute any.\n";
 
 /// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
 /// and exits.
@@ -123,11 +123,11 @@ fn parsed<T>(result: clap::error::Result<T>) -> T {
     })
 }
 
-/// A hint for users who look for a GPU option, as similar programs have.
+/// A hint for users who look for a GPU option that other programs have.
 fn tip(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
     let device = ["--gpu", "--cuda", "--device"].contains(&argument.split('=').next().unwrap_or_default());
-    (error.kind() == ErrorKind::UnknownArgument && device).then_some(ON_CPU)
+    (error.kind() == ErrorKind::UnknownArgument && device).then_some(ON_DEVICE)
 }
 
 /// The kinds of agents, for the help of the commands that take one.

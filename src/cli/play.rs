@@ -9,6 +9,7 @@ use clap::Args;
 use rand::RngExt;
 
 use super::board::{Marks, drawn, player_text};
+use super::flags::Device;
 use super::review::review;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
@@ -76,6 +77,8 @@ pub struct Play {
     /// Worker threads; the opponent plays the same with any number [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    device: Device,
 }
 
 /// A game between a person and an agent.
@@ -98,8 +101,8 @@ impl Job for Play {
         let parse = |text: &OsString| Ok::<_, Error>(AgentSpec::parse(text)?.at_full_speed());
         let (opponent, other) = (parse(&self.opponent)?, self.watch.as_ref().map(parse).transpose()?);
         use_threads(self.threads)?;
-        let load =
-            |spec| Ok::<_, Error>(Contestant::new(&rules, &spec)?.with_threads(rayon::current_num_threads()));
+        let (processor, threads) = (self.device.processor()?, rayon::current_num_threads());
+        let load = |spec| Ok::<_, Error>(Contestant::on(&rules, &spec, &processor)?.with_threads(threads));
         let (contestant, other) = (load(opponent)?, other.map(load).transpose()?);
         let start = match &self.position {
             Some(text) => game.parse_state(text)?,

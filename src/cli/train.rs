@@ -12,6 +12,7 @@ use clap::Args;
 use self::plan::Plan;
 use super::allocator;
 use super::calibration::calibrate;
+use super::flags::DeviceArg;
 use super::outline::Outline;
 use super::progress::{duration, rating_parts, verdict};
 use super::report::PAGE;
@@ -22,6 +23,7 @@ use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::memory;
+use crate::net::device::Processor;
 use crate::registry::{Job, Registry};
 use crate::report;
 use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times};
@@ -95,6 +97,9 @@ pub struct Train {
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// What computes the network in self-play (net.device): cpu, cuda, or auto
+    #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true)]
+    device: Option<DeviceArg>,
 }
 
 impl Train {
@@ -151,7 +156,10 @@ impl Job for TrainGame<'_> {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let started = Instant::now();
-        let config = run::with_named_precision(&rules, &self.plan.config, &self.plan.folder)?;
+        let (config, said) = run::with_named_device(&self.plan.config, &self.plan.folder)?;
+        // before anything is made for a run that cannot be trained here
+        Processor::of(config.net.device)?;
+        let config = run::with_named_precision(&rules, &config, &self.plan.folder)?;
         let plan = self.plan.clone().with(config);
         let (Plan { config, folder, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
@@ -163,6 +171,7 @@ impl Job for TrainGame<'_> {
             threads: rayon::current_num_threads(),
             measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
         });
+        said.iter().for_each(|what| screen.say(what));
         let prepared = plan.prepare(&rules, &screen);
         let reporting = Reporting { screen: &screen, rules: &rules, folder, wanted: self.flags.report };
         let result = prepared.and_then(|()| run::train(&rules, config, folder, &reporting));

@@ -47,6 +47,28 @@ section! {
         /// 1.4 times with AVX-512 BF16 alone; elsewhere, agents of a run trained in bf16 play in f32), or `auto`: a new run
         /// measures which is the fastest here, and keeps that one.
         precision: Precision = Precision::F32;
+        /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its driver is
+        /// needed), or `auto`: a new run takes a GPU if it finds one, and keeps what it took. Training stays on the CPU.
+        #[serde(skip_serializing_if = "DeviceKind::is_cpu")]
+        device: DeviceKind = DeviceKind::Cpu;
+    }
+}
+
+choice! {
+    /// `net.device`
+    pub enum DeviceKind {
+        /// This CPU.
+        Cpu = "cpu",
+        /// An NVIDIA GPU, by kernels of our own.
+        Cuda = "cuda",
+        /// A GPU if there is one, otherwise the CPU.
+        Auto = "auto",
+    }
+}
+
+impl DeviceKind {
+    fn is_cpu(&self) -> bool {
+        *self == DeviceKind::Cpu
     }
 }
 
@@ -81,11 +103,11 @@ choice! {
     }
 }
 
-impl EvaluatorKind {
-    /// Whether it needs large batches and leaves the cores free in the meantime: then games are advanced on all cores
-    /// while half of their leaves are evaluated, instead of one shard on each core.
-    pub fn in_bulk(self) -> bool {
-        self == EvaluatorKind::Burn
+impl NetConfig {
+    /// Whether what computes it wants large batches and leaves the cores free in the meantime, so that there is one evaluator
+    /// for all games; [`Forward::batch`](crate::net::forward::Forward::batch) says how large.
+    pub fn in_bulk(&self) -> bool {
+        self.evaluator == EvaluatorKind::Burn || self.device != DeviceKind::Cpu
     }
 }
 

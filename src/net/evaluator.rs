@@ -8,6 +8,8 @@ use std::sync::Arc;
 use burn::tensor::Device;
 
 use super::cpu::{CpuNet, Wanted};
+use super::cuda::CudaNet;
+use super::device::Processor;
 use super::forward::{Batch, BurnNet, Forward, Pass};
 use super::model::Network;
 use crate::config::{EvaluatorKind, NetConfig, Precision};
@@ -17,10 +19,14 @@ use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 use crate::search::policy::{not_finite, softmax};
 
+/// About as many positions as a large GPU computes at once: 132 multiprocessors with 7 positions each.
+const GPU_BATCH: usize = 1024;
+
 /// Read-only weights, shared by all threads.
 #[derive(Clone)]
 pub struct SharedNet {
     shape: Shape,
+    batch: usize,
     forward: Arc<dyn Forward>,
 }
 
@@ -41,9 +47,28 @@ impl SharedNet {
         })
     }
 
+    /// The forward pass of a [`Network::snapshot`] on a processor: on the CPU that of [`SharedNet::new`].
+    ///
+    /// # Errors
+    /// The processor cannot compute this network, or fails.
+    pub fn on(snapshot: &Network, config: &NetConfig, processor: &Processor) -> Result<SharedNet> {
+        match processor {
+            Processor::Cpu => Ok(SharedNet::new(snapshot, config, &super::model::device())),
+            Processor::Cuda(gpu) => {
+                let net = CudaNet::new(gpu, &snapshot.weights())?;
+                Ok(SharedNet { batch: GPU_BATCH, ..SharedNet::from_forward(Arc::new(net)) })
+            }
+        }
+    }
+
+    /// The positions that it wants together, as [`Forward::batch`] says.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
     /// A forward pass of your own.
     pub fn from_forward(forward: Arc<dyn Forward>) -> SharedNet {
-        SharedNet { shape: forward.shape(), forward }
+        SharedNet { shape: forward.shape(), batch: forward.batch(), forward }
     }
 
     /// A separate evaluator for one thread.
@@ -136,6 +161,10 @@ impl<G: Game> NetEvaluator<G> {
 }
 
 impl<G: Game> Evaluator<G> for NetEvaluator<G> {
+    fn batch(&self) -> usize {
+        self.net.batch
+    }
+
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         self.encode(requests);
         self.forward()?;

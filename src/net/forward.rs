@@ -19,6 +19,12 @@ pub trait Forward: Send + Sync {
     /// The sizes of input and policy.
     fn shape(&self) -> Shape;
 
+    /// The positions that it wants together. More than 1 says that it computes on something else than the caller's core, which
+    /// stays free in the meantime: self-play then feeds it from all cores, half of the games at a time.
+    fn batch(&self) -> usize {
+        1
+    }
+
     /// A forward pass for one thread.
     fn pass(self: Arc<Self>) -> Box<dyn Pass>;
 }
@@ -67,6 +73,9 @@ impl Pass for FusedPass {
     }
 }
 
+/// burn goes through a network operation by operation, each on all cores, which pays for a few positions.
+const BURNS_BATCH: usize = 16;
+
 /// burn's forward pass on a device.
 pub(super) struct BurnNet {
     network: Network,
@@ -83,6 +92,10 @@ impl BurnNet {
 impl Forward for BurnNet {
     fn shape(&self) -> Shape {
         self.network.layers().shape
+    }
+
+    fn batch(&self) -> usize {
+        BURNS_BATCH
     }
 
     fn pass(self: Arc<Self>) -> Box<dyn Pass> {

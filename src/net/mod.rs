@@ -9,12 +9,13 @@
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use;
 //! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time.
 //!
-//! [`forward`] is the trait behind which the passes stand, [`evaluator`] connects them to the search, [`precision`] finds
+//! [`forward`] is the trait behind which the passes stand, [`device`] finds what computes them, [`evaluator`] connects them to the search, [`precision`] finds
 //! the fastest on this CPU; the kernels of both passes are written with `vector` and `tiles`.
 
 pub mod auxiliary;
 pub mod cpu;
 pub mod cuda;
+pub mod device;
 pub mod evaluator;
 pub mod forward;
 pub mod layers;

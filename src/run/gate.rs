@@ -17,6 +17,7 @@ use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::Config;
 use crate::error::Result;
 use crate::game::{Game, Rules};
+use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::random::mix;
@@ -41,6 +42,7 @@ pub struct Decision {
 pub fn decide<G: Game>(
     rules: &Rules<G>,
     config: &Config,
+    processor: &Processor,
     folder: &Path,
     checkpoint: &Checkpoint,
     tick: impl Fn(&Standing) -> bool + Sync,
@@ -55,7 +57,8 @@ pub fn decide<G: Game>(
     let decision = match champion {
         None => Decision { promoted: true, champion: None, result: None, weights },
         Some(champion) => {
-            let agents = [contestant(rules, config, checkpoint)?, contestant(rules, config, &champion)?];
+            let agent = |of: &Checkpoint| contestant(rules, config, processor, of);
+            let agents = [agent(checkpoint)?, agent(&champion)?];
             let plan = plan(config, number)?;
             let result = play_match(&rules.game, &plan, agents.each_ref(), None, tick)?;
             let promoted = result.sprt.is_some_and(|test| test.verdict == Verdict::H1);
@@ -70,10 +73,11 @@ pub fn decide<G: Game>(
 pub(super) fn contestant<G: Game>(
     rules: &Rules<G>,
     config: &Config,
+    processor: &Processor,
     checkpoint: &Checkpoint,
 ) -> Result<Contestant<G>> {
     let network = checkpoint.network(&model::device())?;
-    let net = SharedNet::new(&network, &config.net, &model::device());
+    let net = SharedNet::on(&network, &config.net, processor)?;
     Ok(Contestant::trained(&rules.game, &config.search.one_by_one(), net, config.arena.simulations))
 }
 

@@ -55,7 +55,12 @@ pub(super) fn other_net(theirs: &NetConfig, ours: &NetConfig) -> Option<String> 
     let config = |net: &NetConfig| {
         let mut config = Config::new("any");
         // how a network is computed does not change what it is
-        config.net = NetConfig { evaluator: ours.evaluator, precision: ours.precision, ..net.clone() };
+        config.net = NetConfig {
+            evaluator: ours.evaluator,
+            precision: ours.precision,
+            device: ours.device,
+            ..net.clone()
+        };
         config
     };
     let differences = config(theirs).differences(&config(ours));

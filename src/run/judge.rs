@@ -52,10 +52,11 @@ impl<G: Game> Run<'_, G> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.gate_games;
         let started = Instant::now();
-        let decision = gate::decide(self.rules, self.config, self.folder, checkpoint, |standing| {
-            self.observer.event(Event::Gating { standing: *standing, games });
-            !self.observer.interrupted()
-        })?;
+        let decision =
+            gate::decide(self.rules, self.config, self.processor, self.folder, checkpoint, |standing| {
+                self.observer.event(Event::Gating { standing: *standing, games });
+                !self.observer.interrupted()
+            })?;
         let promoted = decision.promoted;
         if self.metrics.line_of("gate", number).is_none() {
             self.metrics.write(json!({
@@ -76,7 +77,7 @@ impl<G: Game> Run<'_, G> {
             return Ok(());
         }
         let (player, network) = self.player(trainer, number)?;
-        let net = SharedNet::new(&network, &self.config.net, &model::device());
+        let net = SharedNet::on(&network, &self.config.net, self.processor)?;
         let agent = Contestant::trained(
             &self.rules.game,
             &self.config.search.one_by_one(),

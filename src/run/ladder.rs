@@ -277,10 +277,10 @@ impl<G: Game> Run<'_, G> {
     ) -> Result<Vec<Against>> {
         let settings = &self.config.arena;
         let number = checkpoint.manifest.generation;
-        let mut agents = vec![contestant(self.rules, self.config, checkpoint)?];
+        let mut agents = vec![contestant(self.rules, self.config, self.processor, checkpoint)?];
         for earlier in opponents {
             let earlier = Checkpoint::open_folder(&checkpoint::path_of(self.folder, *earlier))?;
-            agents.push(contestant(self.rules, self.config, &earlier)?);
+            agents.push(contestant(self.rules, self.config, self.processor, &earlier)?);
         }
         let agents: Vec<&Contestant<G>> = agents.iter().collect();
         let plan = Ladder {

@@ -45,10 +45,11 @@ pub use self::tensorboard::EVENTS;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
-use crate::config::{Config, GameConfig, Precision};
+use crate::config::{Config, DeviceKind, GameConfig, Precision};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
+use crate::net::device::Processor;
 use crate::net::model::{self, Network};
 use crate::net::precision::fastest;
 use crate::options::Settings;
@@ -70,6 +71,8 @@ struct Run<'a, G: Game> {
     folder: &'a Path,
     held: &'a Folder,
     lineage: Lineage,
+    /// What computes its networks in play.
+    processor: &'a Processor,
     observer: &'a dyn Observer,
     metrics: Metrics,
     /// The shards that the next checkpoint lists, oldest first.
@@ -109,6 +112,25 @@ pub fn with_named_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: 
     Ok(config)
 }
 
+/// `config` with a name for `net.device = "auto"`: that of the run in `folder` or, for a new one, a GPU if there is one, and
+/// otherwise the CPU with a sentence that says why. A run keeps it, since its bytes depend on it.
+///
+/// # Errors
+/// The settings of the run in `folder` cannot be read.
+pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Option<String>)> {
+    let mut config = config.clone();
+    if config.net.device != DeviceKind::Auto {
+        return Ok((config, None));
+    }
+    if is_run(folder) {
+        config.net.device = settings_of(folder)?.net.device;
+        return Ok((config, None));
+    }
+    let (processor, said) = Processor::of(DeviceKind::Auto)?;
+    config.net.device = processor.kind();
+    Ok((config, said))
+}
+
 /// Trains in `folder`, which is created if it does not exist, resumed if it has the same settings, and rejected
 /// otherwise.
 ///
@@ -123,7 +145,10 @@ pub fn train<G: Game>(
 ) -> Result<Summary> {
     config.check()?;
     check_game(&rules.identity, config)?;
-    let config = &with_named_precision(rules, config, folder)?;
+    let (config, said) = with_named_device(config, folder)?;
+    said.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    let (processor, _) = &Processor::of(config.net.device)?;
+    let config = &with_named_precision(rules, &config, folder)?;
     if !CpuNet::has(config.net.precision) {
         return Err(Error::Config(
             "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \
@@ -164,7 +189,19 @@ pub fn train<G: Game>(
     }
     let new_window = |capacity| Window::new(capacity, rules.identity.shape);
     let (shards, held_out) = (Vec::new(), new_window(usize::MAX));
-    let mut run = Run { rules, config, folder, held, lineage, observer, metrics, shards, given_up, held_out };
+    let mut run = Run {
+        rules,
+        config,
+        folder,
+        held,
+        lineage,
+        processor,
+        observer,
+        metrics,
+        shards,
+        given_up,
+        held_out,
+    };
     let mut window = new_window(place::window_of(config, done));
     if let Some(checkpoint) = &start {
         run.restore(&mut window, checkpoint)?;

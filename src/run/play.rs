@@ -4,16 +4,16 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Event, Run, rounded};
-use crate::config::{Bootstrap, Config, EvaluatorKind, RootKind};
+use super::{Event, Run, rounded, signs};
+use crate::config::{Bootstrap, Config, DeviceKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::net::evaluator::SharedNet;
-use crate::net::model;
 use crate::replay::place::{self, Origin, shards_of};
 use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
@@ -21,7 +21,7 @@ use crate::replay::window::Window;
 use crate::search::cache::cached;
 use crate::search::evaluator::{Rollout, Uniform};
 use crate::selfplay::starts::Starts;
-use crate::selfplay::{Generation, MakeEvaluator, play_generation};
+use crate::selfplay::{Bulk, Generation, MakeEvaluator, play_generation};
 use crate::train::Trainer;
 
 impl<G: Game> Run<'_, G> {
@@ -46,7 +46,7 @@ impl<G: Game> Run<'_, G> {
             Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
             Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
             None => {
-                let net = SharedNet::new(&network, &self.config.net, &model::device());
+                let net = SharedNet::on(&network, &self.config.net, self.processor)?;
                 let cache = self.config.selfplay.cache;
                 self.fill(&generation, &|| cached(game, net.evaluator(game), cache))?
             }
@@ -152,10 +152,18 @@ impl<G: Game> Run<'_, G> {
             }
         }
         self.held.check()?;
+        let bulk = Mutex::new(Bulk::default());
         play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, &|progress| {
+            *bulk.lock().expect("no panic while counting") = progress.bulk;
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
         })?;
+        let bulk = bulk.into_inner().expect("no panic while counting");
+        if self.config.net.device != DeviceKind::Cpu
+            && let Some(says) = signs::badly_fed(&bulk)
+        {
+            self.observer.event(Event::Sign(says));
+        }
         Ok(finished)
     }
 
@@ -177,8 +185,6 @@ fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     config.search.leaf_nodes = 0;
     // without a network there are no values for a Gumbel root to rely on
     config.search.root = RootKind::Puct;
-    // one evaluator for each core
-    config.net.evaluator = EvaluatorKind::Fused;
     if kind == Bootstrap::Rollout {
         // with equal priors and noisy playouts, root noise would drown the targets
         config.search.noise_fraction = 0.0;

@@ -4,6 +4,7 @@
 //! speaks, and a sign is said when it appears, not again while it lasts.
 
 use super::health::Health;
+use crate::selfplay::Bulk;
 use crate::train::quality::Quality;
 
 /// A sign and how it is recognized.
@@ -48,11 +49,35 @@ const SURE: f64 = 0.05;
 const NOTHING: f64 = 0.01;
 /// The share of channels that a network may lose without a word.
 const DEAD: f64 = 0.1;
+/// "Mostly", of a GPU's time and of its batches.
+const HALF: f64 = 0.5;
 
 /// The signs that the last generation of the series shows and the one before did not.
 pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
     let before = &series[..series.len().saturating_sub(1)];
     SIGNS.iter().filter(|sign| sign(before).is_none()).filter_map(|sign| sign(series)).collect()
+}
+
+/// What is said of a generation whose self-play uses a GPU badly: its batches were mostly empty, or it mostly waited for the
+/// cores. The fill explains the rest, so it comes first.
+pub(super) fn badly_fed(bulk: &Bulk) -> Option<String> {
+    let fill = bulk.fill()?;
+    if fill < HALF {
+        return Some(format!(
+            "the batches of self-play were {:.0} % full on average ({} of {} positions), so the GPU mostly computes nothing: more \
+             selfplay.games fill them",
+            100.0 * fill,
+            bulk.positions / bulk.batches,
+            bulk.wanted
+        ));
+    }
+    (bulk.idle() > HALF).then(|| {
+        format!(
+            "the GPU was idle for {:.0} % of self-play: it waits for the cores that search; a larger network costs little time, \
+             and more threads, if there are cores for them, save some",
+            100.0 * bulk.idle()
+        )
+    })
 }
 
 /// The last two generations, if they are not early ones and their games were measured: each with its [`Health::fresh`].
@@ -248,6 +273,18 @@ mod tests {
         let said = said(series);
         assert_eq!(said.iter().map(|(generation, _)| *generation).collect::<Vec<_>>(), [after], "{said:?}");
         said[0].1.clone()
+    }
+
+    #[test]
+    fn a_gpu_that_is_badly_fed() {
+        let seconds = std::time::Duration::from_secs;
+        let used = Bulk { batches: 10, positions: 900, wanted: 100, busy: seconds(9), elapsed: seconds(10) };
+        assert_eq!(badly_fed(&used), None);
+        assert_eq!(badly_fed(&Bulk::default()), None, "it was not asked");
+        let said = badly_fed(&Bulk { positions: 124, ..used }).expect("mostly empty");
+        assert!(said.contains("12 % full on average (12 of 100 positions)"), "{said}");
+        let said = badly_fed(&Bulk { busy: seconds(2), ..used }).expect("mostly idle");
+        assert!(said.contains("idle for 80 %"), "{said}");
     }
 
     #[test]

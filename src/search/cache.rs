@@ -152,6 +152,10 @@ pub fn cached<G: Game>(
 }
 
 impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         self.batch += 1;
         self.sources.clear();

@@ -176,6 +176,12 @@ pub trait Evaluator<G: Game>: Send {
     fn hits(&self) -> usize {
         0
     }
+
+    /// The requests that it wants together. More than 1 says that something else than the calling thread computes them, so
+    /// that self-play has one evaluator for all its games and asks for them in bulk.
+    fn batch(&self) -> usize {
+        1
+    }
 }
 
 impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
@@ -185,6 +191,10 @@ impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
 
     fn hits(&self) -> usize {
         (**self).hits()
+    }
+
+    fn batch(&self) -> usize {
+        (**self).batch()
     }
 }
 

@@ -4,8 +4,9 @@
 //! depends only on (seed, generation, game index), the evaluator and where it begins, so any number of threads writes the
 //! same bytes. Games in flight together have their leaves evaluated in one batch. [`play_generation`] skips the shards that
 //! an interrupted run had finished and plays the others as suits the evaluator: for the fused one each core has the games
-//! of a shard in flight, until too few shards are left, whose games all cores share ([`play_shard`]); burn's, which may
-//! compute on another device, gets large batches, one after the other ([`play_halves`]).
+//! of a shard in flight, until too few shards are left, whose games all cores share ([`play_shard`]); one that wants more
+//! positions together ([`Evaluator::batch`]), because a GPU computes them, gets the games of as many shards as fill its
+//! batches, one half of them after the other ([`play_halves`]).
 
 pub mod episode;
 pub mod starts;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -68,6 +70,37 @@ pub struct Progress {
     pub evaluations: usize,
     /// Of those, leaves answered by a cache.
     pub hits: usize,
+    /// How well an evaluator is used that wants batches.
+    pub bulk: Bulk,
+}
+
+/// How well an evaluator is used that wants batches of more than one position, as far as it was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bulk {
+    /// Batches.
+    pub batches: usize,
+    /// Positions in them, without those answered by a cache.
+    pub positions: usize,
+    /// The positions that it wants in each.
+    pub wanted: usize,
+    /// How long it computed.
+    pub busy: Duration,
+    /// How long the games took meanwhile, in all.
+    pub elapsed: Duration,
+}
+
+impl Bulk {
+    /// How full its batches were on average, 0 to 1; `None` before the first.
+    pub fn fill(&self) -> Option<f64> {
+        let room = self.batches * self.wanted;
+        (room > 0).then(|| (self.positions as f64 / room as f64).min(1.0))
+    }
+
+    /// The share of the time in which it had nothing to do.
+    pub fn idle(&self) -> f64 {
+        let elapsed = self.elapsed.as_secs_f64();
+        if elapsed > 0.0 { 1.0 - (self.busy.as_secs_f64() / elapsed).min(1.0) } else { 0.0 }
+    }
 }
 
 /// Counters shared by all threads, and a request to stop.
@@ -81,6 +114,7 @@ pub struct Monitor {
     simulations: AtomicUsize,
     evaluations: AtomicUsize,
     hits: AtomicUsize,
+    bulk: Mutex<Bulk>,
     stopped: AtomicBool,
 }
 
@@ -97,6 +131,7 @@ impl Monitor {
             simulations: read(&self.simulations),
             evaluations: read(&self.evaluations),
             hits: read(&self.hits),
+            bulk: *self.bulk.lock().expect("no panic while counting"),
         }
     }
 
@@ -104,6 +139,15 @@ impl Monitor {
     fn keep(&self, games: usize) {
         self.games.fetch_add(games, Ordering::Relaxed);
         self.kept.fetch_add(games, Ordering::Relaxed);
+    }
+
+    /// Counts a batch of an evaluator that wants `wanted` positions.
+    fn batch(&self, positions: usize, wanted: usize, busy: Duration) {
+        let mut bulk = self.bulk.lock().expect("no panic while counting");
+        bulk.batches += usize::from(positions > 0);
+        bulk.positions += positions;
+        bulk.wanted = wanted;
+        bulk.busy += busy;
     }
 
     /// Asks all threads to stop.
@@ -156,22 +200,23 @@ pub fn play_generation<G: Game>(
     }
     let write =
         |(shard, records): (usize, Vec<Record>)| store::write_shard(&path_of(shard), &records, Some(origin));
-    match generation.config.net.evaluator.in_bulk() {
-        false => {
+    let file = |records: Vec<Record>| {
+        records.into_iter().filter_map(|record| shards.add(record)).try_for_each(write)
+    };
+    let mut first = evaluator();
+    match first.batch() {
+        0 | 1 => {
+            drop(first);
             let portions = shards.portions(&missing, rayon::current_num_threads());
             parallel::each(portions.len(), &|index| {
                 let games = portions[index].iter().copied();
-                let records = play_together(game, generation, games, &mut *evaluator(), &monitor, tick)?;
-                records.into_iter().filter_map(|record| shards.add(record)).try_for_each(write)
+                file(play_together(game, generation, games, &mut *evaluator(), &monitor, tick)?)
             })
         }
-        true => {
-            let mut evaluator = evaluator();
-            missing.into_iter().try_for_each(|shard| {
-                let games = shards.games(shard);
-                write((shard, play_halves(game, generation, games, &mut *evaluator, &monitor, tick)?))
-            })
-        }
+        wanted => missing.chunks(shards.in_flight(wanted)).try_for_each(|in_flight| {
+            let games: Vec<usize> = in_flight.iter().flat_map(|shard| shards.games(*shard)).collect();
+            file(play_in_turn(game, generation, &games, &mut *first, &monitor, tick)?)
+        }),
     }
 }
 
@@ -195,6 +240,11 @@ impl Shards {
 
     fn games(&self, shard: usize) -> Range<usize> {
         shard * self.batch..((shard + 1) * self.batch).min(self.games)
+    }
+
+    /// How many shards are in flight together so that each half of their games fills a batch of so many positions.
+    fn in_flight(&self, wanted: usize) -> usize {
+        (2 * wanted).div_ceil(self.batch)
     }
 
     /// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are fewer
@@ -265,9 +315,22 @@ pub fn play_halves<G: Game>(
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    let middle = games.start + games.len() / 2;
-    let mut waiting = Flight::new(game, generation, games.start..middle, monitor);
-    let mut moving = Flight::new(game, generation, middle..games.end, monitor);
+    play_in_turn(game, generation, &games.collect::<Vec<_>>(), evaluator, monitor, tick).map(sorted)
+}
+
+/// The same for any games; their records come in no order.
+fn play_in_turn<G: Game>(
+    game: &G,
+    generation: &Generation,
+    games: &[usize],
+    evaluator: &mut dyn Evaluator<G>,
+    monitor: &Monitor,
+    tick: Tick,
+) -> Result<Vec<Record>> {
+    let (some, others) = games.split_at(games.len() / 2);
+    let [mut waiting, mut moving] =
+        [some, others].map(|games| Flight::new(game, generation, games.iter().copied(), monitor));
+    let mut begun = Instant::now();
     waiting.advance(generation, monitor, true);
     while !(waiting.active.is_empty() && moving.active.is_empty()) {
         monitor.check()?;
@@ -278,10 +341,13 @@ pub fn play_halves<G: Game>(
         evaluated?;
         waiting.apply();
         std::mem::swap(&mut waiting, &mut moving);
+        let now = Instant::now();
+        monitor.bulk.lock().expect("no panic while counting").elapsed += now - begun;
+        begun = now;
         monitor.show(tick);
     }
     waiting.records.extend(moving.records);
-    Ok(sorted(waiting.records))
+    Ok(waiting.records)
 }
 
 fn sorted(mut records: Vec<Record>) -> Vec<Record> {
@@ -363,9 +429,13 @@ impl<G: Game> Flight<G> {
         if batch.is_empty() {
             return Ok(());
         }
-        let before = evaluator.hits();
+        let (before, begun) = (evaluator.hits(), Instant::now());
         evaluate(evaluator, &batch, &mut self.evaluations)?;
-        monitor.hits.fetch_add(evaluator.hits() - before, Ordering::Relaxed);
+        let hits = evaluator.hits() - before;
+        if evaluator.batch() > 1 {
+            monitor.batch(batch.len() - hits, evaluator.batch(), begun.elapsed());
+        }
+        monitor.hits.fetch_add(hits, Ordering::Relaxed);
         monitor.evaluations.fetch_add(batch.len(), Ordering::Relaxed);
         self.requests = recycle(batch);
         Ok(())

@@ -196,35 +196,43 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
 
 /// The global norm of all gradients.
 pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
-    let mut norm = SquaredNorm { gradients, sum: 0.0 };
-    network.visit(&mut norm);
-    norm.sum.sqrt()
+    let mut squares = Squares { gradients, sums: Vec::new() };
+    network.visit(&mut squares);
+    read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()
 }
 
 /// Whether all parameters are finite numbers.
 fn is_finite(network: &impl Module) -> bool {
-    let mut sum = Sum(0.0);
-    network.visit(&mut sum);
-    sum.0.is_finite()
+    let mut sums = Sums(Vec::new());
+    network.visit(&mut sums);
+    read(sums.0).into_iter().sum::<f32>().is_finite()
 }
 
-struct Sum(f32);
-
-impl ModuleVisitor for Sum {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0 += param.val().sum().into_scalar::<f32>();
+/// These numbers, each a tensor of one: read together, since a device finishes all its work before each read.
+fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
+    match numbers.is_empty() {
+        true => Vec::new(),
+        false => Tensor::cat(numbers, 0).into_data().try_into_vec().expect("our networks are f32"),
     }
 }
 
-struct SquaredNorm<'a> {
-    gradients: &'a GradientsParams,
-    sum: f64,
+struct Sums(Vec<Tensor<1>>);
+
+impl ModuleVisitor for Sums {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.push(param.val().sum());
+    }
 }
 
-impl ModuleVisitor for SquaredNorm<'_> {
+struct Squares<'a> {
+    gradients: &'a GradientsParams,
+    sums: Vec<Tensor<1>>,
+}
+
+impl ModuleVisitor for Squares<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(gradient) = self.gradients.get::<D>(param.id) {
-            self.sum += gradient.powi_scalar(2).sum().into_scalar::<f32>() as f64;
+            self.sums.push(gradient.powi_scalar(2).sum());
         }
     }
 }

@@ -345,11 +345,21 @@ fn the_initial_position_can_be_analyzed_by_name() {
 
 #[test]
 fn whoever_looks_for_another_device_is_told() {
-    let said = "computes on the CPU only";
-    for argument in ["--gpu", "--device=cuda", "--cuda"] {
+    let said = "`--device cuda`";
+    for argument in ["--gpu", "--cuda"] {
         fails(&["train", "configs/smoke.toml", argument], 2, &["unexpected argument", said]);
     }
-    fails(&["train", "configs/smoke.toml", "--set", "net.device=cuda"], 2, &["unknown field `device`", said]);
+    fails(&["perft", "phage", "--device=cuda"], 2, &["unexpected argument", said]);
+    fails(
+        &["train", "configs/smoke.toml", "--set", "net.gpu=0"],
+        2,
+        &["unknown field `gpu`", "`net.device`"],
+    );
+    fails(
+        &["arena", "phage", "random", "random", "--device", "gpu"],
+        2,
+        &["possible values: cpu, cuda, auto"],
+    );
     let other = petteia(&["train", "configs/smoke.toml", "--gup"], "");
     assert!(!err(&other).contains(said), "{}", err(&other));
 }

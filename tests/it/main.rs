@@ -22,6 +22,7 @@ mod coverage;
 mod data_cage;
 mod data_caissa;
 mod data_custodial_trap;
+mod device;
 mod docs;
 mod economy;
 mod export;

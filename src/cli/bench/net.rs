@@ -11,6 +11,7 @@ use crate::config::{EvaluatorKind, Precision};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::net::cpu::CpuNet;
+use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
 use crate::net::model;
 use crate::net::precision::{Distance, pick, possible, trials};
@@ -92,8 +93,15 @@ fn measure<G: Game>(
     let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
     let requests = requests::<G>(&states, &legal);
     let mut about = json!({"net": bench.net_text(), "precision": precision, "batch": batch});
-    if bench.config.evaluator == EvaluatorKind::Fused {
-        about["instructions"] = json!(CpuNet::instructions(precision));
+    match &bench.processor {
+        Processor::Cuda(gpu) => {
+            about["precision"] = Value::Null;
+            about["device"] = json!(format!("{}, {}", gpu.name(), gpu.driver()));
+        }
+        Processor::Cpu if bench.config.evaluator == EvaluatorKind::Fused => {
+            about["instructions"] = json!(CpuNet::instructions(precision));
+        }
+        Processor::Cpu => {}
     }
     if let (Some(about), Some(Value::Object(compared))) = (about.as_object_mut(), compared) {
         about.extend(compared);

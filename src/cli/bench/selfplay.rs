@@ -137,7 +137,7 @@ fn play<G: Game>(
         *seen = now;
         tick(new)
     };
-    let play = if config.net.evaluator.in_bulk() { play_halves } else { play_shard };
+    let play = if config.net.in_bulk() { play_halves } else { play_shard };
     match play(&bench.game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
         // `tick` ended it: enough was measured
         Ok(_) | Err(Error::Interrupted) => Ok(()),

@@ -8,13 +8,15 @@ use serde_json::{Value, json};
 
 use super::measure::{Measurement, Measuring};
 use crate::checkpoint::Checkpoint;
+use crate::cli::flags::Device;
 use crate::cli::print;
 use crate::config::limits::{MAX_BATCH, MAX_SIMULATIONS, MAX_THREADS};
-use crate::config::{EvaluatorKind, NetConfig, Precision, game_settings};
+use crate::config::{DeviceKind, EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
+use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::net::precision::ranges;
@@ -57,6 +59,8 @@ pub struct Setup {
     /// [default: all that this CPU has for net, f32 otherwise]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
+    #[command(flatten)]
+    device: Device,
     #[command(flatten)]
     pub measuring: Measuring,
 }
@@ -105,6 +109,8 @@ pub struct Bench<G> {
     pub config: NetConfig,
     /// The network; for training on [`model::training_device`], from [`Bench::network`].
     pub checkpoint: Option<Checkpoint>,
+    /// What computes the network outside training.
+    pub processor: Processor,
     /// The user's options.
     pub setup: Setup,
 }
@@ -182,8 +188,13 @@ impl<B: Benchmark> Job for Prepare<B> {
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let Prepare { setup, benchmark } = self;
         let Rules { game, identity } = rules;
-        let (config, checkpoint) = setup.network(&identity)?;
-        benchmark.run(Bench { game, identity, config, checkpoint, setup })
+        let (mut config, checkpoint) = setup.network(&identity)?;
+        let processor = setup.device.processor()?;
+        config.device = processor.kind();
+        if config.device != DeviceKind::Cpu && setup.precision.is_some() {
+            return Err(Error::Config("--precision is the CPU's: a GPU has one of its own".into()));
+        }
+        benchmark.run(Bench { game, identity, config, checkpoint, processor, setup })
     }
 }
 
@@ -214,14 +225,14 @@ impl<G: Game> Bench<G> {
 
     /// The same in a precision that the CPU has.
     pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
-        let (device, config) = (model::device(), NetConfig { precision, ..self.config.clone() });
-        Ok(SharedNet::new(&self.ranged_network()?, &config, &device))
+        let config = NetConfig { precision, ..self.config.clone() };
+        SharedNet::on(&self.ranged_network()?, &config, &self.processor)
     }
 
     /// The precisions that the user asked for: all that there are, unless one was named.
     pub fn precisions(&self) -> Vec<Precision> {
-        match (self.setup.precision, self.config.evaluator) {
-            (None, EvaluatorKind::Fused) => CpuNet::precisions(),
+        match (self.setup.precision, self.config.evaluator, &self.processor) {
+            (None, EvaluatorKind::Fused, Processor::Cpu) => CpuNet::precisions(),
             _ => vec![self.config.precision],
         }
     }

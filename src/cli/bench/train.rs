@@ -28,6 +28,7 @@ const POSITIONS: usize = 4096;
 A step consists of drawing a batch from the window, forward and backward pass, and \
 optimizer, in f32 unless --precision bf16 is given. Positions are from random games, with random targets.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
+#[command(mut_arg("device", |arg| arg.hide(true)))]
 #[command(mut_arg("precision", |arg| arg.help("Of the products of convolutions: bf16 needs a CPU with AMX or AVX-512 BF16 [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct Train {

@@ -66,7 +66,7 @@ impl Plan {
                 .collect(),
             shard: play.batch,
             // in bulk one shard is played after another, each on all cores
-            players: if config.net.evaluator.in_bulk() { 1 } else { threads },
+            players: if config.net.in_bulk() { 1 } else { threads },
             threads,
             steps_per_position: config.train.samples_per_position as f64 / config.train.batch as f64,
             evaluation: arena.games,

@@ -55,7 +55,8 @@ impl Plan {
     /// What the flags ask for.
     pub fn of(flags: &Train) -> Result<Plan> {
         let sets = flags.generations.map(|number| format!("train.generations={number}"));
-        let sets: Vec<String> = flags.set.iter().cloned().chain(sets).collect();
+        let device = flags.device.map(|device| format!("net.device={}", device.kind()));
+        let sets: Vec<String> = flags.set.iter().cloned().chain(sets).chain(device).collect();
         if let Some(source) = &flags.fork {
             return Plan::fork(flags, source, &sets);
         }

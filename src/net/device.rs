@@ -1,0 +1,79 @@
+//! What computes a network in play: this CPU, or a GPU that is found at run time.
+//!
+//! In goes `net.device` or `--device`, out comes a [`Processor`], which [`SharedNet::on`](super::evaluator::SharedNet::on)
+//! takes. Weights, checkpoints and exports know nothing of it. Training stays on the CPU.
+
+use super::cuda::{self, Gpu};
+use crate::config::DeviceKind;
+use crate::error::{Error, Result};
+
+/// What computes the forward pass.
+#[derive(Clone, Debug, Default)]
+pub enum Processor {
+    /// This CPU.
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda(Gpu),
+}
+
+impl Processor {
+    /// The processor of this kind. For `auto` it is the GPU if there is one, and otherwise the CPU with a sentence that says why.
+    ///
+    /// # Errors
+    /// The kind was named, and this machine lacks it.
+    pub fn of(kind: DeviceKind) -> Result<(Processor, Option<String>)> {
+        Processor::found(kind, cuda::gpu)
+    }
+
+    /// The same with the search for a GPU as an argument.
+    fn found(kind: DeviceKind, gpu: impl FnOnce() -> Result<Gpu>) -> Result<(Processor, Option<String>)> {
+        match kind {
+            DeviceKind::Cpu => Ok((Processor::Cpu, None)),
+            DeviceKind::Cuda => match gpu() {
+                Ok(gpu) => Ok((Processor::Cuda(gpu), None)),
+                Err(error) => Err(Error::Config(format!(
+                    "the device \"cuda\" cannot be used here: {error}; \"cpu\" computes without a GPU, and \"auto\" takes one only \
+                     if there is one"
+                ))),
+            },
+            DeviceKind::Auto => Ok(match gpu() {
+                Ok(gpu) => (Processor::Cuda(gpu), None),
+                Err(error) => (Processor::Cpu, Some(format!("the CPU computes the network: {error}"))),
+            }),
+        }
+    }
+
+    /// What it is in the settings.
+    pub fn kind(&self) -> DeviceKind {
+        match self {
+            Processor::Cpu => DeviceKind::Cpu,
+            Processor::Cuda(_) => DeviceKind::Cuda,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(kind: DeviceKind) -> Result<(Processor, Option<String>)> {
+        Processor::found(kind, || Err(Error::Missing("there is no driver".into())))
+    }
+
+    #[test]
+    fn without_a_gpu_there_is_the_cpu_or_an_error_if_it_was_named() {
+        let (processor, said) = found(DeviceKind::Auto).expect("the CPU is always there");
+        assert_eq!(processor.kind(), DeviceKind::Cpu);
+        assert_eq!(said.as_deref(), Some("the CPU computes the network: there is no driver"));
+        let error = found(DeviceKind::Cuda).expect_err("no GPU");
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("there is no driver; \"cpu\" computes without a GPU"), "{error}");
+    }
+
+    #[test]
+    fn the_cpu_looks_for_no_gpu() {
+        let (processor, said) = Processor::found(DeviceKind::Cpu, || panic!("it looked")).expect("the CPU");
+        assert_eq!((processor.kind(), said), (DeviceKind::Cpu, None));
+    }
+}
