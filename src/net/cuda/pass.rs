@@ -1,6 +1,7 @@
 //! One thread's forward pass: in goes a batch, out come its logits. Up, launch, down, on a stream of its own.
 //!
-//! Results are NaN before the launch, so that what a kernel forgot is an error in the evaluator, not the answer of an earlier batch.
+//! Results are NaN before the launch, there and here, so that what a kernel or a copy forgot is an error in the evaluator, not the answer
+//! of an earlier batch.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
@@ -205,6 +206,7 @@ impl Place {
         let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
         let mut work = Work::new(&net.program, &launch, positions, network, (up, sections), (down, logits));
         let mut parameters = [(&raw mut work).cast::<c_void>()];
+        self.down.here.words_mut()[..results].fill(POISON);
         let (driver, stream) = (net.gpu.current()?, self.stream.stream);
         let (here, bytes) = (self.up.here.words().as_ptr().cast(), 4 * sections.words);
         let [blocks, threads, shared] =
