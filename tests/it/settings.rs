@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use petteia::config::{
-    Bootstrap, Config, GateKind, Kind, NetConfig, Precision, RootKind, Setting, limits, settings,
+    Bootstrap, Config, DeviceKind, GateKind, Kind, NetConfig, Precision, RootKind, Setting, limits, settings,
 };
 use petteia::error::Result;
 
@@ -86,6 +86,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.train.bias_decay = 0.1;
     all_on.search.first_simulations = 6;
     all_on.train.precision = Precision::Bf16;
+    all_on.net.device = DeviceKind::Cuda;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");
@@ -136,10 +137,10 @@ fn ranges_and_choices_end_where_the_list_says() {
                     assert!(error.contains("is not for runs: int8 is for agents"), "{key}: {error}");
                     continue;
                 }
-                assert!(
-                    with(key, name).unwrap().to_toml().contains(&format!("= \"{name}\"")),
-                    "{key} = {name}"
-                );
+                let config = with(key, name).unwrap();
+                // a default may be left out
+                let is_written = config.to_toml().contains(&format!("= \"{name}\""));
+                assert!(is_written || config == Config::new("tic-tac-toe"), "{key} = {name}");
             }
             let error = with(key, "other").unwrap_err().to_string();
             assert!(names.iter().all(|name| error.contains(&format!("`{name}`"))), "{key}: {error}");
