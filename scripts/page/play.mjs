@@ -197,6 +197,35 @@ export async function testPlay(tools) {
     page.expectsErrors = false
   })
 
+  await test('a start that is no position leaves the game as it is', async () => {
+    await openGame(page, url, 'phage')
+    const [from] = await places(page, 'from')
+    await clickSquare(page, from)
+    await clickSquare(page, (await places(page, 'target'))[0])
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+    await untilState(page, 'yours')
+    const before = await moves(page)
+    page.expectsErrors = true
+    await page.getByLabel('Start from', { exact: true }).fill('x'.repeat(300))
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.waitForSelector('#alert:not([hidden])')
+    page.expectsErrors = false
+    expect((await moves(page)).join() === before.join(), 'other actions after a bad position')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the error makes the page wider')
+    await untilState(page, 'yours')
+  })
+
+  await test('the only piece that can move stays selected when it is clicked', async () => {
+    await openGame(page, url, 'cage-4')
+    await page.getByLabel('Start from', { exact: true }).fill('4/1B2/B3/R2B r - 0')
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .square.selected').length === 1)
+    const [only] = await places(page, 'selected')
+    await clickSquare(page, only)
+    await clickSquare(page, (await places(page, 'target')).at(-1))
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 1)
+  })
+
   await test('the opponent can be hurried while it thinks', async () => {
     await openGame(page, url, 'phage', /playouts/)
     await page.getByLabel('Strength', { exact: true }).selectOption('seconds')

@@ -163,8 +163,8 @@ fn swap(balance: &Balance) -> String {
     let score = percent(opening.expected);
     match (opening.expected - 0.5).abs() <= EVEN {
         true => format!(
-            "With a swap rule (one player makes the first action, the other chooses a side) the game would be fair: after {} \
-             the first player expects {score}.",
+            "With a swap rule (one player makes the first action, the other chooses a side) the search expects an even game: after {} \
+             the first player has {score}.",
             opening.action
         ),
         false => format!(

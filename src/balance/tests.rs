@@ -80,7 +80,11 @@ fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     assert!(balance.openings.windows(2).all(|pair| pair[0].expected >= pair[1].expected));
     assert_eq!(balance.heat.iter().flatten().copied().fold(0.0, f32::max), 1.0);
     let page = page::page("T", "A", &[page::Measured::new(&rules, "tic-tac-toe".into(), balance)]);
-    assert!(page.contains("Between the strongest players, 400") && page.contains("would be fair"), "{page}");
+    assert!(
+        page.contains("Between the strongest players, 400")
+            && page.contains("the search expects an even game: after"),
+        "{page}"
+    );
 }
 
 #[test]

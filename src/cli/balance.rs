@@ -9,6 +9,7 @@ use serde_json::json;
 use super::counter::Counter;
 use super::flags::Device;
 use super::report::{refuse_other_files, write_page};
+use super::text::counted;
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::balance::page::{Measured, page};
@@ -131,6 +132,10 @@ impl BalanceCommand {
         }
         use_threads(self.threads)?;
         let variants = self.variants()?;
+        // what cannot be measured is told before an hour of games
+        for variant in &variants {
+            R::with_game(&variant.id, &variant.options, Check { command: &self, variant })??;
+        }
         catch_interrupts();
         let (mut measured, mut about) = (Vec::new(), (String::new(), String::new()));
         for variant in &variants {
@@ -176,6 +181,15 @@ impl BalanceCommand {
         Ok(variants)
     }
 
+    /// The levels of a variant, ready to play.
+    fn loaded<G: Game>(&self, rules: &Rules<G>, variant: &Variant) -> Result<Vec<Level<G>>> {
+        let processor = self.device.processor()?;
+        let load = |(name, text): (String, OsString)| {
+            Ok(Level { name, contestant: Contestant::on(rules, &AgentSpec::parse(&text)?, &processor)? })
+        };
+        self.levels(variant)?.into_iter().map(load).collect()
+    }
+
     /// The texts of the levels of a variant with their names.
     fn levels(&self, variant: &Variant) -> Result<Vec<(String, OsString)>> {
         if !self.levels.is_empty() {
@@ -202,9 +216,10 @@ impl BalanceCommand {
         let strongest = all.last().unwrap_or(agent);
         players.extend(longer.iter().map(|simulations| (&**strongest, *simulations)));
         levels.extend(players.into_iter().map(|(path, simulations)| {
+            let searching = counted(simulations, "simulation", "simulations");
             let name = match all.len() {
-                0 | 1 => format!("{simulations} simulations"),
-                _ => format!("generation {}, {simulations} simulations", generation_of(path)),
+                0 | 1 => searching,
+                _ => format!("generation {}, {searching}", generation_of(path)),
             };
             let mut text = path.as_os_str().to_os_string();
             text.push(format!(":{simulations}"));
@@ -245,6 +260,20 @@ fn expanded(sets: &[String]) -> Vec<Vec<String>> {
     all
 }
 
+/// Whether a variant and its levels can be had.
+struct Check<'a> {
+    command: &'a BalanceCommand,
+    variant: &'a Variant,
+}
+
+impl Job for Check<'_> {
+    type Output = Result<()>;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+        self.command.loaded(&rules, self.variant).map(drop)
+    }
+}
+
 struct Measure<'a> {
     command: &'a BalanceCommand,
     variant: &'a Variant,
@@ -256,11 +285,7 @@ impl Job for Measure<'_> {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
         let Measure { command, variant } = self;
-        let processor = command.device.processor()?;
-        let load = |(name, text): (String, OsString)| -> Result<Level<G>> {
-            Ok(Level { name, contestant: Contestant::on(&rules, &AgentSpec::parse(&text)?, &processor)? })
-        };
-        let levels: Vec<Level<G>> = command.levels(variant)?.into_iter().map(load).collect::<Result<_>>()?;
+        let levels = command.loaded(&rules, variant)?;
         let BalanceCommand { games, varied_plies, seed, .. } = *command;
         let plan = Plan { games, varied_plies, seed };
         let counter = Counter::of_games(games * (2 * levels.len() - 1));

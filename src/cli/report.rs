@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{print, refuse_existing};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::registry::{Job, Registry};
 use crate::report::{self, Numbers};
@@ -60,6 +60,10 @@ impl Report {
 
 /// Refuses to overwrite what is no page: pages are made again and again, anything else that is there stays.
 pub fn refuse_other_files(out: &Path) -> Result<()> {
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(Error::Missing(format!("{}: there is no such folder", folder.display())));
+    }
     match out.extension().is_some_and(|extension| extension == "html") {
         true => Ok(()),
         false => refuse_existing(out),

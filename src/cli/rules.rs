@@ -65,7 +65,8 @@ fn print_manual<G: Game>(rules: &Rules<G>) -> Result<()> {
 }
 
 fn title<G: Game>(rules: &Rules<G>) -> String {
-    format!("{} ({}), by {}", G::TITLE, rules.identity.id, G::AUTHOR)
+    let by = if G::AUTHOR == "traditional" { "" } else { "by " };
+    format!("{} ({}), {by}{}", G::TITLE, rules.identity.id, G::AUTHOR)
 }
 
 fn write_page<G: Game>(rules: &Rules<G>, folder: &Path) -> Result<()> {

@@ -179,7 +179,10 @@ impl Job for TrainGame<'_> {
         screen.finish();
         match result {
             Ok(summary) => {
-                let lines = summary_lines(config, &summary, game.players(), started);
+                let mut lines = summary_lines(config, &summary, game.players(), started);
+                if self.flags.report {
+                    lines.push(format!("report: {}", summary.run.join(PAGE).display()));
+                }
                 screen.note(&lines.join("\n"));
                 lines.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
                 print_commands(config, &summary.run.display().to_string())
@@ -208,7 +211,6 @@ impl Job for TrainGame<'_> {
     }
 }
 
-/// What a finished run made, in paragraphs.
 /// Shows the run, and writes a page about it after each generation if that is wanted.
 struct Reporting<'a, 's, G: Game> {
     screen: &'a Screen<'s>,
@@ -251,6 +253,7 @@ impl<G: Game> Observer for Reporting<'_, '_, G> {
     }
 }
 
+/// What a finished run made, in paragraphs.
 fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Vec<String> {
     let (id, run) = (&config.game.id, summary.run.display());
     let took = duration(started.elapsed().as_secs_f64());

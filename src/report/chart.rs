@@ -304,8 +304,8 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
     match (low <= high, low == high) {
         (false, _) => (0.0, 1.0),
-        // one number stands between 0 and its double
-        (true, true) if low == 0.0 => (0.0, 1.0),
+        // a share stands between none and all, another number between 0 and its double
+        (true, true) if (0.0..=1.0).contains(&low) => (0.0, 1.0),
         (true, true) => (low.min(0.0) + low.min(0.0), high.max(0.0) + high.max(0.0)),
         (true, false) => (low, high),
     }

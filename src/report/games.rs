@@ -5,6 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::{Chart, Series};
 use super::numbers::Numbers;
 use crate::draw::{self, Marks};
+use crate::error::Error;
 use crate::game::{Action, Game, Outcome, Player, Rules, outcome_text};
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -22,7 +23,7 @@ const PLAYED_THROUGH: usize = 50_000;
 /// What the diagrams show.
 pub(super) const ABOUT: &str = "Picked from all games of the generation, those from the initial position if there are such; above each stands why. \
     Arrows, or dots, are the actions that the search visited, wider where it visited more; the squares of the last action are \
-    marked. The curve is the search's expected score for the first player; it has gaps where an action was drawn without a search. A search of self-play explores: its last visits are \
+    marked. The curve is the search's expected score for the first player; it runs straight past actions that were drawn without a search. A search of self-play explores: its last visits are \
     not its advice.";
 
 /// A ply of a game with what the search found.
@@ -44,12 +45,17 @@ struct Replayed<S> {
     ending: String,
 }
 
-/// Some games of the newest generation, in about `room` characters; none if they are not there or cannot be read.
+/// Some games of the newest generation, in about `room` characters, after what is wrong with those that cannot be read.
 pub(super) fn shown<G: Game>(rules: &Rules<G>, run: &Numbers, room: usize) -> Vec<Markup> {
-    let shards = store::list(&run.folder).unwrap_or_default();
-    let newest = shards.iter().filter(|(generation, _)| *generation == run.generations);
-    let records = newest.flat_map(|(_, path)| store::read_unplayed(path).unwrap_or_default());
-    let mut records: Vec<Record> = records.filter(|record| !record.actions.is_empty()).collect();
+    let (mut records, mut wrong): (Vec<Record>, Vec<Markup>) = Default::default();
+    let mut keep = |error: &Error| {
+        wrong.push(html! { p.why { "Some games cannot be read: " (error) ". " code { "petteia inspect" } " says more." } });
+    };
+    let shards = store::list(&run.folder).inspect_err(&mut keep).unwrap_or_default();
+    for (_, path) in shards.iter().filter(|(generation, _)| *generation == run.generations) {
+        records.extend(store::read_unplayed(path).inspect_err(&mut keep).unwrap_or_default());
+    }
+    records.retain(|record| !record.actions.is_empty());
     // games from the usual start tell more than those that go on with another
     let initial = rules.game.state_text(&rules.game.initial());
     if records.iter().any(|record| record.start == initial) {
@@ -69,7 +75,7 @@ pub(super) fn shown<G: Game>(rules: &Rules<G>, run: &Numbers, room: usize) -> Ve
         (room, left) = (room.saturating_sub(through.0.len()), left - 1);
         html! { div.game { (told) (through) } }
     });
-    shown.collect()
+    wrong.into_iter().chain(shown).collect()
 }
 
 /// When the player who did not win was most sure to win.

@@ -101,4 +101,9 @@ fn what_cannot_be_measured_is_refused() {
     fails(&["tic-tac-toe", "--generations", "0"], "--generations 0: must be from 1 to 1000");
     fails(&["tic-tac-toe", "--simulations", "8,0"], "--simulations 0: must be from 1");
     fails(&["tic-tac-toe", "--simulations", "8,8"], "--simulations 8,8: the numbers must rise");
+    // the second variant, before the games of the first
+    let starts =
+        ["--set", "game.start=quarters,bogus", "--levels", "rollout:1", "rollout:2", "--games", "2000"];
+    let ended = petteia(&[&["balance", "custodial-trap-intro"], &starts[..]].concat(), "");
+    assert!(err(&ended).starts_with("error: ") && err(&ended).contains("bogus"), "{}", err(&ended));
 }

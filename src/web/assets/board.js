@@ -125,8 +125,8 @@ export class Board {
     if (this.next.has(key(place))) return this.select([...this.clicked, place])
     const begins = beginnings(this.legal).get(key(place))
     const again = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
-    // a miss must not play an action of one square
-    this.select(begins === 'from' && !again ? [place] : [])
+    // a miss must not play an action of one square, and the only piece that can move stays selected
+    this.select(begins === 'from' && (!again || onlyBeginning(this.legal)) ? [place] : [])
   }
 
   clear() {

@@ -125,10 +125,18 @@ export class Play {
     return this.changed()
   }
 
-  /** A new game with the options that are chosen. */
-  newGame(start = null) {
+  /** A new game with the options that are chosen; one from a position that there is not leaves the game as it is. */
+  async newGame(start = null) {
     const { options, why } = this.setup.agree()
-    this.record = { game: this.record.game, options, start, actions: [] }
+    const record = { game: this.record.game, options, start, actions: [] }
+    const { turn } = this
+    try {
+      if (start !== null) await post('position', only(record))
+    } catch (error) {
+      return this.fail(error)
+    }
+    if (turn !== this.turn || this.record.game !== record.game) return
+    this.record = record
     this.note = why
     return this.begin()
   }
