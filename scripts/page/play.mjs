@@ -7,6 +7,14 @@ import { clickSquare, expect, gotoGame, middle, openGame, untilState } from './h
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
 
+/** An action with a piece, and the answer to it. */
+async function playOne(page) {
+  await clickSquare(page, (await places(page, 'from'))[0])
+  await clickSquare(page, (await places(page, 'target'))[0])
+  await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+  await untilState(page, 'yours')
+}
+
 export async function testPlay(tools) {
   const { url, open, test, shot, folder } = tools
   const page = await open()
@@ -164,11 +172,7 @@ export async function testPlay(tools) {
 
   await test('save, load and copy', async () => {
     await openGame(page, url, 'phage')
-    const [from] = await places(page, 'from')
-    await clickSquare(page, from)
-    await clickSquare(page, (await places(page, 'target'))[0])
-    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
-    await untilState(page, 'yours')
+    await playOne(page)
     const before = await moves(page)
     await page.getByText('Position and files').click()
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save game' }).click()])
@@ -199,11 +203,7 @@ export async function testPlay(tools) {
 
   await test('a start that is no position leaves the game as it is', async () => {
     await openGame(page, url, 'phage')
-    const [from] = await places(page, 'from')
-    await clickSquare(page, from)
-    await clickSquare(page, (await places(page, 'target'))[0])
-    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
-    await untilState(page, 'yours')
+    await playOne(page)
     const before = await moves(page)
     page.expectsErrors = true
     await page.getByLabel('Start from', { exact: true }).fill('x'.repeat(300))

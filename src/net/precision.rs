@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 /// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
 #[cfg(not(unix))]
-use Instant as Clock;
+pub(super) use Instant as Clock;
 #[cfg(unix)]
-use cpu_time::ThreadTime as Clock;
+pub(super) use cpu_time::ThreadTime as Clock;
 
 use super::cpu::CpuNet;
 use super::evaluator::{NetEvaluator, SharedNet};

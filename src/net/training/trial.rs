@@ -6,15 +6,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
-#[cfg(not(unix))]
-use Instant as Clock;
-#[cfg(unix)]
-use cpu_time::ThreadTime as Clock;
-
 use super::conv::Target;
 use super::geometry::{Conv, Gradient, Halves};
-use crate::net::precision::WORTH_IT;
+use crate::net::precision::{Clock, WORTH_IT};
 use crate::net::vector::{Isa, padded};
 
 /// Enough for whole tiles of products.
