@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: format, the compiled program for GPUs, lints, the README's test command, exports read by tract,
-# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, and the
-# fused forward pass under AddressSanitizer if a nightly toolchain is installed.
+# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, GPUs through
+# Vulkan if there is a driver (one in software will do), and the fused forward pass under AddressSanitizer if a nightly toolchain is
+# installed.
 #
 # The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON; if that is not set, this script creates
 # an environment under target/python with the packages of scripts/requirements.txt, once.
@@ -91,6 +92,12 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
         step scripts/check_page.sh "$PETTEIA"
     else
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
+    fi
+    if ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json >/dev/null 2>&1; then
+        step cargo clippy --release --locked --all-targets --features vulkan -- -D warnings
+        step cargo test --release --locked --features vulkan --test it vulkan
+    else
+        printf '\n!! NOTICE: no Vulkan driver is installed, so NOTHING RUNS ON A GPU (Debian: libvulkan1 mesa-vulkan-drivers).\n' >&2
     fi
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
         step sanitize

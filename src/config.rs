@@ -26,7 +26,7 @@ pub use lenient::Reading;
 use point::point;
 pub use sections::{
     Bootstrap, DeviceKind, EvaluatorKind, NetConfig, OptimizerKind, Precision, ReplayConfig, RootKind,
-    SearchConfig, SelfplayConfig, TrainConfig,
+    SearchConfig, SelfplayConfig, TrainConfig, TrainDevice,
 };
 pub use sets::game_settings;
 pub use table::{Ignored, Kind, Setting};
@@ -268,10 +268,18 @@ impl Config {
         }
         if net.device != DeviceKind::Cpu && net.evaluator == EvaluatorKind::Burn {
             let says = format!(
-                "net.device = \"{}\" needs net.evaluator = \"fused\": burn computes on the CPU",
+                "net.device = \"{}\" needs net.evaluator = \"fused\": \"burn\" computes on the CPU",
                 net.device
             );
             return Err(RangeProblem { key: "net.device", says });
+        }
+        let train = &self.train;
+        if train.device != TrainDevice::Cpu && train.precision == Precision::Bf16 {
+            let says = format!(
+                "train.precision = \"bf16\" needs train.device = \"cpu\": \"{}\" trains in f32",
+                train.device
+            );
+            return Err(RangeProblem { key: "train.precision", says });
         }
         for (key, precision) in [("net.precision", net.precision), ("train.precision", self.train.precision)]
         {

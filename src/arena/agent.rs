@@ -324,9 +324,8 @@ impl<G: Game> Contestant<G> {
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);
-                if let (Processor::Cuda(_), Some(named)) =
-                    (processor, precision.filter(|named| *named != Precision::Auto))
-                {
+                let named = precision.filter(|named| *named != Precision::Auto);
+                if let Some(named) = named.filter(|_| processor.kind() != DeviceKind::Cpu) {
                     return Err(Error::Config(format!(
                         "agent `{spec}`: a GPU has a precision of its own; omit `:{named}`"
                     )));

@@ -24,12 +24,12 @@ pub struct Character {
     /// logarithms of the numbers of legal actions in a game.
     pub tree: f64,
     /// Drama: how far the later winner was behind, on average over the positions of a game in which he was (the square
-    /// root of the deficit from ½, doubled; 0 if he never was). Browne, section 6.3.
-    pub drama: f64,
+    /// root of the deficit from ½, doubled; 0 if he never was). Browne, section 6.3. `None`, as for the next two, if nobody won.
+    pub drama: Option<f64>,
     /// Games whose winner was once clearly behind (an expected score of at most 0.4).
-    pub comebacks: f64,
+    pub comebacks: Option<f64>,
     /// Decisiveness: the share of a game that was played after the lead that wins it was final, in games with a winner.
-    pub decided: f64,
+    pub decided: Option<f64>,
     /// Lead changes: how often the leading player changes in a game, where a lead is an expected score of at least 0.6.
     pub lead_changes: f64,
     /// Killer moves: the greatest gain of expected score by one action of a player, on average over games.
@@ -39,12 +39,13 @@ pub struct Character {
 }
 
 impl Character {
-    /// What these games were like; zeros if there are none.
+    /// What these games were like; zeros and `None` if there are none.
     pub(super) fn of(games: &[Observed]) -> Character {
-        let mean = |of: &dyn Fn(&Observed) -> Option<f64>| {
+        let mean_of_some = |of: &dyn Fn(&Observed) -> Option<f64>| {
             let values: Vec<f64> = games.iter().filter_map(of).collect();
-            values.iter().sum::<f64>() / values.len().max(1) as f64
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
+        let mean = |of: &dyn Fn(&Observed) -> Option<f64>| mean_of_some(of).unwrap_or(0.0);
         let plies = || games.iter().map(|game| game.actions.len());
         let choices: Vec<f64> =
             games.iter().flat_map(|game| &game.branching).map(|n| f64::from(*n)).collect();
@@ -53,12 +54,12 @@ impl Character {
             lengths: [plies().min().unwrap_or(0), plies().max().unwrap_or(0)],
             branching: choices.iter().sum::<f64>() / choices.len().max(1) as f64,
             tree: mean(&|game| Some(game.branching.iter().map(|n| f64::from(*n).log10()).sum())),
-            drama: mean(&drama),
-            comebacks: mean(&|game| {
+            drama: mean_of_some(&drama),
+            comebacks: mean_of_some(&|game| {
                 let winner = winners_scores(game)?;
                 Some(f64::from(u8::from(winner.iter().any(|score| *score <= 0.5 - LEAD))))
             }),
-            decided: mean(&decided),
+            decided: mean_of_some(&decided),
             lead_changes: mean(&|game| Some(lead_changes(&game.scores) as f64)),
             killer_move: mean(&|game| Some(f64::from(killer_move(game)))),
             late_uncertainty: mean(&late_uncertainty),

@@ -238,9 +238,9 @@ fn levels(balance: &Balance) -> Markup {
                         td { (number(of.length)) " (" (of.lengths[0]) " to " (of.lengths[1]) ")" }
                         td { (number(of.branching)) }
                         td { "10" sup { (format!("{:.0}", of.tree)) } }
-                        td { (number(of.drama)) }
-                        td { (percent(of.comebacks)) }
-                        td { (percent(of.decided)) }
+                        td { (of.drama.map_or("–".into(), number)) }
+                        td { (of.comebacks.map_or("–".into(), percent)) }
+                        td { (of.decided.map_or("–".into(), percent)) }
                         td { (number(of.lead_changes)) }
                         td { (number(of.killer_move)) }
                         td { (number(of.late_uncertainty)) }

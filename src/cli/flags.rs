@@ -34,6 +34,7 @@ pub fn named(error: Error) -> Error {
 pub enum DeviceArg {
     Cpu,
     Cuda,
+    Vulkan,
     Auto,
 }
 
@@ -43,6 +44,7 @@ impl DeviceArg {
         match self {
             DeviceArg::Cpu => DeviceKind::Cpu,
             DeviceArg::Cuda => DeviceKind::Cuda,
+            DeviceArg::Vulkan => DeviceKind::Vulkan,
             DeviceArg::Auto => DeviceKind::Auto,
         }
     }
@@ -51,7 +53,7 @@ impl DeviceArg {
 /// What computes the networks of agents.
 #[derive(Args, Clone, Debug)]
 pub struct Device {
-    /// What computes networks: cpu, cuda (an NVIDIA GPU), or auto (a GPU if there is one)
+    /// What computes networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build for it), or auto (cuda or cpu)
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true, hide_default_value = true)]
     #[arg(default_value_t = DeviceArg::Cpu)]
     device: DeviceArg,

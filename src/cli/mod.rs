@@ -105,7 +105,7 @@ fn command<R: Registry>() -> clap::Command {
     help::adapted::<R>(Cli::command())
 }
 
-const ON_DEVICE: &str = "\nWhat computes networks is chosen by `--device cuda` or `--device auto`, in commands that compute any.\n";
+const ON_DEVICE: &str = "\nWhat computes networks is chosen by `--device cuda`, `vulkan` or `auto`, in commands that compute any.\n";
 
 /// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
 /// and exits.
@@ -296,11 +296,11 @@ fn refuse_existing(path: &Path) -> Result<()> {
 }
 
 /// burn reads its default device from the environment when it loads an optimizer, and panics if the backend is not
-/// compiled in. Here only the CPU backend is.
+/// compiled in.
 fn refuse_other_devices() -> Result<()> {
     match std::env::var("BURN_DEVICE") {
         Ok(name) if name != "flex" => Err(Error::Config(format!(
-            "BURN_DEVICE={name}: this build has only the CPU backend `flex`; unset the variable"
+            "BURN_DEVICE={name}: devices are chosen by --device and train.device here; unset the variable"
         ))),
         _ => Ok(()),
     }

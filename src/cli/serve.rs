@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::flags::Device;
 use super::signals::stop_flag;
 use super::{catch_interrupts, own_name, print, use_threads};
 use crate::error::{Error, Result};
 use crate::registry::Registry;
-use crate::web::{self, PORT, Shown};
+use crate::web::{self, Means, PORT, Shown};
 
 /// Serve a page to play, watch runs and compare agents in a browser.
 #[derive(Args)]
@@ -34,12 +35,15 @@ pub struct Serve {
     /// Threads of a search; agents play the same with any number [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    #[command(flatten)]
+    device: Device,
 }
 
 impl Serve {
     /// Serves until it is interrupted.
     pub fn run<R: Registry>(self) -> Result<()> {
         use_threads(self.threads)?;
+        let means = Means { processor: self.device.processor()?, threads: rayon::current_num_threads() };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(|error| {
             let place = format!("port {} of 127.0.0.1", self.port);
             match error.kind() {
@@ -51,7 +55,7 @@ impl Serve {
             }
         })?;
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
-        let shown = Shown { sources: self.runs, folder: self.folder, threads: rayon::current_num_threads() };
+        let shown = Shown { sources: self.runs, folder: self.folder, means };
         catch_interrupts();
         let ready = || print(format_args!("http://{address}/  (Ctrl-C ends)"));
         web::serve::<R>(listener, &shown, &stop_flag(), ready)

@@ -23,7 +23,7 @@ use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::memory;
-use crate::net::device::Processor;
+use crate::net::device::{Processor, for_training};
 use crate::registry::{Job, Registry};
 use crate::report;
 use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times};
@@ -97,7 +97,7 @@ pub struct Train {
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// What computes the network in self-play (net.device): cpu, cuda, or auto
+    /// What computes the network in self-play (net.device): cpu, cuda, vulkan, or auto
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true)]
     device: Option<DeviceArg>,
 }
@@ -159,6 +159,7 @@ impl Job for TrainGame<'_> {
         let (config, said) = run::with_named_device(&self.plan.config, &self.plan.folder)?;
         // before anything is made for a run that cannot be trained here
         Processor::of(config.net.device)?;
+        for_training(config.train.device)?;
         let config = run::with_named_precision(&rules, &config, &self.plan.folder)?;
         let plan = self.plan.clone().with(config);
         let (Plan { config, folder, .. }, game) = (&plan, &rules.game);

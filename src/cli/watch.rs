@@ -51,7 +51,7 @@ impl Watch {
                 break;
             }
             if let Some(bar) = &bar {
-                let lines = run::metrics_of(&self.run).unwrap_or_default();
+                let (lines, _) = run::metrics_of(&self.run).unwrap_or_default();
                 bar.set_message(run::doing(&self.run, &lines));
                 bar.tick();
             }

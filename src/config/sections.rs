@@ -48,7 +48,8 @@ section! {
         /// measures which is the fastest here, and keeps that one.
         precision: Precision = Precision::F32;
         /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its driver is
-        /// needed), or `auto`: a new run takes a GPU if it finds one, and keeps what it took. Training stays on the CPU.
+        /// needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run takes an NVIDIA GPU if it finds
+        /// one, and keeps what it took. What trains is `train.device`.
         #[serde(skip_serializing_if = "DeviceKind::is_cpu")]
         device: DeviceKind = DeviceKind::Cpu;
     }
@@ -61,7 +62,9 @@ choice! {
         Cpu = "cpu",
         /// An NVIDIA GPU, by kernels of our own.
         Cuda = "cuda",
-        /// A GPU if there is one, otherwise the CPU.
+        /// A GPU of any vendor, by burn's operations through Vulkan.
+        Vulkan = "vulkan",
+        /// An NVIDIA GPU if there is one, otherwise the CPU.
         Auto = "auto",
     }
 }
@@ -356,6 +359,26 @@ section! {
         /// faster, and keeps what it took.
         #[serde(skip_serializing_if = "Precision::is_f32")]
         precision: Precision = Precision::F32;
+        /// What trains the network: `cpu`, or `vulkan` (any GPU, in 32 bits, with a program built for that). Bytes of a run
+        /// on a GPU depend on that GPU.
+        #[serde(skip_serializing_if = "TrainDevice::is_cpu")]
+        device: TrainDevice = TrainDevice::Cpu;
+    }
+}
+
+choice! {
+    /// `train.device`
+    pub enum TrainDevice {
+        /// This CPU, by kernels of our own.
+        Cpu = "cpu",
+        /// A GPU of any vendor, by burn's operations through Vulkan.
+        Vulkan = "vulkan",
+    }
+}
+
+impl TrainDevice {
+    fn is_cpu(&self) -> bool {
+        *self == TrainDevice::Cpu
     }
 }
 

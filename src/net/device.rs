@@ -1,10 +1,14 @@
-//! What computes a network in play: this CPU, or a GPU that is found at run time.
+//! What computes a network: this CPU, or a GPU that is found at run time.
 //!
 //! In goes `net.device` or `--device`, out comes a [`Processor`], which [`SharedNet::on`](super::evaluator::SharedNet::on)
-//! takes. Weights, checkpoints and exports know nothing of it. Training stays on the CPU.
+//! takes; in goes `train.device`, out comes burn's device for a [`Trainer`](crate::train::Trainer). Weights, checkpoints and
+//! exports know nothing of it.
+
+use burn::tensor::Device;
 
 use super::cuda::{self, Gpu};
-use crate::config::DeviceKind;
+use super::{model, vulkan};
+use crate::config::{DeviceKind, TrainDevice};
 use crate::error::{Error, Result};
 
 /// What computes the forward pass.
@@ -15,10 +19,12 @@ pub enum Processor {
     Cpu,
     /// An NVIDIA GPU.
     Cuda(Gpu),
+    /// A GPU where burn computes, of which this is the device.
+    Vulkan(Device),
 }
 
 impl Processor {
-    /// The processor of this kind. For `auto` it is the GPU if there is one, and otherwise the CPU with a sentence that says why.
+    /// The processor of this kind. For `auto` it is an NVIDIA GPU if there is one, and otherwise the CPU with a sentence that says why.
     ///
     /// # Errors
     /// The kind was named, and this machine lacks it.
@@ -32,10 +38,11 @@ impl Processor {
             DeviceKind::Cpu => Ok((Processor::Cpu, None)),
             DeviceKind::Cuda => match gpu() {
                 Ok(gpu) => Ok((Processor::Cuda(gpu), None)),
-                Err(error) => Err(Error::Config(format!(
-                    "the device \"cuda\" cannot be used here: {error}; \"cpu\" computes without a GPU, and \"auto\" takes one only \
-                     if there is one"
-                ))),
+                Err(error) => Err(unusable(kind, &error)),
+            },
+            DeviceKind::Vulkan => match vulkan::device() {
+                Ok(device) => Ok((Processor::Vulkan(device), None)),
+                Err(error) => Err(unusable(kind, &error)),
             },
             DeviceKind::Auto => Ok(match gpu() {
                 Ok(gpu) => (Processor::Cuda(gpu), None),
@@ -49,8 +56,32 @@ impl Processor {
         match self {
             Processor::Cpu => DeviceKind::Cpu,
             Processor::Cuda(_) => DeviceKind::Cuda,
+            Processor::Vulkan(_) => DeviceKind::Vulkan,
         }
     }
+}
+
+/// The device with gradients on which networks are trained.
+///
+/// # Errors
+/// This machine or this program lacks it.
+pub fn for_training(kind: TrainDevice) -> Result<Device> {
+    match kind {
+        TrainDevice::Cpu => Ok(model::training_device()),
+        TrainDevice::Vulkan => match vulkan::device() {
+            Ok(device) => Ok(device.autodiff()),
+            Err(error) => Err(Error::Config(format!(
+                "networks cannot be trained by \"vulkan\" here: {error}; \"cpu\" trains without a GPU"
+            ))),
+        },
+    }
+}
+
+fn unusable(kind: DeviceKind, error: &Error) -> Error {
+    Error::Config(format!(
+        "the device \"{kind}\" cannot be used here: {error}; \"cpu\" computes without a GPU, and \"auto\" takes an NVIDIA GPU only \
+         if there is one"
+    ))
 }
 
 #[cfg(test)]

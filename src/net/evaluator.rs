@@ -19,9 +19,6 @@ use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 use crate::search::policy::{not_finite, softmax};
 
-/// About as many positions as a large GPU computes at once: 132 multiprocessors with 7 positions each.
-const GPU_BATCH: usize = 1024;
-
 /// Read-only weights, shared by all threads.
 #[derive(Clone)]
 pub struct SharedNet {
@@ -55,8 +52,10 @@ impl SharedNet {
         match processor {
             Processor::Cpu => Ok(SharedNet::new(snapshot, config, &super::model::device())),
             Processor::Cuda(gpu) => {
-                let net = CudaNet::new(gpu, &snapshot.weights())?;
-                Ok(SharedNet { batch: GPU_BATCH, ..SharedNet::from_forward(Arc::new(net)) })
+                Ok(SharedNet::from_forward(Arc::new(CudaNet::new(gpu, &snapshot.weights())?)))
+            }
+            Processor::Vulkan(device) => {
+                Ok(SharedNet::from_forward(Arc::new(BurnNet::new(snapshot, device))))
             }
         }
     }

@@ -10,7 +10,8 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::cpu::{CpuNet, Scratch, Wanted};
-use super::model::Network;
+use super::model::{self, Network};
+use super::vulkan;
 use crate::encode::Shape;
 use crate::error::Result;
 
@@ -73,8 +74,8 @@ impl Pass for FusedPass {
     }
 }
 
-/// burn goes through a network operation by operation, each on all cores, which pays for a few positions.
-const BURNS_BATCH: usize = 16;
+/// On the CPU, burn goes through a network operation by operation, each on all cores, which pays for a few positions.
+const BATCH_ON_CPU: usize = 16;
 
 /// burn's forward pass on a device.
 pub(super) struct BurnNet {
@@ -95,7 +96,7 @@ impl Forward for BurnNet {
     }
 
     fn batch(&self) -> usize {
-        BURNS_BATCH
+        if self.device == model::device() { BATCH_ON_CPU } else { vulkan::BATCH }
     }
 
     fn pass(self: Arc<Self>) -> Box<dyn Pass> {

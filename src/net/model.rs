@@ -42,12 +42,14 @@ pub fn training_device() -> Device {
     device().autodiff()
 }
 
-/// Keeps burn from reading a `burn.toml` in the working folder or above it when it is first used; such a file was not
-/// meant for us and may name files to write. A configuration that the program set earlier stays.
-fn configure_burn() {
+/// Keeps burn from reading a `burn.toml` or `cubecl.toml` in the working folder or above it when it is first used; such a file
+/// was not meant for us and may name files to write. A configuration that the program set earlier stays.
+pub(super) fn configure_burn() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         BurnConfig::try_set(BurnConfig::default());
+        #[cfg(feature = "vulkan")]
+        cubecl_runtime::config::CubeClRuntimeConfig::try_set(Default::default());
     });
 }
 

@@ -174,6 +174,11 @@ fn summary(run: &Numbers, named: bool) -> Markup {
             ". A network of " (run.config.net.filters) " filters and " (run.config.net.blocks) " blocks, "
             (run.config.search.simulations) " simulations an action, seed " (run.config.seed) "."
         }
+        @match run.damaged {
+            0 => {}
+            1 => p.why { "A line of " code { "metrics.jsonl" } " is damaged and left out." }
+            lines => p.why { (lines) " lines of " code { "metrics.jsonl" } " are damaged and left out." }
+        }
         @if !signs.is_empty() {
             h3 { "What the run noticed" }
             ul.signs { @for (generation, sign) in &signs { li { b { "Generation " (generation) ": " } (sign) } } }

@@ -24,6 +24,8 @@ pub struct Numbers {
     pub generations: usize,
     /// How strong each generation is, as far as it was rated.
     pub ratings: Vec<RatedGeneration>,
+    /// Lines of its metrics that cannot be read.
+    pub damaged: usize,
     lines: Vec<Value>,
 }
 
@@ -34,7 +36,7 @@ impl Numbers {
     /// It is not a run, or nothing has been written down yet.
     pub fn read(folder: &Path) -> Result<Numbers> {
         let config = run::reading_of(folder)?.config;
-        let lines = run::metrics_of(folder)?;
+        let (lines, damaged) = run::metrics_of(folder)?;
         let of = |line: &Value| line["generation"].as_u64();
         let Some(generations) = lines.iter().filter(|line| line["kind"] == "selfplay").filter_map(of).max()
         else {
@@ -51,6 +53,7 @@ impl Numbers {
             config,
             generations: generations as usize,
             ratings,
+            damaged,
             lines,
         })
     }

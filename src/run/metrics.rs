@@ -56,15 +56,16 @@ fn keep(lines: &mut Vec<Value>, line: Value) {
     }
 }
 
-/// The metrics of the run in `folder`, also of the generation that is in progress: JSON objects, the oldest first. Of the
-/// training steps of a generation there is the last line; damaged lines are left out.
+/// The metrics of the run in `folder`, also of the generation that is in progress: JSON objects, the oldest first, and how many
+/// damaged lines were left out. Of the training steps of a generation there is the last line.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn metrics_of(folder: &Path) -> Result<Vec<Value>> {
+pub fn metrics_of(folder: &Path) -> Result<(Vec<Value>, usize)> {
+    let (all, damaged) = lines_until(&folder.join(METRICS), usize::MAX)?;
     let mut lines = Vec::new();
-    lines_until(&folder.join(METRICS), usize::MAX)?.0.into_iter().for_each(|line| keep(&mut lines, line));
-    Ok(lines)
+    all.into_iter().for_each(|line| keep(&mut lines, line));
+    Ok((lines, damaged))
 }
 
 /// How long each part of a run took, as far as [`metrics_of`] it say.

@@ -45,11 +45,11 @@ pub use self::tensorboard::EVENTS;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
-use crate::config::{Config, DeviceKind, GameConfig, Precision};
+use crate::config::{Config, DeviceKind, GameConfig, Precision, TrainDevice};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
-use crate::net::device::Processor;
+use crate::net::device::{Processor, for_training};
 use crate::net::model::{self, Network};
 use crate::net::precision::fastest;
 use crate::options::Settings;
@@ -107,7 +107,10 @@ pub fn with_named_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: 
         config.net.precision = fastest(&rules.game, &network, &config.net, TOGETHER);
     }
     if training {
-        config.train.precision = model::fastest_training(config.net.filters, rules.game.shape());
+        config.train.precision = match config.train.device {
+            TrainDevice::Cpu => model::fastest_training(config.net.filters, rules.game.shape()),
+            TrainDevice::Vulkan => Precision::F32,
+        };
     }
     Ok(config)
 }
@@ -148,6 +151,7 @@ pub fn train<G: Game>(
     let (config, said) = with_named_device(config, folder)?;
     said.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let (processor, _) = &Processor::of(config.net.device)?;
+    let device = &for_training(config.train.device)?;
     let config = &with_named_precision(rules, &config, folder)?;
     if !CpuNet::has(config.net.precision) {
         return Err(Error::Config(
@@ -171,10 +175,9 @@ pub fn train<G: Game>(
     let start = checkpoint::latest(folder)?;
     let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
     let mut trainer = match &start {
-        Some(checkpoint) => checkpoint.trainer(config, &model::training_device())?,
+        Some(checkpoint) => checkpoint.trainer(config, device)?,
         None => {
-            let network =
-                Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
+            let network = Network::new(&config.net, rules.identity.shape, config.seed, device);
             Trainer::new(&config.train, network)
         }
     };

@@ -3,10 +3,12 @@
 //! burn's own makes a dozen tensors of each parameter at every step, which takes longer than a step's products in bf16
 //! do. This one rounds as it does, operation by operation, and keeps the same state: the same numbers to the last bit, but
 //! for moments too small to be normal numbers. Those of weights without a gradient end there, where arithmetic is slow on
-//! many CPUs, and stay; here they become 0.
+//! many CPUs, and stay; here they become 0. On a GPU burn's own computes, so that the numbers stay there.
 
-use burn::optim::{AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
+use burn::optim::{AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::net::model;
 
 /// How much of the moments of the gradient, the first and the second, a step keeps.
 const KEPT: [f32; 2] = [0.9, 0.999];
@@ -30,6 +32,9 @@ impl Optimizer for AdamW {
         state: Option<AdamWState<D>>,
     ) -> (Tensor<D>, Option<AdamWState<D>>) {
         let (device, shape) = (tensor.device(), tensor.dims());
+        if device != model::device() {
+            return self.of_burn().build().step(rate, tensor, gradient, state);
+        }
         let (mut weights, gradient) = (numbers(tensor), numbers(gradient));
         let old = state.map(|state| state.momentum);
         let time = old.as_ref().map_or(0, |old| old.time) + 1;
@@ -55,6 +60,13 @@ impl Optimizer for AdamW {
     fn to_device<const D: usize>(mut state: AdamWState<D>, device: &Device) -> AdamWState<D> {
         state.momentum = state.momentum.to_device(device);
         state
+    }
+}
+
+impl AdamW {
+    /// The same as burn has it.
+    fn of_burn(&self) -> AdamWConfig {
+        AdamWConfig::new().with_epsilon(EPSILON).with_weight_decay(self.weight_decay)
     }
 }
 
@@ -94,7 +106,6 @@ mod tests {
     use super::*;
     use crate::net::model::device;
     use crate::random::{Purpose, stream};
-    use burn::optim::AdamWConfig;
     use rand::RngExt;
 
     #[test]
@@ -111,8 +122,8 @@ mod tests {
         };
         let normal = |numbers: Vec<f32>| numbers.into_iter().map(super::normal).collect::<Vec<f32>>();
         for weight_decay in [0.0, 0.3] {
-            let burn = AdamWConfig::new().with_epsilon(EPSILON).with_weight_decay(weight_decay).build();
             let ours = AdamW { weight_decay };
+            let burn = ours.of_burn().build();
             let (mut found, mut expected) = (drawn(), None);
             let (mut state, mut expected_state) = (None, None);
             for step in 0..1200 {

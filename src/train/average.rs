@@ -6,7 +6,7 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 
-use crate::net::model::Network;
+use crate::net::model::{self, Network};
 
 /// The average of a network, as numbers in the order in which it is visited.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ impl Average {
     pub fn of(snapshot: &Network) -> Average {
         let mut numbers = Numbers(Vec::new());
         snapshot.visit(&mut numbers);
-        Average(numbers.0)
+        Average(numbers.read())
     }
 
     /// Adds a snapshot of the network in training after its step number `step`, counted from 1.
@@ -40,12 +40,27 @@ fn decay_at(decay: f32, step: usize) -> f32 {
     decay.min(((1.0 + step) / (10.0 + step)) as f32)
 }
 
-/// Collects all numbers of a network.
-struct Numbers(Vec<Vec<f32>>);
+/// Collects all numbers of a network, which need not be there yet.
+struct Numbers(Vec<Tensor<1>>);
+
+impl Numbers {
+    /// Waits for them: on a GPU for all at once, since it finishes its work before each reading.
+    fn read(self) -> Vec<Vec<f32>> {
+        let numbers =
+            |tensor: Tensor<1>| tensor.into_data().try_into_vec::<f32>().expect("our weights are f32");
+        if self.0.first().is_none_or(|first| first.device() == model::device()) {
+            return self.0.into_iter().map(numbers).collect();
+        }
+        let lengths: Vec<usize> = self.0.iter().map(|tensor| tensor.dims()[0]).collect();
+        let all = numbers(Tensor::cat(self.0, 0));
+        let mut rest = all.as_slice();
+        lengths.into_iter().map(|length| rest.split_off(..length).expect("all numbers").to_vec()).collect()
+    }
+}
 
 impl ModuleVisitor for Numbers {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0.push(param.val().into_data().try_into_vec().expect("our weights are f32"));
+        self.0.push(param.val().flatten(0, D - 1));
     }
 }
 

@@ -5,6 +5,7 @@ mod adamw;
 mod average;
 pub mod loss;
 pub mod quality;
+mod read;
 mod refusal;
 pub mod reliability;
 pub mod schedule;
@@ -29,6 +30,7 @@ use adamw::AdamW;
 use average::Average;
 use loss::Losses;
 use quality::Quality;
+use read::ReadOnCpu;
 pub use refusal::Refusal;
 
 /// A network in training with its optimizer.
@@ -45,7 +47,7 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains `network`, made or loaded on [`model::training_device`], with a fresh optimizer. An average begins as it.
+    /// Trains `network`, made or loaded on [`model::training_device`] or another device with gradients, with a fresh optimizer. An average begins as it.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {
         let average = (config.average > 0.0).then(|| Average::of(&network.snapshot()));
         let (config, optimizer) = (config.clone(), optimizer(config));
@@ -166,19 +168,23 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     let others = [("gamma", 0.0), ("beta", of_biases), ("bias", of_biases)];
     match config.optimizer {
         OptimizerKind::Adamw => {
-            let all = ModuleOptimizer::from(AdamW { weight_decay: of_weights });
-            others.into_iter().fold(all, |optimizer, (part, weight_decay)| {
-                optimizer.with_group(ParamGroup::from_predicate(part), AdamW { weight_decay }, None)
+            let decayed = |weight_decay: f32| ReadOnCpu(AdamW { weight_decay });
+            let all = ModuleOptimizer::from(decayed(of_weights));
+            others.into_iter().fold(all, |optimizer, (part, decay)| {
+                optimizer.with_group(ParamGroup::from_predicate(part), decayed(decay), None)
             })
         }
         OptimizerKind::Sgd => {
             let momentum = MomentumConfig::new().with_momentum(config.momentum).with_dampening(0.0);
             let decayed = |decay: f32| {
                 let decay = (decay > 0.0).then(|| WeightDecayConfig::new(decay));
-                SgdConfig::new().with_momentum(Some(momentum.clone())).with_weight_decay(decay)
+                ReadOnCpu(
+                    SgdConfig::new().with_momentum(Some(momentum.clone())).with_weight_decay(decay).build(),
+                )
             };
-            others.into_iter().fold(decayed(of_weights).init(), |optimizer, (part, decay)| {
-                optimizer.with_group(ParamGroup::from_predicate(part), decayed(decay).build(), None)
+            let all = ModuleOptimizer::from(decayed(of_weights));
+            others.into_iter().fold(all, |optimizer, (part, decay)| {
+                optimizer.with_group(ParamGroup::from_predicate(part), decayed(decay), None)
             })
         }
     }

@@ -24,6 +24,7 @@ use self::guard::Guard;
 use self::routes::Site;
 use self::runs::Runs;
 use crate::error::{Error, Result};
+use crate::net::device::Processor;
 use crate::registry::Registry;
 
 /// The port if no other is asked for.
@@ -36,8 +37,17 @@ pub struct Shown {
     pub sources: Vec<PathBuf>,
     /// A folder of runs.
     pub folder: PathBuf,
+    /// With what its agents search.
+    pub means: Means,
+}
+
+/// With what agents search.
+#[derive(Clone, Debug)]
+pub struct Means {
     /// Threads of each search.
     pub threads: usize,
+    /// What computes networks.
+    pub processor: Processor,
 }
 
 /// A poisoned lock only means that some request panicked; what it guards is replaced as a whole.
@@ -60,7 +70,7 @@ pub fn serve<R: Registry>(
     let runs = Runs::new(shown)?;
     ready()?;
     let guard = Guard::new(address.port());
-    let site = Arc::new(Site::new::<R>(runs, shown.threads, guard.token().to_string()));
+    let site = Arc::new(Site::new::<R>(runs, shown.means.clone(), guard.token().to_string()));
     listener.set_nonblocking(true).map_err(io())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -20,10 +20,10 @@ use tokio::time::timeout;
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
-use super::locked;
 use super::players::{plain, spec};
 use super::runs::Runs;
 use super::table::{self, Asked, Played, Table, Wanted};
+use super::{Means, locked};
 use crate::arena::perfect;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
@@ -42,7 +42,7 @@ const PAGE_NAME: usize = 64;
 
 type Opened = Arc<dyn Table>;
 /// Opens the table of a game; stands for the registry, which is a type.
-type Open = fn(&str, &Settings, usize) -> Result<Opened>;
+type Open = fn(&str, &Settings, Means) -> Result<Opened>;
 type Answer = std::result::Result<Json<Value>, Refusal>;
 
 /// What requests share.
@@ -53,7 +53,7 @@ pub(super) struct Site {
     small: Vec<String>,
     open: Open,
     tables: Mutex<HashMap<(String, String), Opened>>,
-    threads: usize,
+    means: Means,
     index: String,
     turns: Semaphore,
     /// The search of each page, with what stops it.
@@ -128,12 +128,12 @@ fn options_of<G: Game>(game: &G) -> Vec<Value> {
     described.collect()
 }
 
-fn open<R: Registry>(id: &str, options: &Settings, threads: usize) -> Result<Opened> {
-    R::with_game(id, options, table::Open { threads })
+fn open<R: Registry>(id: &str, options: &Settings, means: Means) -> Result<Opened> {
+    R::with_game(id, options, table::Open { means })
 }
 
 impl Site {
-    pub(super) fn new<R: Registry>(runs: Runs, threads: usize, token: String) -> Site {
+    pub(super) fn new<R: Registry>(runs: Runs, means: Means, token: String) -> Site {
         let (mut games, mut small) = (Vec::new(), Vec::new());
         for id in R::ids() {
             let described = R::with_game(&id, &Settings::new(), Describe);
@@ -149,7 +149,7 @@ impl Site {
             small,
             open: open::<R>,
             tables: Mutex::default(),
-            threads,
+            means,
             index: INDEX.1.replace("{{token}}", &token),
             turns: Semaphore::new(SEARCHES),
             searches: Mutex::default(),
@@ -162,7 +162,7 @@ impl Site {
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
         }
-        let table = (self.open)(&place.game, &place.options, self.threads)?;
+        let table = (self.open)(&place.game, &place.options, self.means.clone())?;
         let mut tables = locked(&self.tables);
         if tables.len() >= TABLES {
             tables.clear();

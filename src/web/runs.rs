@@ -89,7 +89,7 @@ impl Runs {
                 "generation": done.last().copied().unwrap_or(0),
                 "planned": config.train.generations,
             }));
-            let lines = run::metrics_of(folder).unwrap_or_default();
+            let (lines, _) = run::metrics_of(folder).unwrap_or_default();
             let elo = strengths(&lines, &config);
             let offered = spaced(&done).into_iter().rev().map(|generation| {
                 let title = format!("{}, generation {generation}", name(folder));
@@ -113,7 +113,7 @@ impl Runs {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
         let (done, planned) = (generations(&folder), config.train.generations);
-        let (lines, state) = (run::metrics_of(&folder).unwrap_or_default(), state(&folder));
+        let ((lines, _), state) = (run::metrics_of(&folder).unwrap_or_default(), state(&folder));
         let is_running = state == "running";
         let of_kind = |kind: &'static str| lines.iter().filter(move |line| line["kind"] == kind);
         let steps: BTreeMap<u64, u64> = of_kind("train")

@@ -10,7 +10,7 @@ use maud::{PreEscaped, html};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::locked;
+use super::{Means, locked};
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
@@ -92,20 +92,20 @@ pub(super) trait Table: Send + Sync {
 
 /// Opens the table of a game.
 pub(super) struct Open {
-    pub(super) threads: usize,
+    pub(super) means: Means,
 }
 
 impl Job for Open {
     type Output = Arc<dyn Table>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Arc<dyn Table> {
-        Arc::new(Seated { rules, threads: self.threads, agents: Mutex::default() })
+        Arc::new(Seated { rules, means: self.means, agents: Mutex::default() })
     }
 }
 
 struct Seated<G: Game> {
     rules: Rules<G>,
-    threads: usize,
+    means: Means,
     /// Loaded agents by their texts, the last used at the end.
     agents: Mutex<Vec<(String, Arc<Contestant<G>>)>>,
 }
@@ -140,7 +140,8 @@ impl<G: Game> Seated<G> {
             let found = agents.remove(at);
             agents.push(found);
         } else {
-            let loaded = Contestant::new(&self.rules, spec)?.with_threads(self.threads);
+            let Means { threads, processor } = &self.means;
+            let loaded = Contestant::on(&self.rules, spec, processor)?.with_threads(*threads);
             if agents.len() >= AGENTS {
                 agents.remove(0);
             }

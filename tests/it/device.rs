@@ -164,6 +164,15 @@ fn without_a_gpu_a_named_one_is_an_error_and_auto_is_the_cpu() {
     assert!(auto.status.success() && err(&auto).contains("the CPU computes the network: "), "{}", err(&auto));
     let settings = std::fs::read_to_string(run.join("config.toml")).unwrap();
     assert!(!settings.contains("device"), "the CPU is the default, which is not written: {settings}");
+    #[cfg(not(feature = "vulkan"))]
+    for vulkan in [&["--device", "vulkan"], &["--set", "train.device=vulkan"]] {
+        let other = folder.path().join("other");
+        let begin = ["train", "configs/smoke.toml", "--run", other.to_str().unwrap()];
+        let refused = petteia(&[&begin[..], vulkan].concat(), "");
+        assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+        assert!(err(&refused).contains("this program was built without Vulkan"), "{}", err(&refused));
+        assert!(!other.exists(), "nothing was written");
+    }
     // the run keeps what it took, and auto means that
     let again = train("auto");
     assert!(again.status.success() && !err(&again).contains("the CPU computes"), "{}", err(&again));

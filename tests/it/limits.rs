@@ -358,7 +358,7 @@ fn whoever_looks_for_another_device_is_told() {
     fails(
         &["arena", "phage", "random", "random", "--device", "gpu"],
         2,
-        &["possible values: cpu, cuda, auto"],
+        &["possible values: cpu, cuda, vulkan, auto"],
     );
     let other = petteia(&["train", "configs/smoke.toml", "--gup"], "");
     assert!(!err(&other).contains(said), "{}", err(&other));

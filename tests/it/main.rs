@@ -66,6 +66,8 @@ mod times;
 mod traces;
 mod trees;
 mod trycmd;
+#[cfg(feature = "vulkan")]
+mod vulkan;
 mod watching;
 #[cfg(feature = "web")]
 mod web;

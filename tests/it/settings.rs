@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use petteia::config::{
-    Bootstrap, Config, DeviceKind, GateKind, Kind, NetConfig, Precision, RootKind, Setting, limits, settings,
+    Bootstrap, Config, DeviceKind, GateKind, Kind, NetConfig, Precision, RootKind, Setting, TrainDevice,
+    limits, settings,
 };
 use petteia::error::Result;
 
@@ -87,6 +88,7 @@ fn every_setting_is_listed_and_documented_once() {
     all_on.search.first_simulations = 6;
     all_on.train.precision = Precision::Bf16;
     all_on.net.device = DeviceKind::Cuda;
+    all_on.train.device = TrainDevice::Vulkan;
     assert_eq!(keys, written_keys(&all_on));
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");

@@ -36,7 +36,7 @@ fn runs_are_listed_with_what_became_of_them() {
     assert_eq!(rows[2]["generations"], 3);
     assert!(rows[1]["problem"].as_str().unwrap().contains("config.toml"), "{}", rows[1]);
     // the strength is that of the metrics
-    let lines = petteia::run::metrics_of(&runs.join("whole")).unwrap();
+    let (lines, _) = petteia::run::metrics_of(&runs.join("whole")).unwrap();
     let rated = petteia::run::ratings_of(&lines, "random");
     assert_eq!(rows[2]["strength"]["elo"].as_f64(), rated.last().map(|rated| rated.elo));
     let last = lines.iter().rfind(|line| line["kind"] == "evaluation").unwrap();

@@ -98,6 +98,7 @@ fn measure<G: Game>(
             about["precision"] = Value::Null;
             about["device"] = json!(format!("{}, {}", gpu.name(), gpu.driver()));
         }
+        Processor::Vulkan(_) => about["device"] = json!("vulkan"),
         Processor::Cpu if bench.config.evaluator == EvaluatorKind::Fused => {
             about["instructions"] = json!(CpuNet::instructions(precision));
         }

@@ -9,6 +9,7 @@ use crate::config::{Precision, TrainConfig};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::Game;
+use crate::net::device::Processor;
 use crate::net::model;
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
@@ -26,9 +27,9 @@ const POSITIONS: usize = 4096;
 #[derive(Args)]
 #[command(after_help = "\
 A step consists of drawing a batch from the window, forward and backward pass, and \
-optimizer, in f32 unless --precision bf16 is given. Positions are from random games, with random targets.")]
+optimizer, in f32 unless --precision bf16 is given; --device vulkan trains on a GPU. Positions are from random games, with random targets.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
-#[command(mut_arg("device", |arg| arg.hide(true)))]
+#[command(mut_arg("device", |arg| arg.help("What trains: cpu, or vulkan (any GPU, in a build for it)")))]
 #[command(mut_arg("precision", |arg| arg.help("Of the products of convolutions: bf16 needs a CPU with AMX or AVX-512 BF16 [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct Train {
@@ -57,7 +58,14 @@ impl Benchmark for Step {
             }));
         }
         let config = TrainConfig { batch, precision, ..TrainConfig::default() };
-        let network = std::sync::Mutex::new(Some(bench.network(&model::training_device())?));
+        let device = match &bench.processor {
+            Processor::Cpu => model::training_device(),
+            Processor::Vulkan(device) => device.clone().autodiff(),
+            Processor::Cuda(_) => {
+                return Err(Error::Config("--device cuda: training is on the CPU or by vulkan".into()));
+            }
+        };
+        let network = std::sync::Mutex::new(Some(bench.network(&device)?));
         let mut random = stream(1, Purpose::Sampling, &[]);
         let mut window = Window::new(POSITIONS, bench.identity.shape);
         let samples =

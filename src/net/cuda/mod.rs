@@ -34,6 +34,9 @@ use super::weights::Weights;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
+/// About as many positions as a large GPU computes at once: 132 multiprocessors with 7 positions each.
+const BATCH: usize = 1024;
+
 /// A network on a GPU, read-only.
 pub struct CudaNet {
     gpu: Gpu,
@@ -84,6 +87,10 @@ impl CudaNet {
 impl Forward for CudaNet {
     fn shape(&self) -> Shape {
         self.program.shape
+    }
+
+    fn batch(&self) -> usize {
+        BATCH
     }
 
     fn pass(self: Arc<Self>) -> Box<dyn Pass> {
