@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::config::Config;
+use crate::config::{Config, TrainDevice};
 use crate::encode::Shape;
 use crate::error::{Error, Input, Result};
 
@@ -24,6 +24,10 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
         true => 1,
     };
     check_cache("selfplay.cache", settings.cache, at_once)?;
+    // a GPU's memory is not known
+    if config.train.device != TrainDevice::Cpu {
+        return Ok(());
+    }
     fits(training(config, shape), "a smaller train.batch or net.filters", || {
         format!(
             "train.batch = {}: the gradient of that many positions in a network of {} filters and {} blocks",

@@ -2,8 +2,6 @@
 //!
 //! The work itself is generic and fast; how it is spread over threads is not worth a copy for each type.
 
-use std::panic::resume_unwind;
-
 use rayon::prelude::*;
 
 use crate::error::Result;
@@ -27,18 +25,6 @@ pub fn map<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) ->
 /// Does both, at the same time if a thread is free.
 pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     rayon::join(first, second);
-}
-
-/// Does both at the same time: `waits`, which mostly waits for another device, on a thread of its own, so that all threads are
-/// left to `works`. A panic of either is one of the caller.
-pub fn beside(waits: &mut (dyn FnMut() + Send), works: &mut dyn FnMut()) {
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(waits);
-        works();
-        if let Err(panic) = waiting.join() {
-            resume_unwind(panic);
-        }
-    });
 }
 
 /// Does `work` on one of the threads. What is split into small parts belongs there: from outside, each split would wait
@@ -74,10 +60,6 @@ mod tests {
         let (mut first, mut second) = (0, 0);
         both(&mut || first += 1, &mut || second += 2);
         assert_eq!((first, second), (1, 2));
-        beside(&mut || first += 1, &mut || second += 2);
-        assert_eq!((first, second), (2, 4));
-        let panic = std::panic::catch_unwind(|| beside(&mut || panic!("it broke"), &mut || {}));
-        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"it broke"));
         let mut thread = None;
         inside(&mut || thread = rayon::current_thread_index());
         assert!(thread.is_some());

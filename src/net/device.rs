@@ -38,11 +38,13 @@ impl Processor {
             DeviceKind::Cpu => Ok((Processor::Cpu, None)),
             DeviceKind::Cuda => match gpu() {
                 Ok(gpu) => Ok((Processor::Cuda(gpu), None)),
-                Err(error) => Err(unusable(kind, &error)),
+                Err(error) => {
+                    Err(unusable(kind, &error, "\"auto\" takes an NVIDIA GPU only if there is one"))
+                }
             },
             DeviceKind::Vulkan => match vulkan::device() {
                 Ok(device) => Ok((Processor::Vulkan(device), None)),
-                Err(error) => Err(unusable(kind, &error)),
+                Err(error) => Err(unusable(kind, &error, FORK)),
             },
             DeviceKind::Auto => Ok(match gpu() {
                 Ok(gpu) => (Processor::Cuda(gpu), None),
@@ -61,6 +63,9 @@ impl Processor {
     }
 }
 
+/// What to do with a run that began on a GPU.
+const FORK: &str = "a run that exists goes on with it as a copy (--fork)";
+
 /// The device with gradients on which networks are trained.
 ///
 /// # Errors
@@ -71,16 +76,15 @@ pub fn for_training(kind: TrainDevice) -> Result<Device> {
         TrainDevice::Vulkan => match vulkan::device() {
             Ok(device) => Ok(device.autodiff()),
             Err(error) => Err(Error::Config(format!(
-                "networks cannot be trained by \"vulkan\" here: {error}; \"cpu\" trains without a GPU"
+                "networks cannot be trained by \"vulkan\" here: {error}; \"cpu\" trains without a GPU, and {FORK}"
             ))),
         },
     }
 }
 
-fn unusable(kind: DeviceKind, error: &Error) -> Error {
+fn unusable(kind: DeviceKind, error: &Error, hint: &str) -> Error {
     Error::Config(format!(
-        "the device \"{kind}\" cannot be used here: {error}; \"cpu\" computes without a GPU, and \"auto\" takes an NVIDIA GPU only \
-         if there is one"
+        "the device \"{kind}\" cannot be used here: {error}; \"cpu\" computes without a GPU, and {hint}"
     ))
 }
 

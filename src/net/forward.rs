@@ -13,7 +13,7 @@ use super::cpu::{CpuNet, Scratch, Wanted};
 use super::model::{self, Network};
 use super::vulkan;
 use crate::encode::Shape;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A network that evaluates batches of positions, read-only.
 pub trait Forward: Send + Sync {
@@ -32,7 +32,8 @@ pub trait Forward: Send + Sync {
 
 /// One thread's forward pass.
 pub trait Pass: Send {
-    /// Evaluates a batch. A result depends on its position alone, not on the rest of the batch.
+    /// Evaluates a batch. A result depends on its position alone, not on the rest of the batch (on a GPU where burn computes, within
+    /// rounding).
     ///
     /// # Errors
     /// What computes it, such as another device, has failed.
@@ -104,14 +105,22 @@ impl Forward for BurnNet {
     }
 }
 
+/// The numbers of a tensor; an error if what computed them failed.
+fn read(tensor: Tensor<2>) -> Result<Vec<f32>> {
+    let data = tensor
+        .try_into_data()
+        .map_err(|e| Error::Data(format!("the device that computes the network failed: {e}")))?;
+    Ok(data.try_into_vec().expect("our networks are f32"))
+}
+
 impl Pass for Arc<BurnNet> {
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
         let shape = self.shape();
         let input = TensorData::new(planes.to_vec(), [ends.len(), shape.planes, shape.height, shape.width]);
         let (policy, value) = self.network.forward(Tensor::from_data(input, &self.device));
-        let policy = policy.into_data().try_into_vec::<f32>().expect("our networks are f32");
-        wdl.copy_from_slice(&value.into_data().try_into_vec::<f32>().expect("our networks are f32"));
+        let policy = read(policy)?;
+        wdl.copy_from_slice(&read(value)?);
         let mut begin = 0;
         for (policy, &end) in policy.chunks_exact(shape.actions).zip(ends) {
             for (logit, &action) in logits[begin..end].iter_mut().zip(&actions[begin..end]) {

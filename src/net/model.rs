@@ -49,7 +49,7 @@ pub(super) fn configure_burn() {
     ONCE.call_once(|| {
         BurnConfig::try_set(BurnConfig::default());
         #[cfg(feature = "vulkan")]
-        cubecl_runtime::config::CubeClRuntimeConfig::try_set(Default::default());
+        super::vulkan::configure();
     });
 }
 

@@ -2,7 +2,8 @@
 //!
 //! In goes nothing, out comes burn's device for the best GPU that the drivers of this machine show, or an error that says what is
 //! missing in one sentence. A driver in software counts as a GPU, the last one. What burn computes there agrees with the CPU within
-//! rounding, but its bytes depend on the GPU. Failures at the first use or later are panics of burn.
+//! rounding, but its bytes depend on the GPU, and may depend on which positions share a batch. A GPU that fails later is a panic of burn
+//! in training, and an error in play where burn says so.
 //!
 //! burn has its programs compiled as WGSL. Its own SPIR-V, which its feature `vulkan` would use, crashes Mesa's driver in software
 //! (22.3), and the numbers are wrong in SwiftShader.
@@ -17,9 +18,12 @@ pub(super) const BATCH: usize = 256;
 /// burn's device for the GPU, without gradients.
 ///
 /// # Errors
-/// No driver shows a GPU.
+/// No driver shows a GPU, or it does not answer.
 #[cfg(feature = "vulkan")]
 pub fn device() -> Result<Device> {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use burn::tensor::Tensor;
     use burn_dispatch::devices::{CubeDevice, WgpuBackend, WgpuDevice, WgpuDeviceKind};
 
     super::model::configure_burn();
@@ -36,12 +40,42 @@ pub fn device() -> Result<Device> {
         CubeDevice::enumerate(of_kind.to_id()).into_iter().next()
     };
     let found = kinds.into_iter().find_map(first).map(|id| Device::new(CubeDevice::from_id(id)));
-    found.ok_or_else(|| {
+    let device = found.ok_or_else(|| {
         Error::Missing(
             "no GPU with a Vulkan driver was found (Debian: libvulkan1 and the vendor's driver, or mesa-vulkan-drivers)"
                 .into(),
         )
-    })
+    })?;
+    // a driver may show what cannot be used, and burn panics then
+    let answers = || Tensor::<1>::ones([1], &device).try_into_data().is_ok();
+    match catch_unwind(AssertUnwindSafe(answers)) {
+        Ok(true) => Ok(device),
+        _ => Err(Error::Missing("the Vulkan driver shows a GPU, which does not answer".into())),
+    }
+}
+
+/// Keeps the library below burn from reading a configuration. All threads share one queue of the GPU, since each queue has its own
+/// memory.
+#[cfg(feature = "vulkan")]
+pub(super) fn configure() {
+    use burn_std::config::RuntimeConfig;
+    use cubecl_runtime::config::CubeClRuntimeConfig;
+    use cubecl_runtime::config::streaming::StreamingConfig;
+
+    let streaming = StreamingConfig { max_streams: 1, ..StreamingConfig::default() };
+    CubeClRuntimeConfig::try_set(CubeClRuntimeConfig { streaming, ..CubeClRuntimeConfig::default() });
+}
+
+/// What the GPU calls itself.
+#[cfg(feature = "vulkan")]
+pub fn name(device: &Device) -> String {
+    device.identity().map_or("vulkan".into(), |identity| identity.name)
+}
+
+/// What the device calls itself.
+#[cfg(not(feature = "vulkan"))]
+pub fn name(device: &Device) -> String {
+    format!("{device:?}")
 }
 
 /// burn's device for the GPU, which this program was not built for.

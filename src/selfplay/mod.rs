@@ -335,7 +335,7 @@ fn play_in_turn<G: Game>(
     while !(waiting.active.is_empty() && moving.active.is_empty()) {
         monitor.check()?;
         let mut evaluated = Ok(());
-        parallel::beside(&mut || evaluated = waiting.evaluate(evaluator, monitor), &mut || {
+        parallel::both(&mut || evaluated = waiting.evaluate(evaluator, monitor), &mut || {
             moving.advance(generation, monitor, true);
         });
         evaluated?;

@@ -201,6 +201,14 @@ fn a_config_is_made_and_checked_in_code() {
 }
 
 #[test]
+fn precisions_are_those_of_the_device() {
+    let mut config = Config::new("tic-tac-toe");
+    (config.train.device, config.train.precision) = (TrainDevice::Vulkan, Precision::Bf16);
+    let said = config.check().unwrap_err().to_string();
+    assert_eq!(said, "train.precision = \"bf16\" needs train.device = \"cpu\": \"vulkan\" trains in f32");
+}
+
+#[test]
 fn a_newer_config_is_refused_by_its_format() {
     Config::parse("test", "config_format = 1\ngame.id = 'x'", &[]).unwrap();
     assert!(!Config::new("x").to_toml().contains("config_format"), "version 1 is the one without a key");

@@ -13,8 +13,8 @@ use crate::game::{Action, Game};
 use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
-use crate::net::model;
 use crate::net::precision::{Distance, pick, possible, trials};
+use crate::net::{model, vulkan};
 use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
@@ -98,7 +98,7 @@ fn measure<G: Game>(
             about["precision"] = Value::Null;
             about["device"] = json!(format!("{}, {}", gpu.name(), gpu.driver()));
         }
-        Processor::Vulkan(_) => about["device"] = json!("vulkan"),
+        Processor::Vulkan(device) => about["device"] = json!(vulkan::name(device)),
         Processor::Cpu if bench.config.evaluator == EvaluatorKind::Fused => {
             about["instructions"] = json!(CpuNet::instructions(precision));
         }

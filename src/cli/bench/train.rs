@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rand::RngExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::setup::{Bench, Benchmark, Setup};
 use crate::config::{Precision, TrainConfig};
@@ -10,7 +10,7 @@ use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::net::device::Processor;
-use crate::net::model;
+use crate::net::{model, vulkan};
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Registry;
@@ -62,7 +62,7 @@ impl Benchmark for Step {
             Processor::Cpu => model::training_device(),
             Processor::Vulkan(device) => device.clone().autodiff(),
             Processor::Cuda(_) => {
-                return Err(Error::Config("--device cuda: training is on the CPU or by vulkan".into()));
+                return Err(Error::Config("--device: networks are trained by the CPU or by vulkan".into()));
             }
         };
         let network = std::sync::Mutex::new(Some(bench.network(&device)?));
@@ -95,7 +95,12 @@ impl Benchmark for Step {
                 Ok(())
             })
         })?;
-        bench.print(measured, json!({"net": bench.net_text(), "batch": batch}))
+        let device = match &bench.processor {
+            Processor::Vulkan(device) => json!(vulkan::name(device)),
+            _ => Value::Null,
+        };
+        let about = json!({"net": bench.net_text(), "batch": batch, "device": device});
+        bench.print(measured, about)
     }
 }
 
