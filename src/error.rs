@@ -75,6 +75,8 @@ pub enum Input {
     RunSettings,
     /// Consent to resume a run without its missing files.
     AcceptMissing,
+    /// The device of a run that exists: on another one goes on only a copy.
+    RunDevice,
     /// The number of threads.
     Threads,
     /// The file to which a match is saved.

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use super::cuda::{self, Gpu};
 use super::{model, vulkan};
 use crate::config::{DeviceKind, TrainDevice};
-use crate::error::{Error, Result};
+use crate::error::{Error, Input, Result};
 
 /// What computes the forward pass.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +39,13 @@ impl Processor {
             DeviceKind::Cuda => match gpu() {
                 Ok(gpu) => Ok((Processor::Cuda(gpu), None)),
                 Err(error) => {
-                    Err(unusable(kind, &error, "\"auto\" takes an NVIDIA GPU only if there is one"))
+                    let auto = "\"auto\" takes an NVIDIA GPU only if there is one";
+                    Err(Error::Config(format!("{}, and {auto}", unusable(kind, &error))))
                 }
             },
             DeviceKind::Vulkan => match vulkan::device() {
                 Ok(device) => Ok((Processor::Vulkan(device), None)),
-                Err(error) => Err(unusable(kind, &error, FORK)),
+                Err(error) => Err(Error::Config(unusable(kind, &error)).about(Input::RunDevice)),
             },
             DeviceKind::Auto => Ok(match gpu() {
                 Ok(gpu) => (Processor::Cuda(gpu), None),
@@ -61,10 +62,16 @@ impl Processor {
             Processor::Vulkan(_) => DeviceKind::Vulkan,
         }
     }
-}
 
-/// What to do with a run that began on a GPU.
-const FORK: &str = "a run that exists goes on with it as a copy (--fork)";
+    /// What a GPU calls itself; `None` for the CPU.
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Processor::Cpu => None,
+            Processor::Cuda(gpu) => Some(format!("{}, {}", gpu.name(), gpu.driver())),
+            Processor::Vulkan(device) => Some(vulkan::name(device)),
+        }
+    }
+}
 
 /// The device with gradients on which networks are trained.
 ///
@@ -75,17 +82,18 @@ pub fn for_training(kind: TrainDevice) -> Result<Device> {
         TrainDevice::Cpu => Ok(model::training_device()),
         TrainDevice::Vulkan => match vulkan::device() {
             Ok(device) => Ok(device.autodiff()),
-            Err(error) => Err(Error::Config(format!(
-                "networks cannot be trained by \"vulkan\" here: {error}; \"cpu\" trains without a GPU, and {FORK}"
-            ))),
+            Err(error) => {
+                let says = format!(
+                    "networks cannot be trained by \"vulkan\" here: {error}; \"cpu\" trains without a GPU"
+                );
+                Err(Error::Config(says).about(Input::RunDevice))
+            }
         },
     }
 }
 
-fn unusable(kind: DeviceKind, error: &Error, hint: &str) -> Error {
-    Error::Config(format!(
-        "the device \"{kind}\" cannot be used here: {error}; \"cpu\" computes without a GPU, and {hint}"
-    ))
+fn unusable(kind: DeviceKind, error: &Error) -> String {
+    format!("the device \"{kind}\" cannot be used here: {error}; \"cpu\" computes without a GPU")
 }
 
 #[cfg(test)]

@@ -54,6 +54,17 @@ pub fn device() -> Result<Device> {
     }
 }
 
+/// burn's device for the GPU, which this program was not built for.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "vulkan"))]
+pub fn device() -> Result<Device> {
+    Err(Error::Missing(
+        "this program was built without Vulkan (`cargo build --release --features vulkan` builds one with it)".into(),
+    ))
+}
+
 /// Keeps the library below burn from reading a configuration. All threads share one queue of the GPU, since each queue has its own
 /// memory.
 #[cfg(feature = "vulkan")]
@@ -68,23 +79,12 @@ pub(super) fn configure() {
 
 /// What the GPU calls itself.
 #[cfg(feature = "vulkan")]
-pub fn name(device: &Device) -> String {
+pub(super) fn name(device: &Device) -> String {
     device.identity().map_or("vulkan".into(), |identity| identity.name)
 }
 
 /// What the device calls itself.
 #[cfg(not(feature = "vulkan"))]
-pub fn name(device: &Device) -> String {
+pub(super) fn name(device: &Device) -> String {
     format!("{device:?}")
-}
-
-/// burn's device for the GPU, which this program was not built for.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "vulkan"))]
-pub fn device() -> Result<Device> {
-    Err(Error::Missing(
-        "this program was built without Vulkan (`cargo build --release --features vulkan` builds one with it)".into(),
-    ))
 }

@@ -6,7 +6,7 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 
-use crate::net::model::{self, Network};
+use crate::net::model::Network;
 
 /// The average of a network, as numbers in the order in which it is visited.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,15 +44,10 @@ fn decay_at(decay: f32, step: usize) -> f32 {
 struct Numbers(Vec<Tensor<1>>);
 
 impl Numbers {
-    /// Waits for them: on a GPU for all at once, since it finishes its work before each reading.
+    /// Waits for them.
     fn read(self) -> Vec<Vec<f32>> {
-        let numbers =
-            |tensor: Tensor<1>| tensor.into_data().try_into_vec::<f32>().expect("our weights are f32");
-        if self.0.first().is_none_or(|first| first.device() == model::device()) {
-            return self.0.into_iter().map(numbers).collect();
-        }
         let lengths: Vec<usize> = self.0.iter().map(|tensor| tensor.dims()[0]).collect();
-        let all = numbers(Tensor::cat(self.0, 0));
+        let all = super::read(self.0);
         let mut rest = all.as_slice();
         lengths.into_iter().map(|length| rest.split_off(..length).expect("all numbers").to_vec()).collect()
     }

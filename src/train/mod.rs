@@ -214,7 +214,7 @@ fn is_finite(network: &impl Module) -> bool {
     read(sums.0).into_iter().sum::<f32>().is_finite()
 }
 
-/// These numbers, each a tensor of one: read together, since a device finishes all its work before each read.
+/// The numbers of these tensors, one after the other: read together, since a device finishes all its work before each read.
 fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
     match numbers.is_empty() {
         true => Vec::new(),

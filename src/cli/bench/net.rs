@@ -13,8 +13,8 @@ use crate::game::{Action, Game};
 use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
+use crate::net::model;
 use crate::net::precision::{Distance, pick, possible, trials};
-use crate::net::{model, vulkan};
 use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
@@ -92,17 +92,15 @@ fn measure<G: Game>(
     let states = bench.positions(batch.max(256).next_multiple_of(batch));
     let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
     let requests = requests::<G>(&states, &legal);
-    let mut about = json!({"net": bench.net_text(), "precision": precision, "batch": batch});
+    let device = bench.processor.name();
+    let mut about =
+        json!({"net": bench.net_text(), "precision": precision, "batch": batch, "device": device});
     match &bench.processor {
-        Processor::Cuda(gpu) => {
-            about["precision"] = Value::Null;
-            about["device"] = json!(format!("{}, {}", gpu.name(), gpu.driver()));
-        }
-        Processor::Vulkan(device) => about["device"] = json!(vulkan::name(device)),
+        Processor::Cuda(_) => about["precision"] = Value::Null,
         Processor::Cpu if bench.config.evaluator == EvaluatorKind::Fused => {
             about["instructions"] = json!(CpuNet::instructions(precision));
         }
-        Processor::Cpu => {}
+        Processor::Cpu | Processor::Vulkan(_) => {}
     }
     if let (Some(about), Some(Value::Object(compared))) = (about.as_object_mut(), compared) {
         about.extend(compared);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rand::RngExt;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::setup::{Bench, Benchmark, Setup};
 use crate::config::{Precision, TrainConfig};
@@ -10,7 +10,7 @@ use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::net::device::Processor;
-use crate::net::{model, vulkan};
+use crate::net::model;
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
 use crate::registry::Registry;
@@ -95,12 +95,8 @@ impl Benchmark for Step {
                 Ok(())
             })
         })?;
-        let device = match &bench.processor {
-            Processor::Vulkan(device) => json!(vulkan::name(device)),
-            _ => Value::Null,
-        };
-        let about = json!({"net": bench.net_text(), "batch": batch, "device": device});
-        bench.print(measured, about)
+        let device = bench.processor.name();
+        bench.print(measured, json!({"net": bench.net_text(), "batch": batch, "device": device}))
     }
 }
 
