@@ -12,6 +12,7 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::geometry::{Conv, Gradient, Halves, plane_stride};
+use super::products::{Numbers, add_outer, product};
 use super::winograd::{Floats, gradient_transform, input_gradient, input_transform, output_transform};
 use crate::net::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
@@ -150,13 +151,13 @@ impl Kernel for Forward<'_> {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
             input_transform::<S>(conv, x, &mut Floats::new(from, rows, high), conv.cut(board, high));
-            let weights = weight.chunks_exact(high * wide);
+            let (weights, columns) = (weight.chunks_exact(high * wide), wide / S::LANES);
             let products = from
                 .chunks_exact(plane_stride(rows, high))
                 .zip(to.chunks_exact_mut(plane_stride(rows, wide)))
                 .zip(weights);
             for ((from, to), weight) in products {
-                product::<S>([conv.inputs, high, wide], from, weight, to);
+                product::<S, Numbers>([conv.inputs, high, columns], from, vectors(weight), vectors_mut(to));
             }
             output_transform::<S>(conv, to, rows, z);
         }
@@ -195,125 +196,23 @@ impl Kernel for Backward<'_> {
                 .zip(dz.chunks_exact(plane_stride(rows, wide)))
                 .zip(sums)
             {
-                add_outer::<S>([high, wide], &x[..tiles * high], &dz[..tiles * wide], sum);
+                let dz = vectors(&dz[..tiles * wide]);
+                add_outer::<S, Numbers>([high, wide / S::LANES], &x[..tiles * high], dz, vectors_mut(sum));
             }
             let dx = match &mut dx {
                 Target::Nowhere => continue,
                 Target::OverZ => &mut z[chunk * output_len..][..x.len()],
                 Target::Here(dx) => &mut dx[chunk * input_len..][..x.len()],
             };
-            let weights = weight.chunks_exact(high * wide);
+            let (weights, columns) = (weight.chunks_exact(high * wide), high / S::LANES);
             for ((dz, other), weight) in dz
                 .chunks_exact(plane_stride(rows, wide))
                 .zip(other.chunks_exact_mut(plane_stride(rows, high)))
                 .zip(weights)
             {
-                product::<S>([conv.outputs, wide, high], dz, weight, other);
+                product::<S, Numbers>([conv.outputs, wide, columns], dz, vectors(weight), vectors_mut(other));
             }
             input_gradient::<S>(conv, other, rows, dx, conv.cut(board, high));
         }
-    }
-}
-
-// Everything below is inlined into the kernels, to be compiled for their instructions; closures would not be.
-
-/// Splits `columns` of vectors into tiles of `HIGH` rows and `WIDE` vectors, which are constants in the block: as
-/// many accumulators as the registers hold.
-macro_rules! in_tiles {
-    (@tile $high:literal x $wide:literal, $column:ident, $block:block) => {{
-        const HIGH: usize = $high;
-        const WIDE: usize = $wide;
-        $block
-        $column += WIDE;
-    }};
-    ($vector:ident, $columns:ident, |$column:ident| $block:block) => {
-        let mut $column = 0;
-        while $column < $columns {
-            match $columns - $column {
-                4.. if $vector::SUMS >= 24 => in_tiles!(@tile 4 x 4, $column, $block),
-                2.. if $vector::SUMS >= 24 => in_tiles!(@tile 8 x 2, $column, $block),
-                2.. => in_tiles!(@tile 4 x 2, $column, $block),
-                _ => in_tiles!(@tile 8 x 1, $column, $block),
-            }
-        }
-    };
-}
-pub(super) use in_tiles;
-
-/// `to = from * weight` for `[rows, stride]` and `[stride, width]`, of which only the first `depth` of `stride` are
-/// used.
-#[inline(always)]
-fn product<S: Vector>([depth, stride, width]: [usize; 3], from: &[f32], weight: &[f32], to: &mut [f32]) {
-    let (weight, to) = (vectors::<S>(weight), vectors_mut::<S>(to));
-    let columns = width / S::LANES;
-    in_tiles!(S, columns, |column| {
-        let tiles = from.chunks_exact(HIGH * stride).zip(to.chunks_exact_mut(HIGH * columns));
-        for (from, to) in tiles {
-            let sizes = [depth, stride, columns];
-            product_tile::<S, HIGH, WIDE>(sizes, from, &weight[column..], &mut to[column..]);
-        }
-    });
-}
-
-#[inline(always)]
-fn product_tile<S: Vector, const R: usize, const V: usize>(
-    [depth, stride, columns]: [usize; 3],
-    from: &[f32],
-    weight: &[S],
-    to: &mut [S],
-) {
-    let mut rows = [&from[..depth]; R];
-    for (r, row) in rows.iter_mut().enumerate() {
-        *row = &from[r * stride..][..depth];
-    }
-    let mut sums = [[S::splat(0.0); V]; R];
-    for p in 0..depth {
-        let weight: &[S; V] = weight[p * columns..].first_chunk().expect("whole tiles");
-        for r in 0..R {
-            for v in 0..V {
-                sums[r][v] = sums[r][v].add_product(rows[r][p], weight[v]);
-            }
-        }
-    }
-    for (r, sums) in sums.into_iter().enumerate() {
-        to[r * columns..][..V].copy_from_slice(&sums);
-    }
-}
-
-/// `sum += x^T * dz` for `[tiles, high]` and `[tiles, wide]`.
-#[inline(always)]
-fn add_outer<S: Vector>([high, wide]: [usize; 2], x: &[f32], dz: &[f32], sum: &mut [f32]) {
-    let (dz, sum) = (vectors::<S>(dz), vectors_mut::<S>(sum));
-    let columns = wide / S::LANES;
-    in_tiles!(S, columns, |column| {
-        for row in (0..high).step_by(HIGH) {
-            outer_tile::<S, HIGH, WIDE>(x, [high, row], dz, [columns, column], sum);
-        }
-    });
-}
-
-#[inline(always)]
-fn outer_tile<S: Vector, const R: usize, const V: usize>(
-    x: &[f32],
-    [high, row]: [usize; 2],
-    dz: &[S],
-    [columns, column]: [usize; 2],
-    sum: &mut [S],
-) {
-    let mut sums = [[S::splat(0.0); V]; R];
-    for (r, sums) in sums.iter_mut().enumerate() {
-        sums.copy_from_slice(&sum[(row + r) * columns + column..][..V]);
-    }
-    for (x, dz) in x.chunks_exact(high).zip(dz.chunks_exact(columns)) {
-        let x: &[f32; R] = x[row..].first_chunk().expect("whole tiles");
-        let dz: &[S; V] = dz[column..].first_chunk().expect("whole tiles");
-        for r in 0..R {
-            for v in 0..V {
-                sums[r][v] = sums[r][v].add_product(x[r], dz[v]);
-            }
-        }
-    }
-    for (r, sums) in sums.into_iter().enumerate() {
-        sum[(row + r) * columns + column..][..V].copy_from_slice(&sums);
     }
 }

@@ -9,6 +9,7 @@ mod conv;
 mod geometry;
 mod norm;
 mod pairs;
+mod products;
 mod tiles;
 mod trial;
 mod weights;

@@ -9,8 +9,9 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
-use super::conv::{ROWS, Target, in_tiles, with_scratch};
+use super::conv::{ROWS, Target, with_scratch};
 use super::geometry::{Conv, Gradient, plane_stride};
+use super::products::{Terms, add_outer, product};
 use super::winograd::{Planes, gradient_transform, input_gradient, input_transform, output_transform};
 use crate::net::tiles::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
 use crate::net::vector::{Aligned, BLOCK, padded, vectors_mut};
@@ -21,6 +22,25 @@ const TILES: usize = 96;
 /// Floats from one frequency to the next, for so many rows of halves: as [`plane_stride`].
 fn half_stride(rows: usize, channels: usize) -> usize {
     rows * channels / 2 + BLOCK
+}
+
+/// Words by words, each with two terms.
+struct InPairs;
+
+impl<S: Pairs> Terms<S> for InPairs {
+    type Right = S::Words;
+    type Row = S::Half;
+    const ROWS: usize = 2;
+
+    #[inline(always)]
+    fn right(rows: &[S::Half], columns: usize, column: usize) -> S::Words {
+        S::paired(rows[column], rows[columns + column])
+    }
+
+    #[inline(always)]
+    fn add(sum: S, left: f32, right: S::Words) -> S {
+        sum.add_pairs(left, right)
+    }
 }
 
 /// Planes of rows of halves.
@@ -239,7 +259,8 @@ impl PairKernel for Backward<'_> {
                 .zip(dz.chunks_exact(half_stride(rows, wide)))
                 .zip(sum.chunks_exact_mut(high * wide))
             {
-                add_outer::<S>([high, wide], &x[..even * high / 2], &dz[..even * wide / 2], sum);
+                let (x, dz) = (&x[..even * high / 2], halves::<S>(&dz[..even * wide / 2]));
+                add_outer::<S, InPairs>([high, wide / S::LANES], x, dz, vectors_mut(sum));
             }
             let dx = match &mut dx {
                 Target::Nowhere => continue,
@@ -251,8 +272,6 @@ impl PairKernel for Backward<'_> {
         }
     }
 }
-
-// Everything below is inlined into the kernels, as in `conv`.
 
 /// The products of all frequencies: `to = from * weight` for `[rows, stride]` in halves and `[stride, width]` in words of two
 /// rows, of which only the first `depth` of `stride` are used.
@@ -269,78 +288,7 @@ fn products<S: Pairs>(
         from.chunks_exact(half_stride(rows, stride)).zip(to.chunks_exact_mut(plane_stride(rows, width)));
     for ((from, to), weight) in planes.zip(weight.chunks_exact(stride / 2 * width)) {
         let (weight, to) = (words::<S>(weight), &mut vectors_mut::<S>(to)[..rows * columns]);
-        let from = &from[..rows * stride / 2];
-        in_tiles!(S, columns, |column| {
-            let tiles = from.chunks_exact(HIGH * stride / 2).zip(to.chunks_exact_mut(HIGH * columns));
-            for (from, to) in tiles {
-                let sizes = [depth.div_ceil(2), stride / 2, columns];
-                product_tile::<S, HIGH, WIDE>(sizes, from, &weight[column..], &mut to[column..]);
-            }
-        });
-    }
-}
-
-#[inline(always)]
-fn product_tile<S: Pairs, const R: usize, const V: usize>(
-    [depth, stride, columns]: [usize; 3],
-    from: &[f32],
-    weight: &[S::Words],
-    to: &mut [S],
-) {
-    let mut rows = [&from[..depth]; R];
-    for (r, row) in rows.iter_mut().enumerate() {
-        *row = &from[r * stride..][..depth];
-    }
-    let mut sums = [[S::splat(0.0); V]; R];
-    for p in 0..depth {
-        let weight: &[S::Words; V] = weight[p * columns..].first_chunk().expect("whole tiles");
-        for r in 0..R {
-            for v in 0..V {
-                sums[r][v] = sums[r][v].add_pairs(rows[r][p], weight[v]);
-            }
-        }
-    }
-    for (r, sums) in sums.into_iter().enumerate() {
-        to[r * columns..][..V].copy_from_slice(&sums);
-    }
-}
-
-/// `sum += x^T * dz` for `[tiles, high]` in words of two tiles and `[tiles, wide]` in halves.
-#[inline(always)]
-fn add_outer<S: Pairs>([high, wide]: [usize; 2], x: &[f32], dz: &[f32], sum: &mut [f32]) {
-    let (dz, sum) = (halves::<S>(dz), vectors_mut::<S>(sum));
-    let columns = wide / S::LANES;
-    in_tiles!(S, columns, |column| {
-        for row in (0..high).step_by(HIGH) {
-            outer_tile::<S, HIGH, WIDE>(x, [high, row], dz, [columns, column], sum);
-        }
-    });
-}
-
-#[inline(always)]
-fn outer_tile<S: Pairs, const R: usize, const V: usize>(
-    x: &[f32],
-    [high, row]: [usize; 2],
-    dz: &[S::Half],
-    [columns, column]: [usize; 2],
-    sum: &mut [S],
-) {
-    let mut sums = [[S::splat(0.0); V]; R];
-    for (r, sums) in sums.iter_mut().enumerate() {
-        sums.copy_from_slice(&sum[(row + r) * columns + column..][..V]);
-    }
-    for (x, dz) in x.chunks_exact(high).zip(dz.chunks_exact(2 * columns)) {
-        let x: &[f32; R] = x[row..].first_chunk().expect("whole tiles");
-        let first: &[S::Half; V] = dz[column..].first_chunk().expect("whole tiles");
-        let second: &[S::Half; V] = dz[columns + column..].first_chunk().expect("whole tiles");
-        for v in 0..V {
-            let dz = S::paired(first[v], second[v]);
-            for r in 0..R {
-                sums[r][v] = sums[r][v].add_pairs(x[r], dz);
-            }
-        }
-    }
-    for (r, sums) in sums.into_iter().enumerate() {
-        sum[(row + r) * columns + column..][..V].copy_from_slice(&sums);
+        let sizes = [depth.div_ceil(2), stride / 2, columns];
+        product::<S, InPairs>(sizes, &from[..rows * stride / 2], weight, to);
     }
 }
