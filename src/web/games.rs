@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::game::Player;
+use crate::game::{Outcome, Player};
 use crate::options::Settings;
 use crate::replay::record::Record;
 use crate::session::saved::Saved;
@@ -14,6 +14,8 @@ const MOST: usize = 2000;
 /// A game that was read and not yet checked by its rules.
 pub(super) struct Loaded {
     pub(super) name: String,
+    /// How a game of self-play was counted, which its name goes on with: the solver may have ended it early.
+    pub(super) outcome: Option<Outcome>,
     pub(super) game: String,
     pub(super) options: Settings,
     /// Where it started; the usual position if `None`.
@@ -30,9 +32,8 @@ impl Loaded {
     pub(super) fn of_record(record: Record) -> Loaded {
         let values = record.values().collect();
         let Record { game, options, start, actions, outcome, index, .. } = record;
-        let result = if outcome == "draw" { "a draw".into() } else { format!("{outcome} player wins") };
-        let name = format!("game {index}: {result} after {} actions", actions.len());
-        Loaded { name, game, options, start: Some(start), actions, resigned: None, values }
+        let (name, outcome) = (format!("game {index}"), Outcome::from_id(&outcome));
+        Loaded { name, outcome, game, options, start: Some(start), actions, resigned: None, values }
     }
 }
 
@@ -53,7 +54,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
             error.reworded(kinds.into())
         })?;
     let name = format!("a game of {} actions", actions.len());
-    Ok(vec![Loaded { name, game, options, start: Some(start), actions, resigned, values: Vec::new() }])
+    let start = Some(start);
+    Ok(vec![Loaded { name, outcome: None, game, options, start, actions, resigned, values: Vec::new() }])
 }
 
 fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
@@ -91,6 +93,7 @@ fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
                 };
                 pair.push(Loaded {
                     name: format!("{first} against {second}: {} to {}{fault}", points(a), points(b)),
+                    outcome: None,
                     game: game.into(),
                     options: options.clone(),
                     start: None,

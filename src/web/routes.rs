@@ -180,8 +180,15 @@ impl Site {
             actions: loaded.actions,
             resigned: loaded.resigned,
         };
-        let mut game = self.table(&place)?.settled(&place, &loaded.values)?;
-        game["name"] = json!(loaded.name);
+        let table = self.table(&place)?;
+        let mut game = table.settled(&place, &loaded.values)?;
+        game["name"] = json!(match loaded.outcome {
+            Some(outcome) => {
+                let (result, actions) = (table.told(outcome), place.actions.len());
+                format!("{}: {result} after {actions} actions", loaded.name)
+            }
+            None => loaded.name,
+        });
         game["game"] = json!(place.game);
         game["options"] = json!(place.options);
         Ok(game)

@@ -86,6 +86,8 @@ pub(super) trait Table: Send + Sync {
     fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value>;
     /// A game as the text of a file.
     fn saved(&self, place: &Played) -> Result<String>;
+    /// An outcome in words.
+    fn told(&self, outcome: Outcome) -> String;
     /// A game from elsewhere, played by the rules, with the first player's expected score at each ply.
     fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<Value>;
 }
@@ -311,6 +313,10 @@ impl<G: Game> Table for Seated<G> {
 
     fn saved(&self, place: &Played) -> Result<String> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
+    }
+
+    fn told(&self, outcome: Outcome) -> String {
+        outcome_text(self.game(), outcome)
     }
 
     fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<Value> {

@@ -361,7 +361,19 @@ fn a_run_is_shown_as_it_is() {
     for game in games {
         let plies = game["actions"].as_array().unwrap().len();
         assert_eq!(game["scores"].as_array().unwrap().len(), plies);
-        assert!(["first", "second", "draw"].contains(&game["outcome"].as_str().unwrap()));
+        let result = match game["outcome"].as_str().unwrap() {
+            "first" => "X wins",
+            "second" => "O wins",
+            outcome => {
+                assert_eq!(outcome, "draw");
+                "a draw"
+            }
+        };
+        let name = game["name"].as_str().unwrap();
+        assert!(
+            name.starts_with("game ") && name.ends_with(&format!(": {result} after {plies} actions")),
+            "{name}"
+        );
     }
     // a shard that is being written is left out
     let last = PLAIN.run().join("selfplay/generation-0003");
