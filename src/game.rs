@@ -494,6 +494,14 @@ pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
     }
 }
 
+/// Who made the game, in words: "by" and the author, or "traditional".
+pub fn byline<G: Game>() -> String {
+    match G::AUTHOR {
+        "traditional" => G::AUTHOR.into(),
+        author => format!("by {author}"),
+    }
+}
+
 /// A sequence of actions as text.
 pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
     let mut state = state.clone();

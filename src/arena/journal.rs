@@ -122,7 +122,7 @@ impl Journal {
         expect_regular(path)?;
         let file =
             File::options().read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
-        let mut file = storage::lock(file, path, "petteia arena or petteia ladder")?;
+        let mut file = storage::lock(file, path, "`petteia arena` or `petteia ladder`")?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
         let first = format!("{header}\n");

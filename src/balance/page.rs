@@ -43,10 +43,10 @@ impl Measured {
 }
 
 /// The page about one variant, or about several side by side.
-pub fn page(title: &str, author: &str, variants: &[Measured]) -> String {
+pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
     let body = html! {
         h1 { "Is " (title) " balanced?" }
-        p.facts { (title) " by " (author) ". " (method(&variants[0].balance)) }
+        p.facts { (title) ", " (byline) ". " (method(&variants[0].balance)) }
         @for variant in variants { (verdict(variant, variants.len() > 1)) }
         h2 { "From beginners to experts" }
         div.charts {

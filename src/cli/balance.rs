@@ -18,7 +18,7 @@ use crate::checkpoint;
 use crate::config::game_settings;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules, Settings};
+use crate::game::{Game, Rules, Settings, byline};
 use crate::registry::{Job, Registry};
 use crate::replay::store;
 use crate::run;
@@ -295,7 +295,7 @@ impl Job for Measure<'_> {
         };
         let balance = measure(&rules, &levels, &plan, &tick)?;
         drop(counter);
-        Ok((Measured::new(&rules, variant.name.clone(), balance), G::TITLE.into(), G::AUTHOR.into()))
+        Ok((Measured::new(&rules, variant.name.clone(), balance), G::TITLE.into(), byline::<G>()))
     }
 }
 

@@ -44,6 +44,8 @@ const SIMULATIONS: usize = 64;
 const SOME: usize = 16;
 /// The maximum number of games that training samples from.
 const GAMES: usize = 256;
+/// The minimum share of the planned simulations that self-play is taken to need.
+const LEAST_SPENT: f64 = 0.02;
 /// The minimum number of timed optimizer steps.
 const STEPS: usize = 2;
 /// The size of a trained agent's cache in the arena, in MiB.
@@ -65,33 +67,40 @@ pub struct Calibration {
 /// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
 pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) -> Result<Calibration> {
     let bench = Bench::new(rules, config);
-    let mut plain = Bench::new(rules, config);
+    let mut first = Bench::new(rules, config);
     // what has no network asks no solver at leaves
-    plain.config.search.leaf_nodes = 0;
+    first.config.search.leaf_nodes = 0;
+    let mut plain = Bench::new(rules, &first.config);
+    plain.config.selfplay.solve_nodes = 0;
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
-    let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     // quick games first: some of them are sure to finish
     let random = plain.play(1, 1, (1, SOME), &|| Box::new(Uniform));
-    let (together, simulations) = (settings.batch.min(FEW), settings.bootstrap_simulations);
-    let needed = kind == Some(Bootstrap::Rollout) || matches!(opponent, AgentSpec::Rollout(_));
-    let rollouts = needed.then(|| {
-        plain.play(together, simulations, (0, SOME), &|| Box::new(Rollout::new(rules.game.clone())))
-    });
-    let needed = kind == Some(Bootstrap::Uniform) || matches!(opponent, AgentSpec::Uniform(_));
-    let uniform = needed.then(|| plain.play(together, simulations, (0, SOME), &|| Box::new(Uniform)));
+    let simulations = settings.bootstrap_simulations;
+    let played = |bench: &Bench<G>, kind: Bootstrap| {
+        bench.play(settings.batch.min(FEW), simulations, (0, SOME), &|| match kind {
+            Bootstrap::Rollout => Box::new(Rollout::new(rules.game.clone())),
+            Bootstrap::Uniform => Box::new(Uniform),
+        })
+    };
+    let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
+    let first = kind.map(|kind| played(&first, kind));
+    let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
+    // matches are played to the end, whoever could solve them
+    let search = |searched: Bootstrap| match kind == Some(searched) && settings.solve_nodes == 0 {
+        true => cost(&first),
+        false => played(&plain, searched).cost(),
+    };
     let device = for_training(config.train.device)?;
     let network = Network::new(&config.net, rules.identity.shape, config.seed, &device);
-    let (selfplay, matches) = bench.network(&network)?;
-    let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
+    let ([selfplay, matches], spent) = bench.network(&network)?;
     let agent = matches * arena.simulations as f64;
     let opponent = match opponent {
-        AgentSpec::Rollout(simulations) => cost(&rollouts) * simulations as f64,
-        AgentSpec::Uniform(simulations) => cost(&uniform) * simulations as f64,
+        AgentSpec::Rollout(simulations) => search(Bootstrap::Rollout) * simulations as f64,
+        AgentSpec::Uniform(simulations) => search(Bootstrap::Uniform) * simulations as f64,
         AgentSpec::Trained(_, simulations, _) => matches * simulations as f64,
         _ => 0.0,
     };
-    let first = kind.and(if kind == Some(Bootstrap::Rollout) { rollouts } else { uniform });
     let searched = first.as_ref().filter(|played| played.progress.games >= SOME);
     let is_random = searched.is_none() || kind == Some(Bootstrap::Uniform);
     let sample = searched.unwrap_or(&random);
@@ -103,6 +112,7 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
         gate: agent,
         evaluation: (agent + opponent) / 2.0,
         plies: sample.plies(),
+        spent: [first.as_ref().map_or(1.0, |played| played.spent(simulations)), spent],
     };
     Ok(Calibration { costs, is_random, position_bytes: sample.position_bytes()?, checkpoint_bytes })
 }
@@ -126,6 +136,19 @@ impl Played {
     /// Thread seconds per simulation.
     fn cost(&self) -> f64 {
         self.seconds / self.progress.simulations.max(1) as f64
+    }
+
+    /// The share of `simulations` per action that the searches took, if games were played to their ends.
+    fn spent(&self, simulations: usize) -> f64 {
+        let simulations = simulations.min(SIMULATIONS);
+        let Progress { games, positions, simulations: made, in_flight, .. } = self.progress;
+        let planned = simulations as f64;
+        // each game in flight is on average halfway through a search whose action is not counted yet
+        let finished = made as f64 - in_flight as f64 * planned / 2.0;
+        match games {
+            0 => 1.0,
+            _ => (finished / (positions as f64 * planned)).clamp(LEAST_SPENT, 1.0),
+        }
     }
 
     /// Searched actions per game.
@@ -194,13 +217,16 @@ impl<'a, G: Game> Bench<'a, G> {
         Played { progress: monitor.progress(), seconds, records }
     }
 
-    /// Thread seconds per simulation with the network, in self-play and in a match.
-    fn network(&self, network: &Network) -> Result<(f64, f64)> {
+    /// Thread seconds per simulation with the network, in self-play and in a match, and the share of the planned simulations
+    /// that self-play takes.
+    fn network(&self, network: &Network) -> Result<([f64; 2], f64)> {
         let (game, config) = (&self.rules.game, &self.config);
         let (processor, _) = Processor::of(config.net.device)?;
         let net = SharedNet::on(&network.snapshot(), &config.net, &processor)?;
+        let wanted = if config.selfplay.solve_nodes > 0 { SOME } else { 0 };
         let selfplay = match net.batch() > 1 {
-            false => self.play(config.selfplay.batch, config.search.simulations, (0, 0), &|| {
+            // the solver costs most where it fails and saves most at the ends of games
+            false => self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &|| {
                 cached(game, net.evaluator(game), config.selfplay.cache)
             }),
             true => self.play_halves(net.evaluator(game)),
@@ -208,7 +234,11 @@ impl<'a, G: Game> Bench<'a, G> {
         let agent: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
         let games = config.arena.games.max(config.arena.ladder_games);
         let together = at_once(games, config.arena.simulations);
-        Ok((selfplay.cost(), self.play(together, config.arena.simulations, (0, 0), agent).cost()))
+        let mut arena = Bench::new(self.rules, config);
+        arena.config.selfplay.solve_nodes = 0;
+        let matches = arena.play(together, config.arena.simulations, (0, 0), agent);
+        let spent = selfplay.spent(config.search.simulations);
+        Ok(([selfplay.cost(), matches.cost()], spent))
     }
 
     /// Plays one shard with an evaluator that wants batches, on all threads.

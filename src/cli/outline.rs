@@ -195,8 +195,15 @@ mod tests {
     fn outline(sets: &[&str], look: impl Fn(&Outline)) {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
-        let costs =
-            Costs { bootstrap: 1e-6, selfplay: 1e-4, step: 0.1, gate: 0.01, evaluation: 0.01, plies: 30.0 };
+        let costs = Costs {
+            bootstrap: 1e-6,
+            selfplay: 1e-4,
+            step: 0.1,
+            gate: 0.01,
+            evaluation: 0.01,
+            plies: 30.0,
+            spent: [1.0; 2],
+        };
         let measure = Box::new(move |_| {
             Ok(Calibration { costs, is_random: false, position_bytes: 50.0, checkpoint_bytes: 1e6 })
         });

@@ -29,7 +29,7 @@ the command with an error that names it.
 Examples:
   echo 'b2 a1 c3' | petteia replay tic-tac-toe --board
   echo '4 4 3' | petteia replay connect-four
-  echo 'e2-e4' | petteia replay phage --svg position.svg")]
+  echo '4 4 3' | petteia replay connect-four --svg position.svg")]
 pub struct Replay {
     #[command(flatten)]
     pub game: GameArgs,

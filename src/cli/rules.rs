@@ -10,7 +10,7 @@ use super::text::{ACCENT, hanging, painted, paragraph, terminal_width};
 use super::{GameArgs, print};
 use crate::draw;
 use crate::error::Result;
-use crate::game::{Game, Rules};
+use crate::game::{Game, Rules, byline};
 use crate::manual::{Block, blocks};
 use crate::registry::Job;
 use crate::storage;
@@ -65,8 +65,7 @@ fn print_manual<G: Game>(rules: &Rules<G>) -> Result<()> {
 }
 
 fn title<G: Game>(rules: &Rules<G>) -> String {
-    let by = if G::AUTHOR == "traditional" { "" } else { "by " };
-    format!("{} ({}), {by}{}", G::TITLE, rules.identity.id, G::AUTHOR)
+    format!("{} ({}), {}", G::TITLE, rules.identity.id, byline::<G>())
 }
 
 fn write_page<G: Game>(rules: &Rules<G>, folder: &Path) -> Result<()> {

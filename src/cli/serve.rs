@@ -1,7 +1,8 @@
 //! `petteia serve`: a page to play, watch and compare agents in a browser.
 
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -11,6 +12,9 @@ use super::{catch_interrupts, own_name, print, use_threads};
 use crate::error::{Error, Result};
 use crate::registry::Registry;
 use crate::web::{self, Means, PORT, Shown};
+
+/// Where runs are looked for.
+const RUNS: &str = "runs";
 
 /// Serve a page to play, watch runs and compare agents in a browser.
 #[derive(Args)]
@@ -27,7 +31,7 @@ pub struct Serve {
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// The folder of runs if none is named
-    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    #[arg(long, value_name = "FOLDER", default_value = RUNS)]
     folder: PathBuf,
     /// The port; 0 for any that is free
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
@@ -55,6 +59,13 @@ impl Serve {
             }
         })?;
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
+        if self.runs.is_empty() && self.folder != Path::new(RUNS) && !self.folder.is_dir() {
+            let place = self.folder.display();
+            let _ = writeln!(
+                anstream::stderr(),
+                "warning: {place} is not a folder; the page shows runs when there are some in it"
+            );
+        }
         let shown = Shown { sources: self.runs, folder: self.folder, means };
         catch_interrupts();
         let ready = || print(format_args!("http://{address}/  (Ctrl-C ends)"));

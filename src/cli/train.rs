@@ -327,11 +327,17 @@ fn rating_line(rating: &Rating) -> Option<String> {
     let parts = rating_parts(rating);
     (!parts.is_empty()).then(|| {
         format!(
-            "rating: generation {} is {}; {} of the run's own took {}",
+            "rating: generation {} is {}{}",
             rating.generation,
             parts.join(" and "),
-            counted(rating.games, "game", "games"),
-            duration(rating.seconds)
+            match rating.games {
+                0 => String::new(),
+                games => format!(
+                    "; {} of the run's own took {}",
+                    counted(games, "game", "games"),
+                    duration(rating.seconds)
+                ),
+            }
         )
     })
 }

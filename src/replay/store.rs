@@ -338,10 +338,12 @@ pub fn checksum(path: &Path) -> Result<String> {
     let place = checksum_path(path);
     match storage::read_at_most(&place, LARGEST_CHECKSUM, "a checksum") {
         Ok(checksum) => Ok(String::from_utf8_lossy(&checksum).into_owned()),
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && path.exists() => {
-            let place = path.display();
-            Err(Error::Data(format!("{place}: it has no checksum, so it was never finished")))
-        }
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => match path.metadata() {
+            Ok(_) => {
+                Err(Error::Data(format!("{}: it has no checksum, so it was never finished", path.display())))
+            }
+            Err(error) => Err(Error::io(path)(error)),
+        },
         Err(error) => Err(error),
     }
 }

@@ -42,7 +42,7 @@ impl Folder {
     /// Takes the lock of a folder.
     pub(super) fn lock(folder: &Path) -> Result<Folder> {
         let lock = storage::open_lock(&folder.join(LOCK))?;
-        Ok(Folder { path: folder.to_path_buf(), lock: storage::lock(lock, folder, "petteia train")? })
+        Ok(Folder { path: folder.to_path_buf(), lock: storage::lock(lock, folder, "`petteia train`")? })
     }
 
     /// Fails if the folder was deleted or renamed since it was opened: nothing must be written at its old path.

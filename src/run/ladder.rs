@@ -142,7 +142,8 @@ fn generation(value: &Value) -> Option<usize> {
 pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option<Rating> {
     let line = metrics.line_of(KIND, number)?;
     let finals = line["matches"].as_array().into_iter().flatten().find(|game| game["final"] == true);
-    let finals = finals.and_then(|game| meeting([1, 0], game));
+    // copies of a few games say less than those so far
+    let finals = finals.and_then(|game| meeting([1, 0], game)).filter(|games| games.worth >= 0.5);
     let pool = Pool::read(metrics.lines(), opponent, number);
     let (ratings, own) = (pool.ratings(), pool.place(number)?);
     let mut earlier = vec![number / 2, pool.first];
@@ -330,6 +331,20 @@ mod tests {
             })
             .collect();
         json!({"kind": KIND, "generation": number, "matches": matches})
+    }
+
+    #[test]
+    fn final_games_that_are_copies_do_not_replace_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let rated = |effective: usize| {
+            let mut metrics = Metrics::open(folder.path(), 0, false).unwrap().0;
+            let mut last = line(2, &[(1, [0, 0, 3, 2, 5], false), (1, [0, 0, 40, 0, 0], true)]);
+            last["matches"][1]["effective_games"] = effective.into();
+            [line(1, &[]), last].into_iter().for_each(|line| metrics.write(line).unwrap());
+            rating(&metrics, "random", 2).unwrap().above_earlier[0].1.elo
+        };
+        let (copies, different) = (rated(2), rated(80));
+        assert!(copies > 50.0 && different.abs() < 1e-6, "{copies} {different}");
     }
 
     #[test]

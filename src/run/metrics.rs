@@ -97,6 +97,8 @@ pub(super) struct Metrics {
     path: PathBuf,
     /// The lines that are needed later.
     lines: Vec<Value>,
+    /// The generation whose lines were dropped, and how long playing its games had taken, in seconds.
+    repeated: (usize, Option<f64>),
     /// The event file, if the run wants one.
     events: Option<Events>,
 }
@@ -106,10 +108,13 @@ impl Metrics {
     /// describes lost lines, if any.
     pub(super) fn open(folder: &Path, done: usize, tensorboard: bool) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
-        let (kept, damaged) = lines_until(&path, done)?;
+        let (mut kept, damaged) = lines_until(&path, done + 1)?;
+        let dropped = kept.extract_if(.., |line| line["generation"] == done + 1);
+        let seconds =
+            dropped.filter(|line| line["kind"] == SELFPLAY).last().and_then(|line| line["seconds"].as_f64());
         storage::write_whole(&path, text_of(&kept).as_bytes())?;
         let events = tensorboard.then(|| Events::open(folder)).transpose()?;
-        let mut metrics = Metrics { path, lines: Vec::new(), events };
+        let mut metrics = Metrics { path, lines: Vec::new(), repeated: (done + 1, seconds), events };
         kept.into_iter().for_each(|line| keep(&mut metrics.lines, line));
         let lost = metrics.lost(done, damaged);
         Ok((metrics, lost))
@@ -156,6 +161,11 @@ impl Metrics {
 
     pub(super) fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {
         self.lines.iter().rev().find(|line| line["kind"] == kind && line["generation"] == generation)
+    }
+
+    /// How long an earlier session took for all games of a generation, in seconds, as far as it said.
+    pub(super) fn seconds_before(&self, generation: usize) -> Option<f64> {
+        self.repeated.1.filter(|_| self.repeated.0 == generation)
     }
 
     /// The lines that are needed later, the oldest first.

@@ -68,7 +68,8 @@ impl<G: Game> Run<'_, G> {
     }
 
     /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and
-    /// how long playing them took; returns the number of their positions.
+    /// how long playing them took; returns the number of their positions. `playing` is the time for those that were not
+    /// finished: all of them are taken to need as much for each position.
     fn take_in(
         &mut self,
         window: &mut Window,
@@ -77,11 +78,13 @@ impl<G: Game> Run<'_, G> {
         playing: Duration,
     ) -> Result<usize> {
         let started = Instant::now();
-        let (mut positions, mut plies, mut cut_short) = (0, 0, 0);
+        let (mut positions, mut earlier, mut plies, mut cut_short) = (0, 0, 0, 0);
         let mut outcomes = [0usize; 3];
         let mut endings: BTreeMap<&str, usize> = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
-            let shard = match finished.remove(&index) {
+            let found = finished.remove(&index);
+            let was_finished = found.is_some();
+            let shard = match found {
                 Some(shard) => shard,
                 None => self.read(number, index)?,
             };
@@ -94,8 +97,14 @@ impl<G: Game> Run<'_, G> {
             }
             self.shards.push(shard.info(number, index));
             let split = self.split(shard);
-            positions += self.add(window, split);
+            let added = self.add(window, split);
+            positions += added;
+            earlier += if was_finished { added } else { 0 };
         }
+        let seconds = match positions - earlier {
+            0 => self.metrics.seconds_before(number),
+            played => Some(rounded(playing.mul_f64(positions as f64 / played as f64))),
+        };
         let games = place::games_of(self.config, number).0;
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
@@ -108,7 +117,7 @@ impl<G: Game> Run<'_, G> {
         self.metrics.write(json!({
             "kind": "selfplay", "generation": number, "games": games, "positions": positions, "plies": plies,
             "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "endings": endings, "window": window.len(),
-            "bootstrap": place::is_bootstrap(self.config, number), "seconds": rounded(playing),
+            "bootstrap": place::is_bootstrap(self.config, number), "seconds": seconds,
             "window_seconds": rounded(started.elapsed()),
         }))?;
         self.metrics

@@ -181,7 +181,7 @@ pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     match file.try_lock() {
         Ok(()) => Ok(Locked(file)),
         Err(TryLockError::WouldBlock) => {
-            Err(Error::Config(format!("{} is in use by another `{command}`", place.display())))
+            Err(Error::Config(format!("{} is in use by another {command}", place.display())))
         }
         Err(TryLockError::Error(error)) => Err(Error::io(place)(error)),
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::runs::Runs;
 use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
 use crate::checkpoint;
+use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, quoted};
 use crate::options::Settings;
 
@@ -63,6 +64,11 @@ pub(super) fn key_of(run: usize, generation: usize) -> String {
 
 /// The agent of a key; `simulations` are for those that search.
 pub(super) fn spec(runs: &Runs, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
+    if let Some(simulations) = simulations.filter(|simulations| *simulations > MAX_SIMULATIONS) {
+        return Err(Error::Config(format!(
+            "simulations must be at most {MAX_SIMULATIONS}, not {simulations}"
+        )));
+    }
     let unknown = || Error::Config(format!("there is no agent {}: load the page again", quoted(key)));
     let trained = |path: PathBuf| {
         AgentSpec::Trained(path, simulations.unwrap_or(DEFAULT_SIMULATIONS), None).at_full_speed()

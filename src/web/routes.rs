@@ -25,7 +25,7 @@ use super::runs::Runs;
 use super::table::{self, Asked, Played, Table, Wanted};
 use super::{Means, locked};
 use crate::arena::perfect;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Rules};
 use crate::options::{Permitted, Settings};
 use crate::program::Program;
@@ -292,17 +292,22 @@ async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer 
     .await
 }
 
-async fn run(State(site): State<Arc<Site>>, Path(id): Path<usize>) -> Answer {
-    apart(move || Ok(Json(site.runs.about(id)?))).await
+/// The number of a run.
+fn number(id: &str) -> Result<usize> {
+    id.parse().map_err(|_| Error::Config(format!("{} is not the number of a run", quoted(id))))
 }
 
-async fn charts(State(site): State<Arc<Site>>, Path(id): Path<usize>) -> Answer {
-    apart(move || Ok(Json(site.runs.charts(id)?))).await
+async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
+    apart(move || Ok(Json(site.runs.about(number(&id)?)?))).await
 }
 
-async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<usize>) -> Answer {
+async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
+    apart(move || Ok(Json(site.runs.charts(number(&id)?)?))).await
+}
+
+async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
     apart(move || {
-        let (generation, records) = site.runs.games(id)?;
+        let (generation, records) = site.runs.games(number(&id)?)?;
         let games = records.into_iter().map(|record| site.settled(Loaded::of_record(record)));
         Ok(Json(json!({"generation": generation, "games": games.collect::<Result<Vec<Value>>>()?})))
     })

@@ -14,7 +14,7 @@ use super::{Means, locked};
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Outcome, Player, Rules, line_text, outcome_text};
+use crate::game::{Action, Game, Outcome, Player, Rules, byline, line_text, outcome_text};
 use crate::manual::{Block, blocks};
 use crate::options::Settings;
 use crate::random::{Purpose, stream};
@@ -189,7 +189,7 @@ impl<G: Game> Table for Seated<G> {
         let blocks = blocks(game)?;
         let page = html! {
             h2 { (G::TITLE) }
-            p.facts { "By " (G::AUTHOR) ". " code { (self.rules.identity.id) } }
+            p.facts { (G::TITLE) ", " (byline::<G>()) ". " code { (self.rules.identity.id) } }
             @for block in &blocks {
                 @match block {
                     Block::Heading(text) => h3 { (text) },

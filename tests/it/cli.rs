@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::command::{PETTEIA, err, fails, json_lines, out, start, succeeds};
+use crate::support::runs::{PLAIN, text};
 
 #[test]
 fn games_lists_the_registry() {
@@ -471,6 +472,11 @@ fn benches_of_the_engine_say_what_they_measured() {
     fails(&["bench", "net", "--game", "fage"], 2, &["unknown game `fage`"]);
     fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: must be from 1 to 512"]);
     fails(&["bench", "search", "--checkpoint", "nowhere"], 1, &["nowhere"]);
+    // the game is the checkpoint's
+    let run = PLAIN.run();
+    succeeds(&["bench", "net", "--checkpoint", text(&run), "--seconds", "0.01"], "");
+    let other = ["bench", "net", "--checkpoint", text(&run), "--game", "phage"];
+    fails(&other, 1, &["has game tic-tac-toe instead of phage"]);
     fails(&["bench", "train", "--precision", "f16"], 2, &["f32, bf16"]);
     if CpuNet::has(Precision::Int8) {
         fails(&["bench", "train", "--precision", "int8"], 2, &["f32 or bf16"]);

@@ -162,6 +162,10 @@ fn convert_keeps_everything() {
             let visits = row[10].split_whitespace().map(|part| part.split_once(':').unwrap());
             let visits = visits.map(|(action, n)| (action.to_string(), n.parse().unwrap())).collect();
             assert_eq!(record.visits[ply], visits);
+            let [win, _, loss] = record.wdl[ply];
+            let was_asked = !record.visits[ply].is_empty() || win + loss > 0.0;
+            assert!(row[6..10].iter().all(|field| field.is_empty() != was_asked), "{row:?}");
+            assert_eq!(row[11] == "0", record.visits[ply].is_empty(), "{row:?}");
         }
     }
     let list = convert("text");

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::command::{err, fails, out, python, succeeds};
-use crate::support::runs::{self, Finished, PLAIN, checkpoint, text};
+use crate::support::runs::{self, Finished, PLAIN, checkpoint, shard, text};
 
 fn lines(run: &Path) -> Vec<Value> {
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
@@ -131,4 +131,38 @@ fn what_was_said_is_in_the_log() {
     fails(&["train", "configs/smoke.toml", "--run", text(&run)], 2, &["exists with other settings"]);
     let log = fs::read_to_string(&path).unwrap();
     assert!(!log.contains("exists with other settings"), "{log}");
+}
+
+#[test]
+fn a_resumed_generation_keeps_the_time_of_the_games_played_before() {
+    let (_folder, run) = PLAIN.copy(3);
+    let played = |run: &Path| -> Value {
+        let line = lines(run).into_iter().rfind(|line| line["kind"] == "selfplay").unwrap();
+        assert_eq!(line["generation"], 3);
+        line["seconds"].clone()
+    };
+    // as if it had been killed when all games were played
+    fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
+    let slow = lines(&run).into_iter().map(|mut line| {
+        if line["kind"] == "selfplay" {
+            line["seconds"] = 1234.5.into();
+        }
+        format!("{line}\n")
+    });
+    let slow = slow.collect::<String>();
+    fs::write(run.join("metrics.jsonl"), &slow).unwrap();
+    assert!(PLAIN.train(&run, &[]).status.success());
+    assert_eq!(played(&run), 1234.5);
+    // some games are missing, so that they are played again
+    fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
+    fs::remove_file(shard(&run, 3, 1)).unwrap();
+    assert!(PLAIN.train(&run, &["--accept-missing"]).status.success());
+    let seconds = played(&run).as_f64().unwrap();
+    assert!(seconds < 1000.0, "{seconds}");
+    // nobody knows any more: better no time than one of reading
+    fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
+    fs::remove_file(run.join("metrics.jsonl")).unwrap();
+    assert!(PLAIN.train(&run, &["--accept-missing"]).status.success());
+    assert_eq!(played(&run), Value::Null);
+    succeeds(&["report", text(&run), "--out", text(&run.join("page.html"))], "");
 }

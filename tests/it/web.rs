@@ -166,6 +166,12 @@ fn an_illegal_action_is_explained() {
     ] {
         assert_eq!(server.try_post("/api/position", &wrong).0, 400, "{wrong}");
     }
+    for (agent, simulations) in [("rollout", 1_000_001), ("run-0-1", 99_999_999_999_u64)] {
+        let asked = json!({"game": "tic-tac-toe", "agent": agent, "simulations": simulations});
+        let (status, answer) = server.try_post("/api/search", &asked);
+        assert_eq!(status, 400, "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains("must be at most 1000000"), "{answer}");
+    }
     // no key becomes a path
     for key in ["../../etc/passwd", "/etc/passwd", "run-0-1", "run-../x", "file-0", "run-1", "ugi:sh", ""] {
         let asked = json!({"game": "tic-tac-toe", "agent": key, "simulations": 1});

@@ -32,7 +32,7 @@ pub const SIMULATIONS: usize = 100;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Setup")]
 pub struct Setup {
-    /// Game id [default: connect-four]
+    /// Game id [default: that of the checkpoint, or connect-four]
     #[arg(long, value_name = "ID")]
     game: Option<String>,
     /// Game option, e.g. game.start=blocks; may be repeated
@@ -126,8 +126,18 @@ impl Setup {
         within("threads", self.threads, MAX_THREADS)?;
         within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
-        let settings = game_settings(&self.set)?;
-        let game = self.game.clone().unwrap_or_else(default_game::<R>);
+        let mut settings = game_settings(&self.set)?;
+        let game = match (&self.game, &self.checkpoint) {
+            (Some(game), _) => game.clone(),
+            (None, Some(path)) => {
+                let of_network = Checkpoint::find(path)?.manifest.game;
+                if settings.is_empty() {
+                    settings = of_network.options;
+                }
+                of_network.id
+            }
+            (None, None) => default_game::<R>(),
+        };
         R::with_game(&game, &settings, Prepare { setup: self, benchmark })?
     }
 

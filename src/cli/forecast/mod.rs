@@ -64,6 +64,8 @@ pub struct Costs {
     pub evaluation: f64,
     /// Searched actions per game.
     pub plies: f64,
+    /// The share of the planned simulations that the bootstrap and games by the network take: solved positions need none.
+    pub spent: [f64; 2],
 }
 
 /// The estimate of the remaining time of a run.
@@ -106,7 +108,7 @@ impl Forecast {
             costs,
             seen: [(0.0, 0.0); 6],
             plies: [costs.plies; 2],
-            spent: [1.0; 2],
+            spent: costs.spent,
             knows_network: false,
             gate: (0.0, 0.0),
             generation: 0,

@@ -22,8 +22,15 @@ struct World {
     together: usize,
 }
 
-const COSTS: Costs =
-    Costs { bootstrap: 2e-6, selfplay: 40e-6, step: 0.05, gate: 5e-3, evaluation: 4e-3, plies: 30.0 };
+const COSTS: Costs = Costs {
+    bootstrap: 2e-6,
+    selfplay: 40e-6,
+    step: 0.05,
+    gate: 5e-3,
+    evaluation: 4e-3,
+    plies: 30.0,
+    spent: [1.0; 2],
+};
 
 fn world(threads: usize, sets: &[&str]) -> World {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();

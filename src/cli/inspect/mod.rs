@@ -34,14 +34,14 @@ use crate::run::{Refused, SETTINGS};
 #[command(after_help = "\
 Recognizes run folders, their generations of records, shards of records (including \
 those set aside as damaged), sets of solved positions, checkpoints, exported networks, \
-optimizer states, configs and metrics. Hashes are verified, games are replayed, and networks are \
+optimizer states, bots, saved matches and ladders, configs and metrics. Hashes are verified, games are replayed, and networks are \
 loaded. The exit code is 1 if there is a problem.
 
 Examples:
   petteia inspect runs/phage
   petteia inspect phage.safetensors --json")]
 pub struct Inspect {
-    /// Any file or folder that petteia wrote, or a config
+    /// A file or folder that petteia wrote, of the kinds below, or a config
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// Print one JSON object
@@ -79,7 +79,7 @@ fn kinds<R: Registry>() -> [Kind; 14] {
         Kind { name: "metrics of a run", is: plain::is_metrics, report: plain::metrics },
         Kind { name: "config", is: plain::is_config, report: plain::config::<R> },
         Kind { name: "network in ONNX", is: network::is_onnx, report: network::onnx },
-        Kind { name: "match", is: plain::is_match, report: plain::saved_match },
+        Kind { name: "match or ladder", is: plain::is_match, report: plain::saved_match },
         Kind { name: "bot", is: network::is_bot, report: network::bot::<R> },
     ]
 }
@@ -245,9 +245,11 @@ fn unknown(path: &Path) -> Error {
         return Error::Data(format!("{place} is part of a run: inspect {}", run.display()));
     }
     if path.is_dir() {
-        let mut runs: Vec<String> = fs::read_dir(path)
-            .into_iter()
-            .flatten()
+        let inside = match fs::read_dir(path) {
+            Ok(inside) => inside,
+            Err(error) => return Error::io(path)(error),
+        };
+        let mut runs: Vec<String> = inside
             .flatten()
             .map(|entry| entry.path())
             .filter(|path| run::is(path))

@@ -31,10 +31,12 @@ Formats:
          generation, game, ply   numbers; plies and games count from 0
          to_move                 first or second
          position, action        in the game's notation
-         value, win, draw, loss  the search's result for the player to move
+         value, win, draw, loss  the search's result for the player to move;
+                                 empty when the action was drawn without one
          visits                  ACTION:COUNT ACTION:COUNT ..., most visited
                                  first; empty when the ply is not trained on
-         weight                  how often training samples it, relative to 1
+         weight                  how often training samples it, relative to 1;
+                                 0 when it is not trained on
          outcome                 first, second or draw
          evaluator               what evaluated the positions of the game
 
@@ -135,8 +137,17 @@ fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
 
 fn rows<G: Game>(rules: &Rules<G>, record: &Record) -> Result<String> {
     let (game, mut rows, mut number) = (&rules.game, String::new(), 0);
+    let values: Vec<Option<f32>> = record.values().collect();
     record.replay(rules, |ply| {
-        let [win, draw, loss] = record.wdl[number];
+        // nothing where nobody was asked
+        let [value, win, draw, loss] = match values[number] {
+            Some(value) => {
+                let [win, draw, loss] = record.wdl[number].map(|share| share.to_string());
+                [format!("{value:.4}"), win, draw, loss]
+            }
+            None => Default::default(),
+        };
+        let weight = if ply.policy.is_empty() { 0.0 } else { ply.weight };
         let visits = greatest_first(&record.visits[number]).into_iter();
         let visits: Vec<String> = visits.map(|(text, n)| format!("{text}:{n}")).collect();
         let fields = [
@@ -146,12 +157,12 @@ fn rows<G: Game>(rules: &Rules<G>, record: &Record) -> Result<String> {
             game.to_move(ply.state).id().to_string(),
             game.state_text(ply.state),
             record.actions[number].clone(),
-            format!("{:.4}", win - loss),
-            win.to_string(),
-            draw.to_string(),
-            loss.to_string(),
+            value,
+            win,
+            draw,
+            loss,
             visits.join(" "),
-            ply.weight.to_string(),
+            weight.to_string(),
             record.outcome.clone(),
             record.evaluator.clone(),
         ];

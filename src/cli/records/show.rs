@@ -119,10 +119,11 @@ impl Job for Draw {
             let actions = record.actions.iter().zip(&states).map(|(text, state)| action(game, state, text));
             return review(game, &states, &actions.collect::<Vec<_>>(), &contestant, top);
         }
+        let values: Vec<Option<f32>> = record.values().collect();
         let mut marks = Marks::default();
         for (ply, state) in states.iter().enumerate() {
             print(format_args!("\n{}\n", drawn(game, state, &marks, width)))?;
-            print(wrapped(&ply_text(game, &record, ply, state, top), width))?;
+            print(wrapped(&ply_text(game, &record, (ply, values[ply]), state, top), width))?;
             let action = action(game, state, &record.actions[ply]);
             marks.last = game.touched(state, action);
         }
@@ -140,13 +141,18 @@ fn action<G: Game>(game: &G, state: &G::State, text: &str) -> Action {
 }
 
 /// A ply as text: player, action, value, and the greatest visits and policy weights.
-fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, top: usize) -> String {
-    let [win, _, loss] = record.wdl[ply];
+fn ply_text<G: Game>(
+    game: &G,
+    record: &Record,
+    (ply, value): (usize, Option<f32>),
+    state: &G::State,
+    top: usize,
+) -> String {
     let mut text = format!(
-        "ply {ply}: {} plays {} (value {:+.2}; ",
+        "ply {ply}: {} plays {} ({}; ",
         player_text(game, game.to_move(state)),
         painted(&record.actions[ply], ACCENT),
-        win - loss
+        value.map_or("not searched".into(), |value| format!("value {value:+.2}")),
     );
     match record.visits[ply].is_empty() {
         true => text += "not trained on)",
