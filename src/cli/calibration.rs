@@ -86,7 +86,7 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     let first = kind.map(|kind| played(&first, kind));
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
-    // matches are played to the end, whoever could solve them
+    // opponents without a network ask no solver in matches
     let search = |searched: Bootstrap| match kind == Some(searched) && settings.solve_nodes == 0 {
         true => cost(&first),
         false => played(&plain, searched).cost(),
@@ -138,7 +138,8 @@ impl Played {
         self.seconds / self.progress.simulations.max(1) as f64
     }
 
-    /// The share of `simulations` per action that the searches took, if games were played to their ends.
+    /// The share of `simulations` per action that the searches took: 1 if no game came to its end, and rather too much if
+    /// few did, since it is at the ends that positions are solved.
     fn spent(&self, simulations: usize) -> f64 {
         let simulations = simulations.min(SIMULATIONS);
         let Progress { games, positions, simulations: made, in_flight, .. } = self.progress;
@@ -229,24 +230,24 @@ impl<'a, G: Game> Bench<'a, G> {
             false => self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &|| {
                 cached(game, net.evaluator(game), config.selfplay.cache)
             }),
-            true => self.play_halves(net.evaluator(game)),
+            true => self.play_halves(net.evaluator(game), wanted),
         };
         let agent: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
         let games = config.arena.games.max(config.arena.ladder_games);
         let together = at_once(games, config.arena.simulations);
         let mut arena = Bench::new(self.rules, config);
-        arena.config.selfplay.solve_nodes = 0;
+        arena.config.selfplay.solve_nodes = config.search.solve_nodes;
         let matches = arena.play(together, config.arena.simulations, (0, 0), agent);
         let spent = selfplay.spent(config.search.simulations);
         Ok(([selfplay.cost(), matches.cost()], spent))
     }
 
     /// Plays one shard with an evaluator that wants batches, on all threads.
-    fn play_halves(&self, mut evaluator: impl Evaluator<G>) -> Played {
+    fn play_halves(&self, mut evaluator: impl Evaluator<G>, wanted: usize) -> Played {
         let generation = self.generation(self.config.search.simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
         let (monitor, clock) = (Monitor::default(), Instant::now());
-        let more = |progress: Progress| is_needed(clock, &progress, (0, 0), 1);
+        let more = |progress: Progress| is_needed(clock, &progress, (0, wanted), 1);
         let played = play_halves(&self.rules.game, &generation, shard, &mut evaluator, &monitor, &more);
         let seconds = clock.elapsed().as_secs_f64();
         Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }

@@ -3,7 +3,7 @@
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
 //! chosen where they tell most. All games of the run so far, among them those of the evaluation and the gate, are rated
 //! together, so the figure of a generation rests on many more games than its own. The last one also plays
-//! `arena.final_games` against the first, which stand for themselves: openings that decide a game limit the score against a
+//! `arena.final_games` against the first, which stand for themselves unless most are copies: openings that decide a game limit the score against a
 //! weak player, and rated together they would make the last generation look weaker than those that never played there.
 //! The games are lines of the metrics; nothing that is trained depends on them.
 
@@ -27,6 +27,8 @@ use crate::game::Game;
 use crate::random::mix;
 use crate::storage;
 
+/// The share of the final games that must differ, so that they alone rate the last generation against the first.
+const DIFFERENT: f64 = 0.5;
 /// The newest generations, which are rated together; older ones say little about them.
 const POOL: usize = 100;
 /// The most opponents of a generation.
@@ -42,7 +44,7 @@ pub struct Rating {
     /// The generation.
     pub generation: usize,
     /// How much stronger it is than one of half its age, and than the first: the last one by its
-    /// `arena.final_games` against it.
+    /// `arena.final_games` against it, unless most are copies.
     pub above_earlier: Vec<(usize, Difference)>,
     /// How much stronger it is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
@@ -143,7 +145,7 @@ pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option
     let line = metrics.line_of(KIND, number)?;
     let finals = line["matches"].as_array().into_iter().flatten().find(|game| game["final"] == true);
     // copies of a few games say less than those so far
-    let finals = finals.and_then(|game| meeting([1, 0], game)).filter(|games| games.worth >= 0.5);
+    let finals = finals.and_then(|game| meeting([1, 0], game)).filter(|games| games.worth >= DIFFERENT);
     let pool = Pool::read(metrics.lines(), opponent, number);
     let (ratings, own) = (pool.ratings(), pool.place(number)?);
     let mut earlier = vec![number / 2, pool.first];

@@ -33,6 +33,12 @@ pub fn seconds_left(lines: &[Value], planned: usize) -> Option<f64> {
     let of = |line: &Value| line["generation"].as_u64().unwrap_or(0);
     let is_trained = |line: &&Value| line["kind"] == "train";
     let newest = lines.iter().filter(is_trained).map(of).max().filter(|newest| *newest > 1)?;
+    // nobody knows how long its games took if it was resumed after the line that said so was lost
+    let is_timed =
+        |line: &Value| line["kind"] == "selfplay" && of(line) == newest && line["seconds"].is_number();
+    if !lines.iter().any(is_timed) {
+        return None;
+    }
     let parts = lines.iter().filter(|line| of(line) == newest).filter_map(|line| line["seconds"].as_f64());
     Some(parts.sum::<f64>() * (planned as f64 - newest as f64).max(0.0))
 }

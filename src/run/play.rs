@@ -40,9 +40,8 @@ impl<G: Game> Run<'_, G> {
         let starts = self.starts(number, games)?;
         let generation = Generation { config, identity, number, games, simulations, evaluator, starts };
         self.observer.event(Event::Generation { number, generations: self.config.train.generations, games });
-        let started = Instant::now();
         let game = &self.rules.game;
-        let finished = match bootstrap {
+        let (finished, playing) = match bootstrap {
             Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
             Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
             None => {
@@ -51,7 +50,7 @@ impl<G: Game> Run<'_, G> {
                 self.fill(&generation, &|| cached(game, net.evaluator(game), cache))?
             }
         };
-        self.take_in(window, number, finished, started.elapsed())
+        self.take_in(window, number, finished, playing)
     }
 
     /// Where the games of a generation begin.
@@ -69,7 +68,7 @@ impl<G: Game> Run<'_, G> {
 
     /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and
     /// how long playing them took; returns the number of their positions. `playing` is the time for those that were not
-    /// finished: all of them are taken to need as much for each position.
+    /// finished.
     fn take_in(
         &mut self,
         window: &mut Window,
@@ -78,7 +77,7 @@ impl<G: Game> Run<'_, G> {
         playing: Duration,
     ) -> Result<usize> {
         let started = Instant::now();
-        let (mut positions, mut earlier, mut plies, mut cut_short) = (0, 0, 0, 0);
+        let (mut positions, mut fresh, mut plies, mut cut_short) = (0, 0, 0, 0);
         let mut outcomes = [0usize; 3];
         let mut endings: BTreeMap<&str, usize> = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
@@ -90,6 +89,7 @@ impl<G: Game> Run<'_, G> {
             };
             for (record, found) in shard.records.iter().zip(&shard.found) {
                 plies += record.actions.len();
+                fresh += if was_finished { 0 } else { record.actions.len() };
                 cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
                 let ids = ["first", "second", "draw"];
                 outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
@@ -97,14 +97,10 @@ impl<G: Game> Run<'_, G> {
             }
             self.shards.push(shard.info(number, index));
             let split = self.split(shard);
-            let added = self.add(window, split);
-            positions += added;
-            earlier += if was_finished { added } else { 0 };
+            positions += self.add(window, split);
         }
-        let seconds = match positions - earlier {
-            0 => self.metrics.seconds_before(number),
-            played => Some(rounded(playing.mul_f64(positions as f64 / played as f64))),
-        };
+        let seconds = time_of_all(playing, fresh, plies).map(rounded);
+        let seconds = seconds.or_else(|| self.metrics.seconds_before(number));
         let games = place::games_of(self.config, number).0;
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
@@ -128,13 +124,14 @@ impl<G: Game> Run<'_, G> {
         Ok(positions)
     }
 
-    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it. A shard of that run
+    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it and how long playing
+    /// took. A shard of that run
     /// that is damaged, or that another run played, is played again, with the games that belong there.
     fn fill(
         &self,
         generation: &Generation,
         evaluator: MakeEvaluator<G>,
-    ) -> Result<BTreeMap<usize, Shard<Replayed>>> {
+    ) -> Result<(BTreeMap<usize, Shard<Replayed>>, Duration)> {
         let number = generation.number;
         let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
         let mut finished = BTreeMap::new();
@@ -161,19 +158,20 @@ impl<G: Game> Run<'_, G> {
             }
         }
         self.held.check()?;
-        let bulk = Mutex::new(Bulk::default());
+        let (bulk, started) = (Mutex::new(Bulk::default()), Instant::now());
         play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, &|progress| {
             *bulk.lock().expect("no panic while counting") = progress.bulk;
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()
         })?;
+        let playing = started.elapsed();
         let bulk = bulk.into_inner().expect("no panic while counting");
         if self.config.net.device != DeviceKind::Cpu
             && let Some(says) = signs::badly_fed(&bulk)
         {
             self.observer.event(Event::Sign(says));
         }
-        Ok(finished)
+        Ok((finished, playing))
     }
 
     fn set_aside(&self, path: &Path, error: &Error) -> Result<()> {
@@ -182,6 +180,11 @@ impl<G: Game> Run<'_, G> {
             .event(Event::Warning(format!("{error}; set aside as {}, not trained on", bad.display())));
         Ok(())
     }
+}
+
+/// How long all actions of a generation take if `fresh` of them took `playing`; `None` if there are none of these.
+fn time_of_all(playing: Duration, fresh: usize, all: usize) -> Option<Duration> {
+    (fresh > 0).then(|| playing.mul_f64(all as f64 / fresh as f64))
 }
 
 /// The settings for games played before there is a network.
@@ -199,4 +202,17 @@ fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
         config.search.noise_fraction = 0.0;
     }
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_of_an_interrupted_generation_take_as_long_as_the_others() {
+        let second = Duration::from_secs(1);
+        assert_eq!(time_of_all(second, 25, 100), Some(4 * second));
+        assert_eq!(time_of_all(second, 100, 100), Some(second));
+        assert_eq!(time_of_all(second, 0, 100), None);
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::game::{Outcome, Player};
+use crate::game::Player;
 use crate::options::Settings;
 use crate::replay::record::Record;
 use crate::session::saved::Saved;
@@ -14,8 +14,8 @@ const MOST: usize = 2000;
 /// A game that was read and not yet checked by its rules.
 pub(super) struct Loaded {
     pub(super) name: String,
-    /// How a game of self-play was counted, which its name goes on with: the solver may have ended it early.
-    pub(super) outcome: Option<Outcome>,
+    /// Whether it is a game of self-play, whose name goes on with its result.
+    pub(super) of_selfplay: bool,
     pub(super) game: String,
     pub(super) options: Settings,
     /// Where it started; the usual position if `None`.
@@ -31,9 +31,9 @@ impl Loaded {
     /// A game of self-play.
     pub(super) fn of_record(record: Record) -> Loaded {
         let values = record.values().collect();
-        let Record { game, options, start, actions, outcome, index, .. } = record;
-        let (name, outcome) = (format!("game {index}"), Outcome::from_id(&outcome));
-        Loaded { name, outcome, game, options, start: Some(start), actions, resigned: None, values }
+        let Record { game, options, start, actions, index, .. } = record;
+        let name = format!("game {index}");
+        Loaded { name, of_selfplay: true, game, options, start: Some(start), actions, resigned: None, values }
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
         })?;
     let name = format!("a game of {} actions", actions.len());
     let start = Some(start);
-    Ok(vec![Loaded { name, outcome: None, game, options, start, actions, resigned, values: Vec::new() }])
+    Ok(vec![Loaded { name, of_selfplay: false, game, options, start, actions, resigned, values: Vec::new() }])
 }
 
 fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
@@ -93,7 +93,7 @@ fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
                 };
                 pair.push(Loaded {
                     name: format!("{first} against {second}: {} to {}{fault}", points(a), points(b)),
-                    outcome: None,
+                    of_selfplay: false,
                     game: game.into(),
                     options: options.clone(),
                     start: None,

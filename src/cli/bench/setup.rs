@@ -127,17 +127,19 @@ impl Setup {
         within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
         let mut settings = game_settings(&self.set)?;
-        let game = match (&self.game, &self.checkpoint) {
+        let of_network = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
+        let of_network = of_network.map(|checkpoint| checkpoint.manifest.game);
+        let game = match (&self.game, &of_network) {
             (Some(game), _) => game.clone(),
-            (None, Some(path)) => {
-                let of_network = Checkpoint::find(path)?.manifest.game;
-                if settings.is_empty() {
-                    settings = of_network.options;
-                }
-                of_network.id
-            }
+            (None, Some(of_network)) => of_network.id.clone(),
             (None, None) => default_game::<R>(),
         };
+        // what differs from the checkpoint's is refused later, by name
+        for (name, value) in
+            of_network.filter(|of_network| of_network.id == game).iter().flat_map(|of| &of.options)
+        {
+            settings.entry(name.clone()).or_insert_with(|| value.clone());
+        }
         R::with_game(&game, &settings, Prepare { setup: self, benchmark })?
     }
 

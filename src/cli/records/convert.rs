@@ -31,8 +31,10 @@ Formats:
          generation, game, ply   numbers; plies and games count from 0
          to_move                 first or second
          position, action        in the game's notation
-         value, win, draw, loss  the search's result for the player to move;
-                                 empty when the action was drawn without one
+         value, win, draw, loss  the search's result, or the network's in an
+                                 opening, for the player to move; empty for a
+                                 draw without visits: an action drawn at random,
+                                 or a fast search that is sure of a draw
          visits                  ACTION:COUNT ACTION:COUNT ..., most visited
                                  first; empty when the ply is not trained on
          weight                  how often training samples it, relative to 1;

@@ -152,7 +152,7 @@ fn ply_text<G: Game>(
         "ply {ply}: {} plays {} ({}; ",
         player_text(game, game.to_move(state)),
         painted(&record.actions[ply], ACCENT),
-        value.map_or("not searched".into(), |value| format!("value {value:+.2}")),
+        value.map_or("no value".into(), |value| format!("value {value:+.2}")),
     );
     match record.visits[ply].is_empty() {
         true => text += "not trained on)",
