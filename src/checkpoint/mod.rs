@@ -423,9 +423,12 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
     parts(bytes).map(|(_, tensors)| tensors)
 }
 
+/// The folder of runs, unless another is named.
+pub const RUNS: &str = "runs";
+
 /// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`.
 pub(crate) fn runs_beside(path: &Path) -> String {
-    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("runs"));
+    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(RUNS));
     let mut found: Vec<String> = fs::read_dir(parent)
         .into_iter()
         .flatten()

@@ -174,7 +174,7 @@ impl BalanceCommand {
         }
         let is_alone = variants.len() == 1;
         for (index, variant) in variants.iter_mut().enumerate() {
-            let usual = Path::new("runs").join(&variant.id);
+            let usual = Path::new(checkpoint::RUNS).join(&variant.id);
             let is_usual = !is_alone && variant.options.is_empty() && run::is_run(&usual);
             variant.agent = self.agents.get(index).cloned().or(is_usual.then_some(usual));
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use burn::module::Module;
 use serde_json::json;
 
-use super::forecast::Costs;
+use super::forecast::{Costs, finished};
 use crate::arena::agent::AgentSpec;
 use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
@@ -67,10 +67,10 @@ pub struct Calibration {
 /// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
 pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) -> Result<Calibration> {
     let bench = Bench::new(rules, config);
-    let mut first = Bench::new(rules, config);
+    let mut beginning = Bench::new(rules, config);
     // what has no network asks no solver at leaves
-    first.config.search.leaf_nodes = 0;
-    let mut plain = Bench::new(rules, &first.config);
+    beginning.config.search.leaf_nodes = 0;
+    let mut plain = Bench::new(rules, &beginning.config);
     plain.config.selfplay.solve_nodes = 0;
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
@@ -84,7 +84,7 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
         })
     };
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
-    let first = kind.map(|kind| played(&first, kind));
+    let first = kind.map(|kind| played(&beginning, kind));
     let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
     // opponents without a network ask no solver in matches
     let search = |searched: Bootstrap| match kind == Some(searched) && settings.solve_nodes == 0 {
@@ -141,14 +141,11 @@ impl Played {
     /// The share of `simulations` per action that the searches took: 1 if no game came to its end, and rather too much if
     /// few did, since it is at the ends that positions are solved.
     fn spent(&self, simulations: usize) -> f64 {
-        let simulations = simulations.min(SIMULATIONS);
-        let Progress { games, positions, simulations: made, in_flight, .. } = self.progress;
-        let planned = simulations as f64;
-        // each game in flight is on average halfway through a search whose action is not counted yet
-        let finished = made as f64 - in_flight as f64 * planned / 2.0;
+        let (Progress { games, positions, .. }, planned) =
+            (self.progress, simulations.min(SIMULATIONS) as f64);
         match games {
             0 => 1.0,
-            _ => (finished / (positions as f64 * planned)).clamp(LEAST_SPENT, 1.0),
+            _ => (finished(&self.progress, planned) / (positions as f64 * planned)).clamp(LEAST_SPENT, 1.0),
         }
     }
 

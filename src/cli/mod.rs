@@ -285,6 +285,12 @@ fn print(line: impl std::fmt::Display) -> Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
 }
 
+/// Says on standard error what the user should know about what was done.
+fn warn(what: impl std::fmt::Display) {
+    // standard error may be closed
+    let _ = writeln!(anstream::stderr(), "warning: {what}");
+}
+
 /// Refuses to overwrite an existing file.
 fn refuse_existing(path: &Path) -> Result<()> {
     match path.exists() {

@@ -11,6 +11,7 @@ use super::progress::{bounds, duration, signed};
 use super::table::{Column, Table};
 use super::text::{display_value, terminal_width};
 use crate::checkpoint;
+use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::report::Numbers;
 use crate::run::{self, METRICS};
@@ -43,7 +44,7 @@ Examples:
   petteia runs experiments --json")]
 pub struct Runs {
     /// The folder
-    #[arg(value_name = "FOLDER", default_value = "runs")]
+    #[arg(value_name = "FOLDER", default_value = RUNS)]
     folder: PathBuf,
     /// Print one JSON object per run
     #[arg(long)]

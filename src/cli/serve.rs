@@ -1,6 +1,5 @@
 //! `petteia serve`: a page to play, watch and compare agents in a browser.
 
-use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -8,13 +7,11 @@ use clap::Args;
 
 use super::flags::Device;
 use super::signals::stop_flag;
-use super::{catch_interrupts, own_name, print, use_threads};
+use super::{catch_interrupts, own_name, print, use_threads, warn};
+use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::registry::Registry;
 use crate::web::{self, Means, PORT, Shown};
-
-/// Where runs are looked for.
-const RUNS: &str = "runs";
 
 /// Serve a page to play, watch runs and compare agents in a browser.
 #[derive(Args)]
@@ -61,10 +58,7 @@ impl Serve {
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
         if self.runs.is_empty() && self.folder != Path::new(RUNS) && !self.folder.is_dir() {
             let place = self.folder.display();
-            let _ = writeln!(
-                anstream::stderr(),
-                "warning: {place} is not a folder; the page shows runs when there are some in it"
-            );
+            warn(format_args!("{place} is not a folder; the page shows runs when there are some in it"));
         }
         let shown = Shown { sources: self.runs, folder: self.folder, means };
         catch_interrupts();

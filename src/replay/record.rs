@@ -105,10 +105,13 @@ impl Record {
     /// The value that a search or the network found for the player to move at each ply; `None` where the action was drawn
     /// without asking.
     pub fn values(&self) -> impl Iterator<Item = Option<f32>> {
-        self.wdl
-            .iter()
-            .zip(&self.visits)
-            .map(|([win, _, loss], visits)| (!visits.is_empty() || win + loss > 0.0).then_some(win - loss))
+        (0..self.wdl.len()).map(|ply| self.value(ply))
+    }
+
+    /// One of [`Record::values`].
+    pub fn value(&self, ply: usize) -> Option<f32> {
+        let [win, _, loss] = self.wdl[ply];
+        (!self.visits[ply].is_empty() || win + loss > 0.0).then_some(win - loss)
     }
 
     /// Simulations per action, if the record states them itself.

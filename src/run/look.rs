@@ -57,5 +57,12 @@ mod tests {
         lines.extend([line("selfplay", 2, 20.0), line("train", 2, 10.0), line("selfplay", 3, 25.0)]);
         assert_eq!(seconds_left(&lines, 5), Some(90.0));
         assert_eq!(seconds_left(&lines, 2), Some(0.0));
+        lines.extend([line("selfplay", 3, 25.0), line("train", 3, 5.0)]);
+        assert!(seconds_left(&lines, 5).is_some());
+        lines
+            .iter_mut()
+            .filter(|line| line["kind"] == "selfplay")
+            .for_each(|line| line["seconds"] = json!(null));
+        assert_eq!(seconds_left(&lines, 5), None);
     }
 }

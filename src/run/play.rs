@@ -125,8 +125,8 @@ impl<G: Game> Run<'_, G> {
     }
 
     /// Plays what is missing of a generation, and returns what an interrupted run had finished of it and how long playing
-    /// took. A shard of that run
-    /// that is damaged, or that another run played, is played again, with the games that belong there.
+    /// took. A shard of that run that is damaged, or that another run played, is played again, with the games that belong
+    /// there.
     fn fill(
         &self,
         generation: &Generation,

@@ -26,7 +26,7 @@ use super::table::{self, Asked, Played, Table, Wanted};
 use super::{Means, locked};
 use crate::arena::perfect;
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Outcome, Rules};
+use crate::game::{Game, Rules};
 use crate::options::{Permitted, Settings};
 use crate::program::Program;
 use crate::registry::{Job, Registry};
@@ -180,14 +180,9 @@ impl Site {
             actions: loaded.actions,
             resigned: loaded.resigned,
         };
-        let table = self.table(&place)?;
-        let mut game = table.settled(&place, &loaded.values)?;
-        let outcome = game["outcome"].as_str().and_then(Outcome::from_id);
-        game["name"] = json!(match outcome.filter(|_| loaded.of_selfplay) {
-            Some(outcome) => {
-                let (result, actions) = (table.told(outcome), place.actions.len());
-                format!("{}: {result} after {actions} actions", loaded.name)
-            }
+        let (mut game, result) = self.table(&place)?.settled(&place, &loaded.values)?;
+        game["name"] = json!(match result.filter(|_| loaded.of_selfplay) {
+            Some(result) => format!("{}: {result} after {} actions", loaded.name, place.actions.len()),
             None => loaded.name,
         });
         game["game"] = json!(place.game);

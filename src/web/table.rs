@@ -86,10 +86,9 @@ pub(super) trait Table: Send + Sync {
     fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value>;
     /// A game as the text of a file.
     fn saved(&self, place: &Played) -> Result<String>;
-    /// An outcome in words.
-    fn told(&self, outcome: Outcome) -> String;
-    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply.
-    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<Value>;
+    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in words,
+    /// if it is over.
+    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)>;
 }
 
 /// Opens the table of a game.
@@ -315,11 +314,7 @@ impl<G: Game> Table for Seated<G> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
-    fn told(&self, outcome: Outcome) -> String {
-        outcome_text(self.game(), outcome)
-    }
-
-    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<Value> {
+    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)> {
         let session = self.session(place)?;
         let scores: Vec<Option<f32>> = session
             .plies()
@@ -328,12 +323,14 @@ impl<G: Game> Table for Seated<G> {
                 value.map(|value| (for_first(self.game().to_move(&state), value) + 1.0) / 2.0)
             })
             .collect();
-        Ok(json!({
+        let outcome = self.result(session.state(), place.resigned).map(|(outcome, _)| outcome);
+        let settled = json!({
             "start": self.game().state_text(session.start()),
             "actions": session.texts(),
             "resigned": place.resigned,
-            "outcome": self.result(session.state(), place.resigned).map(|(outcome, _)| outcome.id()),
+            "outcome": outcome.map(Outcome::id),
             "scores": (!scores.is_empty()).then_some(scores),
-        }))
+        });
+        Ok((settled, outcome.map(|outcome| outcome_text(self.game(), outcome))))
     }
 }

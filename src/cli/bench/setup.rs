@@ -127,24 +127,22 @@ impl Setup {
         within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
         let mut settings = game_settings(&self.set)?;
-        let of_network = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
-        let of_network = of_network.map(|checkpoint| checkpoint.manifest.game);
+        let checkpoint = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
+        let of_network = checkpoint.as_ref().map(|checkpoint| &checkpoint.manifest.game);
         let game = match (&self.game, &of_network) {
             (Some(game), _) => game.clone(),
             (None, Some(of_network)) => of_network.id.clone(),
             (None, None) => default_game::<R>(),
         };
         // what differs from the checkpoint's is refused later, by name
-        for (name, value) in
-            of_network.filter(|of_network| of_network.id == game).iter().flat_map(|of| &of.options)
-        {
+        for (name, value) in of_network.filter(|of| of.id == game).into_iter().flat_map(|of| &of.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        R::with_game(&game, &settings, Prepare { setup: self, benchmark })?
+        R::with_game(&game, &settings, Prepare { setup: self, benchmark, checkpoint })?
     }
 
-    /// The settings of the network, and the checkpoint that it is of if there is one.
-    fn network(&self, identity: &GameIdentity) -> Result<(NetConfig, Option<Checkpoint>)> {
+    /// The settings of the network, which is that of the checkpoint if there is one.
+    fn network(&self, identity: &GameIdentity, checkpoint: Option<&Checkpoint>) -> Result<NetConfig> {
         let precision = match self.precision {
             None | Some(PrecisionArg::F32) => Precision::F32,
             Some(PrecisionArg::Bf16) => Precision::Bf16,
@@ -156,8 +154,7 @@ impl Setup {
         }
         let NetSize { filters, blocks } = self.net;
         let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
-        let checkpoint = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
-        if let (Some(checkpoint), Some(path)) = (&checkpoint, &self.checkpoint) {
+        if let (Some(checkpoint), Some(path)) = (checkpoint, &self.checkpoint) {
             checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
             config = checkpoint.manifest.net.clone();
         }
@@ -167,7 +164,7 @@ impl Setup {
             )));
         }
         config.precision = precision;
-        Ok((config, checkpoint))
+        Ok(config)
     }
 
     /// Prints measurements with what they have in common.
@@ -192,15 +189,16 @@ fn default_game<R: Registry>() -> String {
 struct Prepare<B> {
     setup: Setup,
     benchmark: B,
+    checkpoint: Option<Checkpoint>,
 }
 
 impl<B: Benchmark> Job for Prepare<B> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let Prepare { setup, benchmark } = self;
+        let Prepare { setup, benchmark, checkpoint } = self;
         let Rules { game, identity } = rules;
-        let (mut config, checkpoint) = setup.network(&identity)?;
+        let mut config = setup.network(&identity, checkpoint.as_ref())?;
         let processor = setup.device.processor()?;
         config.device = processor.kind();
         if config.device != DeviceKind::Cpu && setup.precision.is_some() {

@@ -389,12 +389,15 @@ impl Forecast {
     /// Simulations per action in the current games.
     fn searches(&self, phase: &Phase) -> f64 {
         let expected = self.spent[phase.work as usize] * self.plan.games(self.generation).simulations;
-        let flying = phase.play.in_flight as f64;
-        let trust = TRUSTED.0 + 2.0 * flying;
-        // each game in flight is on average halfway through a search whose action is not counted yet
-        let finished = (phase.done - flying * expected / 2.0).max(0.0);
-        (trust * expected + finished) / (trust + phase.play.positions as f64)
+        let trust = TRUSTED.0 + 2.0 * phase.play.in_flight as f64;
+        (trust * expected + finished(&phase.play, expected)) / (trust + phase.play.positions as f64)
     }
+}
+
+/// The simulations of the actions that were chosen, with so many for each: each game in flight is on average halfway through a
+/// search whose action is not counted yet.
+pub fn finished(play: &Progress, simulations: f64) -> f64 {
+    (play.simulations as f64 - play.in_flight as f64 * simulations / 2.0).max(0.0)
 }
 
 /// Games that have begun, some of which are over.

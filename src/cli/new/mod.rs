@@ -1,11 +1,10 @@
 //! `petteia new`: creates a crate with a small, complete game for the user to modify.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{print, shell_word};
+use super::{print, shell_word, warn};
 use crate::error::{Error, Result, quoted};
 use crate::registry::Registry;
 use crate::storage;
@@ -112,12 +111,6 @@ impl New {
         print("cargo test --release")?;
         print(format_args!("cargo run --release -- train configs/{name}.toml"))
     }
-}
-
-/// Says what the user should know about a crate that was written.
-fn warn(what: impl std::fmt::Display) {
-    // standard error may be closed
-    let _ = writeln!(anstream::stderr(), "warning: {what}");
 }
 
 /// The placeholders of the files with their values.

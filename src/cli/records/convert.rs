@@ -139,10 +139,9 @@ fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
 
 fn rows<G: Game>(rules: &Rules<G>, record: &Record) -> Result<String> {
     let (game, mut rows, mut number) = (&rules.game, String::new(), 0);
-    let values: Vec<Option<f32>> = record.values().collect();
     record.replay(rules, |ply| {
         // nothing where nobody was asked
-        let [value, win, draw, loss] = match values[number] {
+        let [value, win, draw, loss] = match record.value(number) {
             Some(value) => {
                 let [win, draw, loss] = record.wdl[number].map(|share| share.to_string());
                 [format!("{value:.4}"), win, draw, loss]

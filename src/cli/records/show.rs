@@ -119,11 +119,10 @@ impl Job for Draw {
             let actions = record.actions.iter().zip(&states).map(|(text, state)| action(game, state, text));
             return review(game, &states, &actions.collect::<Vec<_>>(), &contestant, top);
         }
-        let values: Vec<Option<f32>> = record.values().collect();
         let mut marks = Marks::default();
         for (ply, state) in states.iter().enumerate() {
             print(format_args!("\n{}\n", drawn(game, state, &marks, width)))?;
-            print(wrapped(&ply_text(game, &record, (ply, values[ply]), state, top), width))?;
+            print(wrapped(&ply_text(game, &record, ply, state, top), width))?;
             let action = action(game, state, &record.actions[ply]);
             marks.last = game.touched(state, action);
         }
@@ -141,18 +140,12 @@ fn action<G: Game>(game: &G, state: &G::State, text: &str) -> Action {
 }
 
 /// A ply as text: player, action, value, and the greatest visits and policy weights.
-fn ply_text<G: Game>(
-    game: &G,
-    record: &Record,
-    (ply, value): (usize, Option<f32>),
-    state: &G::State,
-    top: usize,
-) -> String {
+fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, top: usize) -> String {
     let mut text = format!(
         "ply {ply}: {} plays {} ({}; ",
         player_text(game, game.to_move(state)),
         painted(&record.actions[ply], ACCENT),
-        value.map_or("no value".into(), |value| format!("value {value:+.2}")),
+        record.value(ply).map_or("no value".into(), |value| format!("value {value:+.2}")),
     );
     match record.visits[ply].is_empty() {
         true => text += "not trained on)",

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Train;
+use crate::checkpoint::RUNS;
 use crate::checkpoint::lineage::{Change, Lineage};
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::screen::Screen;
@@ -242,7 +243,7 @@ fn parsed(folder: &Path, place: &str, text: &str, sets: &[String]) -> Result<Con
 }
 
 fn default_folder(config: &Path) -> PathBuf {
-    Path::new("runs").join(config.file_stem().unwrap_or_default())
+    Path::new(RUNS).join(config.file_stem().unwrap_or_default())
 }
 
 /// The place and the text of a run's settings.
