@@ -112,7 +112,16 @@ impl Job for Check {
         if std::env::var_os("PETTEIA_BLESS").is_some() {
             std::fs::write(&path, &now).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), now, "PETTEIA_BLESS=1 accepts the change");
+        let then = std::fs::read_to_string(&path).unwrap();
+        let differs = now.lines().zip(then.lines()).enumerate().find(|(_, (now, then))| now != then);
+        if let Some((line, (now, then))) = differs {
+            let path = path.display();
+            panic!(
+                "{path} differs in line {}; PETTEIA_BLESS=1 accepts it:\nnow  {now}\nthen {then}",
+                line + 1
+            );
+        }
+        assert_eq!(now.len(), then.len(), "{}: another length; PETTEIA_BLESS=1 accepts it", path.display());
     }
 }
 
