@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::print;
 use super::progress::{bounds, duration, signed};
 use super::table::{Column, Table};
 use super::text::{display_value, terminal_width};
+use super::{print, warn};
 use crate::checkpoint;
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
@@ -81,7 +81,10 @@ impl Runs {
             columns.map(|(at, (heading, spare))| Column::text(heading, width(at), *spare)).collect();
         let table = Table::new(columns, terminal_width());
         print(table.head())?;
-        cells.iter().try_for_each(|row| print(table.line(row)))
+        cells.iter().try_for_each(|row| print(table.line(row)))?;
+        let problems = rows.iter().filter_map(|row| row.get("problem"));
+        problems.for_each(|problem| warn(display_value(problem)));
+        Ok(())
     }
 }
 
@@ -142,7 +145,9 @@ fn cells(row: &Map<String, Value>) -> Vec<String> {
         elo.map(|elo| format!("{} ({})", signed(elo), bounds(low, high))).unwrap_or_default()
     };
     let cell = |key: &&str| match *key {
-        "generations" => format!("{} of {}", text("generations"), text("planned")),
+        "generations" if row.contains_key("planned") => {
+            format!("{} of {}", text("generations"), text("planned"))
+        }
         "written" => match row.get("seconds_ago").and_then(Value::as_f64) {
             Some(seconds) => format!("{} ago", duration(seconds)),
             None => String::new(),

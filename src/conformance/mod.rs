@@ -8,6 +8,7 @@
 mod exchange;
 mod fuzz;
 mod playthrough;
+mod reviewed;
 mod symmetry;
 mod texts;
 mod touched;
@@ -31,6 +32,7 @@ use fuzz::Fuzz;
 use touched::Touched;
 
 pub use playthrough::{playthrough, random_game, random_positions};
+pub use reviewed::unchanged;
 
 /// The most actions that a message lists.
 const LISTED: usize = 6;

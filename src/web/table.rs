@@ -188,7 +188,7 @@ impl<G: Game> Table for Seated<G> {
         let blocks = blocks(game)?;
         let page = html! {
             h2 { (G::TITLE) }
-            p.facts { (G::TITLE) ", " (byline::<G>()) ". " code { (self.rules.identity.id) } }
+            p.facts { code { (self.rules.identity.id) } ", " (byline::<G>()) "." }
             @for block in &blocks {
                 @match block {
                     Block::Heading(text) => h3 { (text) },

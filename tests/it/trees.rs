@@ -3,10 +3,10 @@
 //! `data/search`.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 use petteia::config::{RootKind, SearchConfig};
+use petteia::conformance::unchanged;
 use petteia::game::{Action, Game, Outcome, Player, Rules, Settings, line_text};
 use petteia::games::Games;
 use petteia::random::{Purpose, choose, stream};
@@ -134,19 +134,9 @@ fn proof(outcome: Option<Outcome>, player: Player) -> &'static str {
 #[test]
 fn searches_find_what_they_found_when_they_were_looked_at() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/search");
-    let bless = std::env::var_os("PETTEIA_BLESS").is_some();
-    fs::create_dir_all(&folder).unwrap();
     for id in GAMES {
         let now = Games::with_game(id, &Settings::new(), Trees).unwrap();
-        let path = folder.join(format!("{id}.txt"));
-        if bless {
-            fs::write(&path, &now).unwrap();
-        }
-        let then = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-        let differs = |(_, (now, then)): &(i32, (&str, &str))| now != then;
-        if let Some((line, (now, then))) = (1..).zip(now.lines().zip(then.lines())).find(differs) {
-            panic!("{id} differs in line {line}; PETTEIA_BLESS=1 accepts it:\nnow  {now}\nthen {then}");
-        }
-        assert_eq!(now, then, "{id}: another length; PETTEIA_BLESS=1 accepts it");
+        let file = folder.join(format!("{id}.txt"));
+        unchanged(&file, &now).unwrap_or_else(|problem| panic!("{problem}"));
     }
 }

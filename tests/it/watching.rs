@@ -43,10 +43,18 @@ fn runs_are_listed_with_what_became_of_them() {
     for (bound, of_match) in [("low", "elo_low"), ("high", "elo_high")] {
         assert_eq!(rows[2]["opponent"][bound], last["result"][of_match], "an open bound is null");
     }
-    let table = out(&petteia(&["runs", text(runs)], ""));
+    let ended = petteia(&["runs", text(runs)], "");
+    let (table, warned) = (out(&ended), err(&ended));
     assert!(
         table.starts_with("run ") && table.contains("3 of 3") && table.contains("interrupted"),
         "{table}"
+    );
+    // what is wrong with a run is said below the table
+    assert!(!table.contains("of  "), "{table}");
+    let config = runs.join("damaged/config.toml");
+    assert!(
+        warned.starts_with("warning: ") && warned.contains(text(&config)) && warned.lines().count() < 4,
+        "{warned}"
     );
     // a run that another process holds
     let lock = File::open(runs.join("cut/lock")).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use breakthrough::Games;
 use breakthrough::rules::Breakthrough;
-use petteia::conformance::{check, playthrough};
+use petteia::conformance::{check, playthrough, unchanged};
 use petteia::game::{Game, Rules, perft};
 use petteia::options::Settings;
 use petteia::registry::{Job, Registry};
@@ -109,19 +109,7 @@ impl Job for Check {
         let now = playthrough(&rules, 7);
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join(format!("tests/playthrough/{}.txt", rules.identity.id));
-        if std::env::var_os("PETTEIA_BLESS").is_some() {
-            std::fs::write(&path, &now).unwrap();
-        }
-        let then = std::fs::read_to_string(&path).unwrap();
-        let differs = now.lines().zip(then.lines()).enumerate().find(|(_, (now, then))| now != then);
-        if let Some((line, (now, then))) = differs {
-            let path = path.display();
-            panic!(
-                "{path} differs in line {}; PETTEIA_BLESS=1 accepts it:\nnow  {now}\nthen {then}",
-                line + 1
-            );
-        }
-        assert_eq!(now.len(), then.len(), "{}: another length; PETTEIA_BLESS=1 accepts it", path.display());
+        unchanged(&path, &now).unwrap_or_else(|problem| panic!("{problem}"));
     }
 }
 
