@@ -4,8 +4,8 @@ use std::path::Path;
 use std::{env, fs};
 
 /// Compares what a test writes `now`, such as a [`playthrough`](super::playthrough), with the file that a person has
-/// looked at. Where the environment has PETTEIA_BLESS, the file is written instead, to be looked at again. Line ends may be
-/// those of Windows.
+/// looked at. Where the environment has PETTEIA_BLESS, the file is written instead, to be looked at again. Its line ends may
+/// be those of Windows.
 ///
 /// # Errors
 /// The file cannot be read or written, or says something else: the first line that differs, and how to accept it.
@@ -38,7 +38,10 @@ fn compare(now: &str, then: &str) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    match now == then.replace("\r\n", "\n") {
+        true => Ok(()),
+        false => Err("differs in its line ends".into()),
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +57,8 @@ mod tests {
             ("a\nb\n", "a\n", Some("line 2:\nnow  b\nthen (the end)")),
             ("a\n", "a\n\n", Some("line 2:\nnow  (the end)\nthen ")),
             ("", "a\n", Some("line 1:\nnow  (the end)\nthen a")),
+            ("a\nb", "a\nb\n", Some("its line ends")),
+            ("a\r\n", "a\n", Some("its line ends")),
         ] {
             let found = compare(now, then).err();
             assert_eq!(found, says.map(|says| format!("differs in {says}")), "{now:?} {then:?}");
