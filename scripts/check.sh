@@ -10,7 +10,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--deep" ]; then export PETTEIA_DEEP=1; fi
 
-step() { printf '\n== %s\n' "$*"; "$@"; }
+# Runs a command and notes the seconds that it took; at the end of the script all are printed in a table.
+times=()
+step() {
+    local began=$SECONDS failed=0
+    printf '\n== %s\n' "$*"
+    "$@" || failed=$?
+    times+=("$(printf '%5d s  %s' $((SECONDS - began)) "$*")")
+    return $failed
+}
+print_times() { printf '\n== where the time went\n' && printf '%s\n' "${times[@]}" "$(printf '%5d s  in all' $SECONDS)"; }
+trap print_times EXIT
 
 # The list of installed packages is written last, so that an interrupted installation is started over.
 install_python() {
@@ -72,14 +82,10 @@ if step scripts/build_cuda.sh --install; then
 else
     printf '\n!! NOTICE: the compiler of scripts/cuda-requirements.txt could not be installed, so THE PROGRAM FOR GPUS IS NOT COMPARED WITH ITS SOURCE.\n\n' >&2
 fi
-step cargo clippy --release --locked --all-targets -- -D warnings
+step cargo clippy --release --locked --workspace --all-targets -- -D warnings
 step cargo test --release --locked
-# uses the program that was built for the tests; a debug build, because a release build takes minutes for small networks
-step cargo clippy --locked --package check-onnx --all-targets -- -D warnings
-step cargo test --locked --package check-onnx
-step cargo clippy --locked --package connect-four-set --all-targets -- -D warnings
-step cargo test --locked --package connect-four-set
-step cargo clippy --release --locked --package breakthrough --all-targets -- -D warnings
+# uses the program that was built for the tests; not optimized, because that takes minutes for small networks
+step cargo test --locked --profile quick --package check-onnx --package connect-four-set
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate

@@ -160,7 +160,7 @@ impl Job for TrainGame<'_> {
         // before anything is made for a run that cannot be trained here
         Processor::of(config.net.device)?;
         for_training(config.train.device)?;
-        let config = run::with_named_precision(&rules, &config, &self.plan.folder)?;
+        let config = run::resolve_precision(&rules, &config, &self.plan.folder)?;
         let plan = self.plan.clone().with(config);
         let (Plan { config, folder, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;

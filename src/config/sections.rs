@@ -43,9 +43,10 @@ section! {
         short_value: f32 = 0.0, 0.0..=100.0;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused;
-        /// Precision of products in the fused forward pass: `f32`, `bf16` (4 to 7 times as fast on a CPU with AMX, 1.1 to
-        /// 1.4 times with AVX-512 BF16 alone; elsewhere, agents of a run trained in bf16 play in f32), or `auto`: a new run
-        /// measures which is the fastest here, and keeps that one.
+        /// Precision of products in the fused forward pass: `f32`, `bf16` (4 to 7 times as fast on a CPU with AMX, and
+        /// up to 1.8 times on AMD's with AVX-512 BF16, but half as fast on Intel's without AMX; where the CPU has neither,
+        /// agents of a run trained in bf16 play in f32), or `auto`: a new run measures which is the fastest here, and keeps
+        /// that one.
         precision: Precision = Precision::F32;
         /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its driver is
         /// needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run takes an NVIDIA GPU if it finds

@@ -187,6 +187,20 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
     trials(game, network, config, &precisions, batch).map_or(Precision::F32, |trials| pick(&trials))
 }
 
+/// How many times as long as f32 another precision takes; `None` if it is not [`possible`] or the network's output is not finite.
+pub fn times_of_f32<G: Game>(
+    game: &G,
+    network: &Network,
+    config: &NetConfig,
+    precision: Precision,
+    batch: usize,
+) -> Option<f64> {
+    let both = [Precision::F32, precision];
+    let trials =
+        possible(network).contains(&precision).then(|| trials(game, network, config, &both, batch))?.ok()?;
+    Some(trials[1].seconds / trials[0].seconds)
+}
+
 /// The pick among `trials`, of which the first is f32's.
 pub fn pick(trials: &[Trial]) -> Precision {
     let better = |best: Trial, trial: &Trial| match trial.seconds < best.seconds * WORTH_IT {

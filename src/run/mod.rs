@@ -21,6 +21,7 @@ mod learn;
 mod look;
 mod metrics;
 mod play;
+mod precision;
 mod refused;
 mod resume;
 mod signs;
@@ -40,18 +41,17 @@ pub use self::ladder::{RatedGeneration, Rating, ratings_of};
 pub use self::look::{LOG, doing, seconds_left};
 use self::metrics::Metrics;
 pub use self::metrics::{METRICS, metrics_of, times_of};
+pub use self::precision::resolve_precision;
 pub use self::refused::{Part, Refused};
 pub use self::tensorboard::EVENTS;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
-use crate::config::{Config, DeviceKind, GameConfig, Precision, TrainDevice};
+use crate::config::{Config, DeviceKind, GameConfig};
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity, Rules};
-use crate::net::cpu::CpuNet;
 use crate::net::device::{Processor, for_training};
-use crate::net::model::{self, Network};
-use crate::net::precision::fastest;
+use crate::net::model::Network;
 use crate::options::Settings;
 use crate::replay::place;
 use crate::replay::store::ShardInfo;
@@ -61,9 +61,6 @@ use crate::train::Trainer;
 
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";
-
-/// The positions that self-play evaluates together, about, when a precision is chosen for it.
-const TOGETHER: usize = 64;
 
 struct Run<'a, G: Game> {
     rules: &'a Rules<G>,
@@ -81,38 +78,6 @@ struct Run<'a, G: Game> {
     given_up: BTreeSet<String>,
     /// The positions of the window's shards that are never trained on.
     held_out: Window,
-}
-
-/// `config` with names for `net.precision = "auto"` and `train.precision = "auto"`: the precisions of the run in `folder`
-/// or, for a new one, the fastest on this CPU for a network of this size. A run keeps them, since its bytes depend on them.
-///
-/// # Errors
-/// The settings of the run in `folder` cannot be read.
-pub fn with_named_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: &Path) -> Result<Config> {
-    let mut config = config.clone();
-    let [net, training] =
-        [config.net.precision, config.train.precision].map(|named| named == Precision::Auto);
-    if (net || training) && is_run(folder) {
-        let run = settings_of(folder)?;
-        if net {
-            config.net.precision = run.net.precision;
-        }
-        if training {
-            config.train.precision = run.train.precision;
-        }
-        return Ok(config);
-    }
-    if net {
-        let network = Network::new(&config.net, rules.game.shape(), config.seed, &model::device());
-        config.net.precision = fastest(&rules.game, &network, &config.net, TOGETHER);
-    }
-    if training {
-        config.train.precision = match config.train.device {
-            TrainDevice::Cpu => model::fastest_training(config.net.filters, rules.game.shape()),
-            TrainDevice::Vulkan => Precision::F32,
-        };
-    }
-    Ok(config)
 }
 
 /// `config` with a name for `net.device = "auto"`: that of the run in `folder` or, for a new one, a GPU if there is one, and
@@ -152,21 +117,10 @@ pub fn train<G: Game>(
     said.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let (processor, _) = &Processor::of(config.net.device)?;
     let device = &for_training(config.train.device)?;
-    let config = &with_named_precision(rules, &config, folder)?;
-    if !CpuNet::has(config.net.precision) {
-        return Err(Error::Config(
-            "net.precision = \"bf16\" needs a CPU with AVX-512 BF16 instructions, which this one lacks: \
-             start a run with \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
-                .into(),
-        ));
-    }
-    if !model::trains_in(config.train.precision) {
-        return Err(Error::Config(
-            "train.precision = \"bf16\" needs a CPU with AMX or AVX-512 BF16 instructions, which this one lacks: \
-             start a run with \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
-                .into(),
-        ));
-    }
+    let config = &resolve_precision(rules, &config, folder)?;
+    precision::check(config)?;
+    let slow = precision::slower_than_f32(&rules.game, config);
+    slow.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let opponent = AgentSpec::parse(&config.arena.opponent)
         .and_then(|spec| Contestant::new(rules, &spec))
         .map_err(|e| Error::Config(format!("arena.opponent: {e}")))?;

@@ -47,7 +47,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Whether no work was done in most of the repetitions.
+    /// Whether no unit was finished in most of the repetitions.
     pub fn is_nothing(&self) -> bool {
         self.wall.0[1] == 0.0
     }
@@ -72,6 +72,13 @@ impl<const N: usize> Counters<N> {
 
     fn read(&self) -> [u64; N] {
         self.counts.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Waits until the first counter is no longer `before`, or `ended`.
+    fn wait_beyond(&self, before: u64, pause: Duration, ended: &dyn Fn() -> bool) {
+        while self.counts[0].load(Ordering::Relaxed) == before && !ended() {
+            std::thread::sleep(pause);
+        }
     }
 }
 
@@ -131,7 +138,8 @@ impl Measuring {
     }
 
     /// Runs `work` in this many threads and measures their counters, each named by a `(bench, unit)`. CPU time is the
-    /// sum over all threads. If a thread fails, the measurement ends early and fails too.
+    /// sum over all threads. Repetitions begin and end when the first counter moves, so that a unit longer than
+    /// `--seconds` is measured, too. If a thread fails, the measurement ends early and fails too.
     pub fn watch<const N: usize>(
         &self,
         threads: usize,
@@ -151,15 +159,18 @@ impl Measuring {
                 scope.spawn(work)
             };
             let running: Vec<_> = (0..threads).map(spawn).collect();
+            // the error of a failed thread is returned when all have ended
+            let ended = || running.iter().all(|thread| thread.is_finished());
+            let pause = Duration::from_secs_f64((self.seconds / 200.0).min(0.005));
             // one-time work at the start is not measured
             std::thread::sleep(Duration::from_secs_f64(self.seconds));
+            counters.wait_beyond(counters.read()[0], pause, &ended);
             for _ in 0..self.repetitions {
                 let (clock, processor, before) = (Instant::now(), ProcessTime::now(), counters.read());
-                // the error of a failed thread is returned when all have ended
-                while clock.elapsed().as_secs_f64() < self.seconds && !running.iter().all(|t| t.is_finished())
-                {
+                while clock.elapsed().as_secs_f64() < self.seconds && !ended() {
                     std::thread::sleep(Duration::from_secs_f64(self.seconds / 20.0));
                 }
+                counters.wait_beyond(counters.read()[0], pause, &ended);
                 let after = counters.read();
                 let seconds = [clock.elapsed(), processor.elapsed()].map(|time| time.as_secs_f64().max(1e-9));
                 for (which, rates) in rates.iter_mut().enumerate() {
@@ -266,6 +277,22 @@ mod tests {
     fn the_spread_is_minimum_median_and_maximum() {
         assert_eq!(Spread::of(vec![5.0, 1.0, 2.0]), Spread([1.0, 2.0, 5.0]));
         assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 3.0]), Spread([1.0, 2.5, 4.0]));
+    }
+
+    #[test]
+    fn a_unit_longer_than_a_repetition_is_measured() {
+        let measuring = Measuring { repetitions: 5, seconds: 0.001, json: false };
+        let [measured] = measuring
+            .watch(1, "a-game", [("slow", "units/s")], &|_, counters| {
+                while !counters.stopped() {
+                    std::thread::sleep(Duration::from_millis(20));
+                    counters.add(0, 1);
+                }
+                Ok(())
+            })
+            .expect("nothing fails");
+        let Spread([low, _, high]) = measured.wall;
+        assert!(low > 0.0 && high <= 51.0, "{low} to {high} units of 20 ms per second");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `petteia bench selfplay`: measures the speed of self-play and the share of each part.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::sync::LazyLock;
+use std::time::Instant;
 
 use clap::Args;
+use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 
 use super::measure::Counters;
@@ -13,6 +15,7 @@ use crate::config::limits::MAX_CACHE;
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::memory;
+use crate::net::device::Processor;
 use crate::net::evaluator::{NetEvaluator, SharedNet};
 use crate::registry::Registry;
 use crate::search::cache::cached;
@@ -145,22 +148,37 @@ fn play<G: Game>(
     }
 }
 
+/// Seconds of this thread's CPU time, which other programs do not add to, or of a clock where a GPU computes.
+type Clock = fn() -> f64;
+
+fn clock(processor: &Processor) -> Clock {
+    fn by_the_clock() -> f64 {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed().as_secs_f64()
+    }
+    match processor {
+        Processor::Cpu => || ThreadTime::now().as_duration().as_secs_f64(),
+        Processor::Cuda(_) | Processor::Vulkan(_) => by_the_clock,
+    }
+}
+
 /// The network's evaluator, with the time of each part.
 struct Timed<G: Game> {
     inner: NetEvaluator<G>,
-    /// Time for encoding, forward pass, softmax.
-    spent: [Duration; 3],
+    clock: Clock,
+    /// Seconds for encoding, forward pass, softmax.
+    spent: [f64; 3],
 }
 
 impl<G: Game> Evaluator<G> for Timed<G> {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
-        let start = Instant::now();
+        let start = (self.clock)();
         self.inner.encode(requests);
-        let encoded = Instant::now();
+        let encoded = (self.clock)();
         self.inner.forward()?;
-        let computed = Instant::now();
+        let computed = (self.clock)();
         self.inner.answer(requests, out)?;
-        let parts = [encoded - start, computed - encoded, computed.elapsed()];
+        let parts = [encoded - start, computed - encoded, (self.clock)() - computed];
         self.spent.iter_mut().zip(parts).for_each(|(spent, part)| *spent += part);
         Ok(())
     }
@@ -168,13 +186,14 @@ impl<G: Game> Evaluator<G> for Timed<G> {
 
 /// The share of time of each part of self-play, on one thread.
 fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
-    let mut evaluator = Timed { inner: net.evaluator(&bench.game), spent: [Duration::ZERO; 3] };
+    let clock = clock(&bench.processor);
+    let mut evaluator = Timed { inner: net.evaluator(&bench.game), clock, spent: [0.0; 3] };
     let seconds = bench.setup.measuring.seconds();
     bench.setup.measuring.announce("selfplay/shares", 1);
-    let start = Instant::now();
-    play(bench, config, 0, &mut evaluator, &|_| start.elapsed().as_secs_f64() < seconds)?;
-    let total = start.elapsed().as_secs_f64();
-    let [encode, forward, softmax] = evaluator.spent.map(|spent| spent.as_secs_f64());
+    let start = clock();
+    play(bench, config, 0, &mut evaluator, &|_| clock() - start < seconds)?;
+    let total = clock() - start;
+    let [encode, forward, softmax] = evaluator.spent;
     let share = |part: f64| (part / total * 1000.0).round() / 1000.0;
     Ok(json!({
         "search": share(total - encode - forward - softmax), "encode": share(encode),

@@ -83,6 +83,11 @@ impl Conv3 {
         self.tiling.numbers() * (self.stride + self.stride()) * size_of::<f32>()
     }
 
+    /// Bytes of all its matrices.
+    pub(super) fn matrix_bytes(&self) -> usize {
+        self.matrix.bytes()
+    }
+
     fn input_layout(&self, positions: usize) -> Layout<'_> {
         self.layout(positions, self.stride, self.stride / self.matrix.packing.pack)
     }

@@ -82,6 +82,11 @@ impl Matrix {
         self.bias.as_ref()
     }
 
+    /// Bytes of the weights.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.weight.as_ref())
+    }
+
     /// Floats per row of outputs.
     pub(super) fn stride(&self) -> usize {
         self.outputs.next_multiple_of(BLOCK)

@@ -19,11 +19,17 @@ use crate::net::tiles::{ROWS, Tiles, bf16};
 use crate::net::vector::Aligned;
 use crate::net::weights::{Numbers, Weights};
 
-/// Bytes that a group of positions may use between the stages of a convolution: a part of the L2 cache, which also holds
-/// its matrices and boards. Larger groups read the matrices less often; with 2 MiB, this part was the fastest for networks
-/// of 32 to 128 filters, and up to 2.7 times as fast as an eighth of the cache.
-fn group_bytes() -> usize {
-    l2_bytes() * 3 / 8
+/// How many positions should pass through a convolution together, which has so many bytes of matrices and so many bytes
+/// for each position between its stages.
+///
+/// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: the fastest with 32 to 96 filters
+/// and 2 MiB, up to 2.7 times as fast as an eighth. If they do not, each group reads them from farther away. Then it is as
+/// large as makes that half of what the stages read and write: 1.2 to 1.5 times as fast with 128 filters, 1.4 to 4 times
+/// with 256.
+fn group_of(matrices: usize, between: usize, l2: usize) -> usize {
+    let fitting = l2 * 3 / 8 / between;
+    let sharing = if matrices > l2 { 2 * matrices / between } else { 0 };
+    fitting.max(sharing).clamp(1, MAX_GROUP)
 }
 
 /// The size of a core's L2 cache, or what all recent ones have at least.
@@ -88,8 +94,9 @@ impl Tower {
     pub(super) fn group(&self) -> usize {
         match self {
             Tower::Winograd(tower) => {
-                let bytes = tower.stages.iter().map(|stage| stage.conv.transformed_bytes()).max();
-                (group_bytes() / bytes.unwrap_or(1)).clamp(1, MAX_GROUP)
+                let widest =
+                    tower.stages.iter().map(|stage| &stage.conv).max_by_key(|conv| conv.transformed_bytes());
+                widest.map_or(1, |conv| group_of(conv.matrix_bytes(), conv.transformed_bytes(), l2_bytes()))
             }
             Tower::Straight(_) => ROWS,
         }
@@ -510,5 +517,21 @@ impl Word<4> for Bytes {
     fn numbers(word: f32, steps: &[f32; 4]) -> [f32; 4] {
         let bytes = word.to_bits().to_le_bytes();
         std::array::from_fn(|i| f32::from(bytes[i]) * steps[i])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_follow_the_cache_until_matrices_outgrow_it() {
+        // 3x3 convolutions on a board of ten by ten: 36 matrices, 256 frequencies of all tiles
+        let group =
+            |filters: usize, l2: usize| group_of(36 * filters * filters * 4, 256 * 2 * filters * 4, l2 << 20);
+        assert_eq!([32, 64, 96, 128, 256].map(|filters| group(filters, 2)), [12, 6, 4, 18, 32]);
+        assert_eq!([32, 64, 96, 128, 256].map(|filters| group(filters, 1)), [6, 3, 13, 18, 32]);
+        assert_eq!(group_of(1 << 30, 1 << 20, 1 << 20), MAX_GROUP);
+        assert_eq!(group_of(1, 1 << 30, 1 << 20), 1);
     }
 }

@@ -29,7 +29,7 @@ use self::conv::Target;
 pub(in crate::net) use self::geometry::Halves;
 use self::geometry::{Conv, Gradient};
 use self::norm::Moments;
-pub(in crate::net) use self::trial::is_faster;
+pub(in crate::net) use self::trial::{is_faster, times_of_f32};
 use crate::net::vector::{BLOCK, Isa, padded};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;

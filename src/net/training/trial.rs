@@ -1,7 +1,7 @@
 //! Do pairs of bf16 pay here? Some CPUs have the instruction and take as long for it as for twice the work in f32.
 //!
-//! Input: the filters of a tower and the size of its board. Output: whether a convolution of the tower learns faster by
-//! [`pairs`](super::pairs), by a measurement of some milliseconds.
+//! Input: the filters of a tower and the size of its board. Output: how long a convolution of the tower takes to learn by
+//! [`pairs`](super::pairs) compared with f32, by a measurement of some milliseconds.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,7 +18,17 @@ const ROUNDS: usize = 3;
 const LONG_ENOUGH: Duration = Duration::from_millis(20);
 
 /// Whether convolutions of so many filters learn faster by `halves`, by the margin that a gain must have.
-pub(in crate::net) fn is_faster(halves: Halves, filters: usize, [height, width]: [usize; 2]) -> bool {
+pub(in crate::net) fn is_faster(halves: Halves, filters: usize, board: [usize; 2]) -> bool {
+    times_of_f32(halves, filters, board).is_some_and(|times| times < WORTH_IT)
+}
+
+/// How many times as long as in f32 convolutions of so many filters take to learn by `halves`; `None` if there is no thread to
+/// measure it.
+pub(in crate::net) fn times_of_f32(
+    halves: Halves,
+    filters: usize,
+    [height, width]: [usize; 2],
+) -> Option<f64> {
     let conv = |halves| Conv {
         height,
         width,
@@ -37,11 +47,11 @@ pub(in crate::net) fn is_faster(halves: Halves, filters: usize, [height, width]:
             }
             layers.iter_mut().for_each(Layer::time);
         }
-        layers[1].best.as_secs_f64() < layers[0].best.as_secs_f64() * WORTH_IT
+        layers[1].best.as_secs_f64() / layers[0].best.as_secs_f64()
     };
     // a pool of one thread, whose time is that of the work
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    pool.is_ok_and(|pool| pool.install(timed))
+    pool.ok().map(|pool| pool.install(timed))
 }
 
 /// A layer that learns, with numbers of no meaning.

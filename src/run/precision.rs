@@ -1,0 +1,108 @@
+//! The precisions of a run: what `"auto"` stands for, whether this CPU has them, and whether f32 would be faster.
+//!
+//! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people. Measurements
+//! take some milliseconds of CPU time.
+
+use std::path::Path;
+
+use super::{is_run, settings_of};
+use crate::config::{Config, DeviceKind, EvaluatorKind, Precision, TrainDevice};
+use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::net::cpu::CpuNet;
+use crate::net::model::{self, Network};
+use crate::net::precision::{fastest, times_of_f32};
+
+/// About how many positions self-play evaluates together.
+const TOGETHER: usize = 64;
+/// From how many times the time of f32 on another precision is worth a warning.
+const SLOW: f64 = 1.15;
+
+/// `config` with names for `net.precision = "auto"` and `train.precision = "auto"`: the precisions of the run in `folder`
+/// or, for a new one, the fastest on this CPU for a network of this size. A run keeps them, since its bytes depend on them.
+///
+/// # Errors
+/// The settings of the run in `folder` cannot be read.
+pub fn resolve_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: &Path) -> Result<Config> {
+    let mut config = config.clone();
+    let [net, training] =
+        [config.net.precision, config.train.precision].map(|named| named == Precision::Auto);
+    if (net || training) && is_run(folder) {
+        let run = settings_of(folder)?;
+        if net {
+            config.net.precision = run.net.precision;
+        }
+        if training {
+            config.train.precision = run.train.precision;
+        }
+        return Ok(config);
+    }
+    if net {
+        let network = Network::new(&config.net, rules.game.shape(), config.seed, &model::device());
+        config.net.precision = fastest(&rules.game, &network, &config.net, TOGETHER);
+    }
+    if training {
+        config.train.precision = match config.train.device {
+            TrainDevice::Cpu => model::fastest_training(config.net.filters, rules.game.shape()),
+            TrainDevice::Vulkan => Precision::F32,
+        };
+    }
+    Ok(config)
+}
+
+/// Rejects precisions that this CPU lacks.
+pub(super) fn check(config: &Config) -> Result<()> {
+    let lacks = |setting: &str, instructions: &str| {
+        Error::Config(format!(
+            "{setting} = \"bf16\" needs a CPU with {instructions} instructions, which this one lacks: \
+             start a run with \"f32\" (a run started in bf16 can only be resumed on a CPU that has them)"
+        ))
+    };
+    if !CpuNet::has(config.net.precision) {
+        return Err(lacks("net.precision", "AVX-512 BF16"));
+    }
+    if !model::trains_in(config.train.precision) {
+        return Err(lacks("train.precision", "AMX or AVX-512 BF16"));
+    }
+    Ok(())
+}
+
+/// A sentence for each setting whose bf16 is slower than f32 on this CPU: some have the instructions and take twice the
+/// time for them.
+pub(super) fn slower_than_f32<G: Game>(game: &G, config: &Config) -> Vec<String> {
+    let plays = config.net.precision == Precision::Bf16
+        && config.net.evaluator == EvaluatorKind::Fused
+        && config.net.device == DeviceKind::Cpu;
+    let learns = config.train.precision == Precision::Bf16 && config.train.device == TrainDevice::Cpu;
+    let network = || Network::new(&config.net, game.shape(), config.seed, &model::device());
+    let play =
+        plays.then(|| times_of_f32(game, &network(), &config.net, Precision::Bf16, TOGETHER)).flatten();
+    let learn = learns.then(|| model::training_times_of_f32(config.net.filters, game.shape())).flatten();
+    [("net.precision", play), ("train.precision", learn)]
+        .into_iter()
+        .filter_map(|(setting, times)| warning(setting, times?))
+        .collect()
+}
+
+/// What to say of a setting whose bf16 takes so many times as long as f32.
+fn warning(setting: &str, times: f64) -> Option<String> {
+    (times > SLOW).then(|| {
+        format!(
+            "{setting} = \"bf16\" takes {times:.1} times as long as \"f32\" on this CPU; \
+             \"auto\" lets a new run choose the faster one"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_clearly_slower_is_said() {
+        assert_eq!(warning("net.precision", 0.5), None);
+        assert_eq!(warning("net.precision", 1.1), None);
+        let said = warning("net.precision", 2.13).expect("twice the time");
+        assert!(said.starts_with("net.precision = \"bf16\" takes 2.1 times as long as \"f32\""), "{said}");
+    }
+}
