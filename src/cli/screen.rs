@@ -16,7 +16,7 @@ use super::log::Log;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, rating_parts, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
-use super::text::hanging;
+use super::text::{hanging, harmless};
 use crate::run::{Event, Observer, Played};
 use crate::selfplay;
 use crate::train::loss::Losses;
@@ -389,7 +389,7 @@ fn fitting(parts: &[String], width: usize) -> String {
 
 /// Prints a line to standard error; a run does not depend on whether anyone reads it.
 fn print_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }
 
 #[cfg(test)]

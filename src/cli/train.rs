@@ -15,7 +15,7 @@ use super::calibration::calibrate;
 use super::flags::DeviceArg;
 use super::outline::Outline;
 use super::progress::{duration, rating_parts, verdict};
-use super::report::PAGE;
+use super::report::{PAGE, refuse_other_pages};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
@@ -229,7 +229,11 @@ impl<G: Game> Reporting<'_, '_, G> {
         let path = self.folder.join(PAGE);
         let page = report::read(&[self.folder]).and_then(|runs| report::report(self.rules, &runs));
         // before the first generation there is nothing to show
-        if let Err(error) = page.and_then(|page| storage::write_whole(&path, page.as_bytes()))
+        let written = page.and_then(|page| {
+            refuse_other_pages(&path, &page)?;
+            storage::write_whole(&path, page.as_bytes())
+        });
+        if let Err(error) = written
             && !matches!(error, Error::Missing(_))
         {
             self.screen.say(&format!("warning: {} was not written: {error}", path.display()));

@@ -109,10 +109,13 @@ pub fn state_of(folder: &Path) -> Result<State> {
     Ok(if done >= planned { State::Finished } else { State::Interrupted })
 }
 
-/// Whether there is a run in `folder`: settings, and what only a run has beside them.
+/// Whether there is a run in `folder`: settings, and what only a run has beside them. One that is still being copied, or was
+/// left by an interrupted copy, is none.
 pub fn is_run(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
-    has(SETTINGS) && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
+    !folder.file_name().is_some_and(storage::is_temporary)
+        && has(SETTINGS)
+        && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
 }
 
 /// The settings of the run in `folder`.

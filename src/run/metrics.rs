@@ -4,7 +4,6 @@
 //! can be read back. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If the run
 //! asks for it, TensorBoard gets them too, from the checkpoint on.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -142,7 +141,7 @@ impl Metrics {
     /// Writes a line, with the time.
     pub(super) fn write(&mut self, mut line: Value) -> Result<()> {
         line["time"] = humantime::format_rfc3339_millis(SystemTime::now()).to_string().into();
-        let mut file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
+        let mut file = storage::open_to_append(&self.path)?;
         file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io(&self.path))?;
         keep(&mut self.lines, line);
         Ok(())
@@ -155,8 +154,7 @@ impl Metrics {
 
     /// Waits until everything written is on disk.
     pub(super) fn sync(&self) -> Result<()> {
-        let file = File::options().append(true).open(&self.path).map_err(Error::io(&self.path))?;
-        file.sync_all().map_err(Error::io(&self.path))
+        storage::open_to_append(&self.path)?.sync_all().map_err(Error::io(&self.path))
     }
 
     pub(super) fn line_of(&self, kind: &str, generation: usize) -> Option<&Value> {

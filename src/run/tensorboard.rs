@@ -6,7 +6,6 @@
 //!
 //! Format: TFRecords (<https://www.tensorflow.org/tutorials/load_data/tfrecord>) of `tensorflow.Event` messages.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -92,14 +91,13 @@ impl Events {
         if bytes.is_empty() {
             return Ok(());
         }
-        let file = File::options().append(true).create(true).open(&self.path);
-        file.and_then(|mut file| file.write_all(bytes)).map_err(Error::io(&self.path))
+        storage::open_or_create(&self.path)?.write_all(bytes).map_err(Error::io(&self.path))
     }
 
     /// The records of the lines that were not read yet.
     fn new_ones(&mut self) -> Result<Vec<u8>> {
         let mut text = String::new();
-        let mut file = File::open(&self.metrics).map_err(Error::io(&self.metrics))?;
+        let mut file = storage::open(&self.metrics)?;
         let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_string(&mut text));
         let is_first = self.read == 0;
         self.read += read.map_err(Error::io(&self.metrics))? as u64;

@@ -1,7 +1,7 @@
 //! The runs that a page can watch: found, named by numbers, and described.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -223,14 +223,13 @@ fn stamp(folder: &Path) -> String {
 }
 
 fn end_of_log(path: &Path) -> Vec<String> {
-    let read = || -> std::io::Result<(Vec<u8>, bool)> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let begin = length.saturating_sub(END_OF_LOG);
-        file.seek(SeekFrom::Start(begin))?;
+    let read = || {
+        let mut file = storage::open(path).ok()?;
+        let begin = file.metadata().ok()?.len().saturating_sub(END_OF_LOG);
+        file.seek(SeekFrom::Start(begin)).ok()?;
         let mut text = Vec::new();
-        file.take(END_OF_LOG).read_to_end(&mut text)?;
-        Ok((text, begin > 0))
+        file.take(END_OF_LOG).read_to_end(&mut text).ok()?;
+        Some((text, begin > 0))
     };
     let (text, is_cut) = read().unwrap_or_default();
     // the first line may have lost its beginning
