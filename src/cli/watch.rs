@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use super::text::foreign;
 use super::{catch_interrupts, interrupted, print};
 use crate::error::{Error, Result};
-use crate::run::{self, LOG, State};
+use crate::run::{self, LOG, Reader, State};
 use crate::storage;
 
 /// The time between two looks.
@@ -40,6 +40,7 @@ impl Watch {
         let mut state = run::state_of(&self.run)?;
         catch_interrupts();
         let mut log = Tail::new(self.run.join(LOG));
+        let mut metrics = Reader::new(&self.run);
         let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
         loop {
             let lines = log.lines()?;
@@ -52,8 +53,9 @@ impl Watch {
                 break;
             }
             if let Some(bar) = &bar {
-                let (lines, _) = run::metrics_of(&self.run).unwrap_or_default();
-                bar.set_message(foreign(&run::doing(&self.run, &lines)));
+                // a run is watched as well as it can be read
+                let _ = metrics.read(u64::MAX);
+                bar.set_message(foreign(&run::doing(&self.run, metrics.history())));
                 bar.tick();
             }
             thread::sleep(INTERVAL);

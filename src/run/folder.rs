@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use super::look::is_judged;
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::{Config, Reading};
@@ -79,7 +80,7 @@ impl Folder {
 pub enum State {
     /// A process trains it now.
     Running,
-    /// All of its generations are trained.
+    /// All of its generations are trained, and the last one is evaluated and rated.
     Finished,
     /// It was ended before, and can be resumed.
     Interrupted,
@@ -101,12 +102,13 @@ impl State {
 /// # Errors
 /// There is no run in `folder`, or its newest checkpoint cannot be read.
 pub fn state_of(folder: &Path) -> Result<State> {
-    let planned = reading_of(folder)?.config.train.generations;
+    let config = reading_of(folder)?.config;
     if storage::is_locked(&folder.join(LOCK)) {
         return Ok(State::Running);
     }
     let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
-    Ok(if done >= planned { State::Finished } else { State::Interrupted })
+    let is_finished = done >= config.train.generations && is_judged(folder, &config, done);
+    Ok(if is_finished { State::Finished } else { State::Interrupted })
 }
 
 /// Whether there is a run in `folder`: settings, and what only a run has beside them. One that is still being copied, or was

@@ -6,6 +6,7 @@
 pub mod attachment;
 mod door;
 mod lines;
+mod tail;
 mod whole;
 
 use std::fs::{self, File, TryLockError};
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::door::{open, open_log, open_or_create, open_to_append, read_given};
 pub use self::lines::{Lines, lines, lines_of};
+pub use self::tail::{Found, Tail};
 pub use self::whole::{
     copy_whole, is_temporary, remove_temporaries, stream_whole, write_folder_whole, write_program_whole,
     write_whole,

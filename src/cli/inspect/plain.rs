@@ -1,9 +1,8 @@
 //! Configs, metrics and saved matches: text files without a hash.
 //!
 //! A config is valid if every key is known and in range and the game accepts its options; metrics are valid if every
-//! line is JSON.
+//! line is one that a run writes.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -15,14 +14,11 @@ use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
 use crate::registry::Registry;
-use crate::run::{METRICS, Refused};
+use crate::run::{self, METRICS, Reader, Refused};
 use crate::storage;
 
 /// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// The kinds of lines of the metrics of which the last is shown.
-const SHOWN: [&str; 2] = ["train", "evaluation"];
-
 /// Lines that are not what they should be: the first ones are problems one by one.
 struct Unreadable<'a> {
     path: &'a Path,
@@ -149,30 +145,29 @@ pub fn config<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
 
 /// The metrics of a run: the number of lines, the last losses and the last evaluation.
 pub fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
-    let mut last: BTreeMap<String, Value> = BTreeMap::new();
-    let (mut lines, mut unreadable) = (0, Unreadable::new(path));
-    for (line, number) in storage::lines(path, LONGEST_LINE)?.zip(1..) {
-        match serde_json::from_slice::<Value>(&line?) {
-            Ok(value) => {
-                lines += 1;
-                if let Some(kind) = value["kind"].as_str().filter(|kind| SHOWN.contains(kind)) {
-                    last.insert(kind.to_string(), value);
-                }
-            }
-            Err(error) => unreadable.add(report, number, &error),
-        }
+    let mut reader = Reader::of_file(path);
+    reader.read(u64::MAX)?;
+    let is_cut = reader.is_cut();
+    let before = reader.history().lines;
+    let history = reader.finish();
+    let run::Unreadable { count, named } = &history.unreadable;
+    for (line, what) in named {
+        report.problem(format!("{}: line {line}: {what}", path.display()));
     }
-    unreadable.end(report);
-    report.fact("lines of metrics", lines);
-    if let Some(line) = last.get("train") {
-        let rounded = |key: &str| line[key].as_f64().map(|loss| (loss * 1000.0).round() / 1000.0);
-        report.fact("last losses", json!({"policy": rounded("policy_loss"), "value": rounded("value_loss")}));
+    if *count > named.len() {
+        report.problem(format!("{}: {} more such lines", path.display(), count - named.len()));
     }
-    if let Some(line) = last.get("evaluation")
-        && let Ok(result) = serde_json::from_value(line["result"].clone())
-    {
-        let opponent = line["opponent"].as_str().unwrap_or("?");
-        report.fact("last evaluation", format!("against {opponent}: {}", verdict(&result)));
+    if is_cut && history.lines == before {
+        report.problem(format!("{}: line {}: it is cut off", path.display(), before + 1));
+    }
+    report.fact("lines of metrics", history.lines - count);
+    if let Some((_, line)) = history.training.newest() {
+        let rounded = |loss: Option<f64>| loss.map(|loss| (loss * 1000.0).round() / 1000.0);
+        let losses = json!({"policy": rounded(line.policy_loss), "value": rounded(line.value_loss)});
+        report.fact("last losses", losses);
+    }
+    if let Some((_, opponent, result)) = &history.evaluation {
+        report.fact("last evaluation", format!("against {opponent}: {}", verdict(result)));
     }
     Ok(())
 }
