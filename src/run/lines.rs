@@ -221,9 +221,10 @@ pub(super) fn generation_of(text: &[u8]) -> Result<usize, String> {
 
 fn head_of(text: &[u8]) -> Result<(Cow<'_, str>, usize), String> {
     let Head { kind, generation } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    match generation {
-        1.. if generation <= MAX_GENERATIONS as u64 => Ok((kind, generation as usize)),
-        _ => Err(format!("there is no generation {generation}")),
+    // 0 is that of weights which a run began with
+    match usize::try_from(generation).ok().filter(|generation| *generation <= MAX_GENERATIONS) {
+        Some(generation) => Ok((kind, generation)),
+        None => Err(format!("there is no generation {generation}")),
     }
 }
 
@@ -369,7 +370,6 @@ mod tests {
             json!({"kind": 5}),
             json!({"kind": "train"}),
             json!({"kind": "ladder", "generation": u64::MAX, "matches": []}),
-            json!({"kind": "ladder", "generation": 0}),
             json!({"kind": "train", "generation": -1}),
             json!({"kind": "train", "generation": 1, "step": "two"}),
             json!({"kind": "selfplay", "generation": 1, "games": u64::MAX}),
