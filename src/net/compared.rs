@@ -119,11 +119,8 @@ impl Watched {
                 continue;
             }
             let scale = exact.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
-            // written so that what is not a number is wrong
-            if let Some((found, exact)) = found
-                .iter()
-                .zip(exact)
-                .find(|(found, exact)| !((*found - *exact).abs() <= self.apart * scale))
+            if let Some((found, exact)) =
+                found.iter().zip(exact).find(|(found, exact)| !is_near(**found, **exact, self.apart * scale))
             {
                 return Err(Error::Missing(format!(
                     "the GPU {} computes something else than the CPU (a logit of {what} is {found:.4} there and {exact:.4} \
@@ -135,6 +132,11 @@ impl Watched {
         }
         Ok(())
     }
+}
+
+/// Whether two numbers are at most `apart`; nothing is near what is not a number.
+fn is_near(found: f32, exact: f32, apart: f32) -> bool {
+    (found - exact).abs() <= apart
 }
 
 #[cfg(test)]

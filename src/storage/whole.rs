@@ -9,7 +9,7 @@ use std::io::{BufWriter, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Locked, create_parent, door, is_still_at, list, parent, sync_folder};
-use crate::error::{Error, Input, Result};
+use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
 /// How many processes may make the same file or folder at once.
@@ -65,7 +65,7 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
                 let place = path.display();
                 let what = "another process made it in the meantime, and this one changed nothing";
-                Error::Config(format!("{place} exists already: {what}")).about(Input::RunFolder)
+                Error::Config(format!("{place} exists already: {what}"))
             }
             _ => Error::io(path)(error),
         })
@@ -82,7 +82,7 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
         // where there are no locks, nobody else writes where this is called
         let removed = match leftover(&path) {
-            Use::InUse => Ok(()),
+            Use::Now => Ok(()),
             Use::Left(_) | Use::Unknown => remove(&path),
         };
         removed.map_err(Error::io(&path))?;
@@ -110,10 +110,19 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
             continue;
         }
         let Some(file) = created.map_err(Error::io(path))? else { return Ok((temporary, None)) };
-        let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        // another process may have taken it for a leftover before it was locked
-        if is_ours && is_still_at(&file, &temporary) {
-            return Ok((temporary, Some(Locked(file))));
+        // another process may have taken it for a leftover before it was locked, and removes it or has done so
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            continue;
+        }
+        match fs::symlink_metadata(&temporary) {
+            Ok(_) if is_still_at(&file, &temporary) => return Ok((temporary, Some(Locked(file)))),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // a disk that fails says nothing about other processes
+            Err(error) => {
+                let _ = remove_made(&temporary, &file);
+                return Err(Error::io(path)(error));
+            }
         }
     }
     Err(Error::Config(format!("{}: {MOST_AT_ONCE} others write it at the same time", path.display())))
@@ -136,7 +145,7 @@ fn new_folder(path: &Path) -> IoResult<Option<File>> {
 enum Use {
     /// Nobody; nobody else removes it while the lock is held. Without one it is something that is never made here.
     Left(Option<Locked>),
-    InUse,
+    Now,
     /// There are no locks here, or it may not be opened.
     Unknown,
 }
@@ -151,7 +160,7 @@ fn leftover(temporary: &Path) -> Use {
     let Ok(file) = opened else { return Use::Unknown };
     match file.try_lock() {
         Ok(()) if is_still_at(&file, temporary) => Use::Left(Some(Locked(file))),
-        Ok(()) | Err(TryLockError::WouldBlock) => Use::InUse,
+        Ok(()) | Err(TryLockError::WouldBlock) => Use::Now,
         Err(TryLockError::Error(_)) => Use::Unknown,
     }
 }
@@ -160,6 +169,14 @@ fn remove(temporary: &Path) -> IoResult<()> {
     // a link itself is removed, not its target
     match fs::symlink_metadata(temporary)?.is_dir() {
         true => fs::remove_dir_all(temporary),
+        false => fs::remove_file(temporary),
+    }
+}
+
+/// Removes what was just made, which is still empty.
+fn remove_made(temporary: &Path, made: &File) -> IoResult<()> {
+    match made.metadata()?.is_dir() {
+        true => fs::remove_dir(temporary),
         false => fs::remove_file(temporary),
     }
 }
