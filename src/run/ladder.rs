@@ -225,7 +225,7 @@ impl Pool {
     }
 
     fn ratings(&self) -> Ratings {
-        Ratings::fit(self.last - self.first + 2, &self.meetings)
+        Ratings::fit(self.last + 2 - self.first, &self.meetings)
     }
 }
 
@@ -418,6 +418,16 @@ mod tests {
         let [all, newest] = [&all, &newest].map(|games| games.rating("random", 1000).unwrap());
         assert_eq!(all.above_earlier, newest.above_earlier);
         assert!(all.games > newest.games, "all games are counted");
+    }
+
+    /// A run that began with weights has a generation before the first, which nobody meets.
+    #[test]
+    fn generation_0_is_not_rated() {
+        let zero = games([line(0, &[])]);
+        assert!(zero.ratings("random").is_empty() && zero.rating("random", 0).is_none());
+        let rated =
+            games([line(0, &[]), line(1, &[]), line(2, &[(1, [0, 0, 3, 2, 5], false)])]).ratings("random");
+        assert_eq!(rated.iter().map(|rated| rated.generation).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]
