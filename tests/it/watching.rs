@@ -40,8 +40,8 @@ fn runs_are_listed_with_what_became_of_them() {
     let rated = petteia::run::History::of(&runs.join("whole")).unwrap().ratings("random");
     assert_eq!(rows[2]["strength"]["elo"].as_f64(), rated.last().map(|rated| rated.elo));
     let metrics = fs::read_to_string(runs.join("whole/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let last = lines.filter(|line| line["kind"] == "evaluation").last().unwrap();
+    let mut lines = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = lines.rfind(|line| line["kind"] == "evaluation").unwrap();
     for (bound, of_match) in [("low", "elo_low"), ("high", "elo_high")] {
         assert_eq!(rows[2]["opponent"][bound], last["result"][of_match], "an open bound is null");
     }
