@@ -327,7 +327,8 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     d
 }
 
-/// How far a number is on the way from one to another, 0 to 1 between them; halves, because the difference may be too large.
+/// How far a number is on the way from one to another, 0 to 1 between them; halves, because the difference may be too
+/// large.
 fn part(low: f64, at: f64, high: f64) -> f64 {
     let at = if at.is_finite() { at } else { low };
     (at / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0).max(1e-9)
@@ -348,8 +349,8 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Round numbers, about `count` of them and at least two, that enclose a range; where numbers are so large, so small or so close
-/// to each other that there are none, its ends.
+/// Round numbers, about `count` of them and at least two, that enclose a range; where numbers are so large, so small or
+/// so close to each other that there are none, its ends.
 fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let raw = high / count as f64 - low / count as f64;
     let power = 10f64.powf(raw.log10().floor());

@@ -1,4 +1,5 @@
-//! What the metrics of a run say, in memory that does not grow with the run: sums, the newest lines, and some of the others.
+//! What the metrics of a run say, in memory that does not grow with the run: sums, the newest lines, and some of the
+//! others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -242,8 +243,8 @@ impl Reader {
         Reader { tail: Tail::new(path, LONGEST_LINE), history: History::default() }
     }
 
-    /// Reads on, at most about `most` bytes, and returns whether that was all. If the file was replaced or changed, it begins
-    /// anew.
+    /// Reads on, at most about `most` bytes, and returns whether that was all. If the file was replaced or changed, it
+    /// begins anew.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -53,8 +53,8 @@ pub struct Rating {
     pub seconds: f64,
 }
 
-/// The lines of the metrics that rate generations, as far as they are needed: those of the newest [`POOL`] generations, and of the
-/// newest that were rated.
+/// The lines of the metrics that rate generations, as far as they are needed: those of the newest [`POOL`] generations,
+/// and of the newest that were rated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Games {
     ladder: BTreeMap<usize, LadderLine>,
@@ -131,7 +131,8 @@ impl Games {
         self.ladder.contains_key(&generation)
     }
 
-    /// How much stronger the generations are than the first one that is rated with them, by all of their games together.
+    /// How much stronger the generations are than the first one that is rated with them, by all of their games
+    /// together.
     pub(super) fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
         if self.ladder.is_empty() {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! The lines of `metrics.jsonl`: one JSON object each, as they are written and as they are read.
 //!
-//! A line says its `kind`, its `generation` and, once written, its `time`. Lines of other versions may have fewer or more keys,
-//! and kinds that are not known here.
+//! A line says its `kind`, its `generation` and, once written, its `time`. Lines of other versions may have fewer or
+//! more keys, and kinds that are not known here.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

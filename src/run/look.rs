@@ -43,8 +43,8 @@ pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
 /// More than the metrics have about the last generation, in bytes.
 const LAST_GENERATION: u64 = 1 << 18;
 
-/// Whether the evaluation and the rating that follow the checkpoint of the last generation, `done`, are in the metrics, as far as
-/// the run with these settings has them.
+/// Whether the evaluation and the rating that follow the checkpoint of the last generation, `done`, are in the metrics,
+/// as far as the run with these settings has them.
 pub(super) fn is_judged(folder: &Path, config: &Config, done: usize) -> bool {
     let lines = last_lines(folder).unwrap_or_default();
     let is_rating = |line: &&Line<Scored>| matches!(line, Line::Ladder(_));

@@ -1,8 +1,8 @@
 //! `metrics.jsonl`: one JSON object per line, appended as a whole.
 //!
 //! Each line says when it was written. Lines of the current run are written; those of an earlier session that still count
-//! stay as they are. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If the run asks for
-//! it, TensorBoard gets them too, from the checkpoint on.
+//! stay as they are. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If the run
+//! asks for it, TensorBoard gets them too, from the checkpoint on.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use crate::storage::{self, Found, Tail};
 /// One JSON object per line, in the run folder.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// Writes the lines in `from` about the generations up to `done` to `to`, which may be the same file, as they are; none if there
-/// is no file. Returns the number of damaged lines, which are left out.
+/// Writes the lines in `from` about the generations up to `done` to `to`, which may be the same file, as they are; none
+/// if there is no file. Returns the number of damaged lines, which are left out.
 pub(super) fn copy_until(from: &Path, done: usize, to: &Path) -> Result<usize> {
     sift(from, to, &mut |generation, _| generation <= done)
 }

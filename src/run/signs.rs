@@ -57,8 +57,8 @@ const HALF: f64 = 0.5;
 /// The newest generations that signs look at: with the one before, three of each.
 const NEWEST: usize = 4;
 
-/// What signs need of a series, however long it is: the newest generations and, of the others, the first one to compare with and
-/// the one whose values were best.
+/// What signs need of a series, however long it is: the newest generations and, of the others, the first one to compare
+/// with and the one whose values were best.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Learning {
     first: Option<Health>,

@@ -1,13 +1,13 @@
 //! The metrics as an event file for TensorBoard, beside them.
 //!
 //! Every number in a line of `metrics.jsonl` becomes a scalar `KIND/KEY`, at the line's optimizer step if it has one and
-//! otherwise at its generation, with the line's own time. A line with games between generations is followed by the rating that
-//! they lead to, with its bounds: `rating/above_first` is above the first generation that is rated with it, and
-//! `rating/above_half_age` above the one of half its age. So the file is a function of the metrics: after a crash what is
-//! missing is appended, and a file that says something else is written anew. No step is there twice.
+//! otherwise at its generation, with the line's own time. A line with games between generations is followed by the
+//! rating that they lead to, with its bounds: `rating/above_first` is above the first generation that is rated with it,
+//! and `rating/above_half_age` above the one of half its age. So the file is a function of the metrics: after a crash
+//! what is missing is appended, and a file that says something else is written anew. No step is there twice.
 //!
-//! Ratings take longer than all else, so those that are there are not computed again, and of earlier generations only some are
-//! added later.
+//! Ratings take longer than all else, so those that are there are not computed again, and of earlier generations only
+//! some are added later.
 //!
 //! Format: TFRecords (<https://www.tensorflow.org/tutorials/load_data/tfrecord>) of `tensorflow.Event` messages.
 
@@ -83,8 +83,8 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Brings the file in line with the metrics that a resumed run has after `done` generations; `opponent` is that of its
-    /// evaluation.
+    /// Brings the file in line with the metrics that a resumed run has after `done` generations; `opponent` is that of
+    /// its evaluation.
     pub(super) fn open(folder: &Path, opponent: &str, done: usize) -> Result<Events> {
         let every = done.div_ceil(LATER_RATINGS).next_power_of_two();
         let new = || Events {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 /// How many are kept at most: more than a picture has room for.
 pub const MOST: usize = 400;
 
-/// Something of each generation or, if there are too many, of one in 2, 4, 8 and so on; of the first and the newest always.
+/// Something of each generation or, if there are too many, of one in 2, 4, 8 and so on; of the first and the newest
+/// always.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thinned<T> {
     kept: BTreeMap<usize, T>,

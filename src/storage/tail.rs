@@ -14,7 +14,8 @@ const MARK: u64 = 64;
 /// What is found in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
-    /// The file is another one than before, or was changed: what was found so far does not count, and reading begins again.
+    /// The file is another one than before, or was changed: what was found so far does not count, and reading begins
+    /// again.
     Anew,
     /// A line, without its end.
     Line(&'a [u8]),
@@ -22,7 +23,8 @@ pub enum Found<'a> {
     TooLong,
 }
 
-/// A text file that grows. A line counts when its end is written; of a longer file only one line is in memory at a time.
+/// A text file that grows. A line counts when its end is written; of a longer file only one line is in memory at a
+/// time.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
@@ -53,7 +55,8 @@ impl Tail {
         Tail { path: path.to_path_buf(), longest, at: 0, rest: Vec::new(), is_too_long: false, seen: None }
     }
 
-    /// Reads what was added, at most about `most` bytes, and returns whether that was all. A file that is gone is empty.
+    /// Reads what was added, at most about `most` bytes, and returns whether that was all. A file that is gone is
+    /// empty.
     ///
     /// # Errors
     /// What is there is no regular file, or cannot be read.

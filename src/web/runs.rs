@@ -122,8 +122,8 @@ impl Runs {
         read.entry(folder.to_path_buf()).or_insert_with(new).clone()
     }
 
-    /// The runs in a few words, and the agents that they and the files have to offer, by game. A run that cannot be read is
-    /// there with the reason.
+    /// The runs in a few words, and the agents that they and the files have to offer, by game. A run that cannot be
+    /// read is there with the reason.
     pub(super) fn list(&self) -> (Vec<Value>, BTreeMap<String, Vec<Player>>) {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
         let mut most = PORTION;

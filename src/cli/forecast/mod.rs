@@ -187,8 +187,8 @@ impl Forecast {
         under_way + self.seconds(self.generation, self.next) + self.later()
     }
 
-    /// The seconds of all generations that have not begun. Its cost does not depend on how many there are: the first and the
-    /// last one differ from the others, and of those only the simulations, in which the time is linear.
+    /// The seconds of all generations that have not begun. Its cost does not depend on how many there are: the first
+    /// and the last one differ from the others, and of those only the simulations, in which the time is linear.
     fn later(&self) -> f64 {
         let (next, last) = (self.generation + 1, self.plan.generations);
         let whole = |generation: usize| self.seconds(generation, Work::Bootstrap);

@@ -15,7 +15,8 @@ pub struct Plan {
     pub bootstrap: Option<Games>,
     /// The games by the network in the last generation.
     pub selfplay: Games,
-    /// Simulations per action of those in the generations before each one, averaged over full and fast searches and added up.
+    /// Simulations per action of those in the generations before each one, averaged over full and fast searches and
+    /// added up.
     searches: Vec<f64>,
     /// Games that one thread plays at the same time.
     pub shard: usize,
