@@ -116,11 +116,11 @@ impl Chart {
         };
         html! {
             table {
-                thead { tr { th { (self.over) } @for series in &self.series { th { (series.name) } } } }
+                thead { tr { th scope="col" { (self.over) } @for series in &self.series { th scope="col" { (series.name) } } } }
                 tbody {
                     @for x in places {
                         tr {
-                            th { (number(x)) }
+                            th scope="row" { (number(x)) }
                             @for series in &self.series { td { (cell(series, x).unwrap_or_default()) } }
                         }
                     }
@@ -233,11 +233,11 @@ impl Bars {
                 details {
                     summary { "Numbers" }
                     table {
-                        thead { tr { th {} @for part in &parts { th { (part) } } th { "all" } } }
+                        thead { tr { td {} @for part in &parts { th scope="col" { (part) } } th scope="col" { "all" } } }
                         tbody {
                             @for (name, bar) in &self.bars {
                                 tr {
-                                    th { (name) }
+                                    th scope="row" { (name) }
                                     @for part in &parts { td { (value(bar, part).map(number).unwrap_or_default()) } }
                                     td { (number(all(bar))) " " (self.unit) }
                                 }

@@ -71,3 +71,5 @@ mod vulkan;
 mod watching;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "web")]
+mod web_agents;
