@@ -131,7 +131,7 @@ export async function testKept({ url, open, test, shot, folder }) {
     expect((await moves(page)).join() === before.join(), 'the game that was left is not on the board again')
     await act(page)
     const last = await moves(page)
-    await page.goto('about:blank')
+    await page.goto(`${url}/assets/style.css`)
     await page.goto(url)
     await page.waitForSelector('.play option', { state: 'attached' })
     await isIn(last, 2)
@@ -142,17 +142,20 @@ export async function testKept({ url, open, test, shot, folder }) {
       key: 'run-9-1', name: 'other, generation 1', kind: 'trained', simulations: 100, elo: null, generation: 1, run: 9,
       options: { queen_exchange: true },
     }
-    await page.route('**/api/home', async route => {
-      const home = await (await route.fetch()).json()
-      home.agents.caissa.push(learned)
-      await route.fulfill({ json: home })
-    })
     await openGame(page, url, 'caissa')
     await clickSquare(page, (await places(page, 'from'))[0])
     await clickSquare(page, (await places(page, 'target'))[0])
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
     await untilState(page, 'yours')
     const before = await moves(page)
+    await page.route('**/api/home', async route => {
+      const home = await (await route.fetch()).json()
+      home.agents.caissa.push(learned)
+      await route.fulfill({ json: home })
+    })
+    await page.reload()
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === before.join(), 'the game is not the same after a reload')
     await chooseOption(page.getByLabel('Opponent', { exact: true }), /^other/)
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
     await page.waitForFunction(() => /other options.*“Your games”/.test(document.querySelector('.play .status').textContent))

@@ -499,7 +499,10 @@ export class Play {
     this.typed.disabled = past || !mine
     const turn = this.setup.alone ? `${this.names[mover]} to move.` : `Your turn: ${this.names[mover]}.`
     if (past) this.say(`After ${this.view.ply} of ${this.record.actions.length} actions: ${this.names[mover]} to move.`, mover)
-    else if (over) this.say(this.told(`${sentence(position.over.text)}.`), SIDES.indexOf(position.over.outcome))
+    else if (over) {
+      const words = `${sentence(position.over.text)}.`
+      this.say(this.record.resigned ? words : this.told(words), SIDES.indexOf(position.over.outcome))
+    }
     else if (this.thinking) this.say(`${this.names[mover]} thinks …`, mover)
     else this.say([this.note, this.hint ? `Hint: ${this.hint}. ${turn}` : this.told(turn)].filter(Boolean).join(' '), mover)
     this.setState(past ? 'past' : over ? 'over' : this.thinking ? 'thinking' : 'yours')
