@@ -1,17 +1,20 @@
 //! Work that takes more than a moment, away from the threads that listen.
 //!
 //! What reads files can wait for ever: for a network drive that does not answer, or a pipe in the place of a file. Such a
-//! thread cannot be stopped, so it is left behind: its request is answered in words after a time, at most [`SAME`] threads
-//! wait for the same files, and there are always threads for other files and for what reads none.
+//! thread cannot be stopped, so it is left behind, and its request is answered in words after a time. Only [`SAME`] threads
+//! read the same files, and if they hang, another one tries again after a while, then after a longer one: so files that
+//! answer again are read again, and there are threads for other files and for what reads none.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::locked;
 use super::routes::Refusal;
@@ -27,7 +30,10 @@ pub(super) const COMPUTING: Duration = Duration::from_secs(65);
 /// Threads that read the same files.
 const SAME: usize = 2;
 /// Threads that read any files.
-const READERS: usize = 24;
+const READERS: usize = 64;
+/// How many times as long each wait for another try is as the one before it, and how often it grows.
+const PATIENCE: u32 = 4;
+const GROWTH: u32 = 8;
 /// Threads that compute.
 const COMPUTERS: usize = 8;
 /// All of them.
@@ -38,7 +44,48 @@ pub(super) struct Workers {
     readers: Arc<Semaphore>,
     computers: Arc<Semaphore>,
     /// Those that read the same files, by a name for these; an entry is of use for as long as somebody reads them.
-    same: Mutex<HashMap<String, Weak<Semaphore>>>,
+    same: Mutex<HashMap<String, Weak<Same>>>,
+}
+
+/// Who reads the same files.
+struct Same {
+    readers: Arc<Semaphore>,
+    /// How many were left behind.
+    left: AtomicU32,
+}
+
+/// The place of a reader among those of the same files, until its work ends or it loses it.
+type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+
+/// Gives a place back when work ends, also by a panic.
+struct Held(Place);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(locked(&self.0).take());
+    }
+}
+
+/// A request that waits for a reader. If it is dropped before the work ends, the reader is left behind.
+struct Waiting {
+    same: Arc<Same>,
+    place: Place,
+    limit: Duration,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // without a runtime, the program is about to end
+        let (true, Ok(runtime)) = (locked(&self.place).is_some(), Handle::try_current()) else { return };
+        let (same, place) = (self.same.clone(), self.place.clone());
+        let wait = self.limit * PATIENCE.pow(same.left.fetch_add(1, Ordering::Relaxed).min(GROWTH));
+        runtime.spawn(async move {
+            sleep(wait).await;
+            // another one may try now, if the work has not ended meanwhile
+            drop(locked(&place).take());
+            drop(same);
+        });
+    }
 }
 
 impl Workers {
@@ -59,10 +106,17 @@ impl Workers {
     ) -> std::result::Result<T, Refusal> {
         let same = self.same(files);
         let done = async {
-            let permits = (same.acquire_owned().await, self.readers.clone().acquire_owned().await);
-            apart(permits, work).await
+            let place: Place = Arc::new(Mutex::new(same.readers.clone().acquire_owned().await.ok()));
+            let permit = self.readers.clone().acquire_owned().await;
+            let _waiting = Waiting { same: same.clone(), place: place.clone(), limit };
+            let work = move || {
+                let _held = (Held(place), permit);
+                work()
+            };
+            apart(work).await
         };
-        timeout(limit, done).await.unwrap_or_else(|_| {
+        let done = timeout(limit, done).await;
+        done.unwrap_or_else(|_| {
             Err(Refusal::new(
                 StatusCode::GATEWAY_TIMEOUT,
                 format!(
@@ -81,7 +135,11 @@ impl Workers {
     ) -> std::result::Result<T, Refusal> {
         let done = async {
             let permit = self.computers.clone().acquire_owned().await;
-            apart(permit, work).await
+            let work = move || {
+                let _permit = permit;
+                work()
+            };
+            apart(work).await
         };
         timeout(COMPUTING, done).await.unwrap_or_else(|_| {
             Err(Refusal::new(
@@ -91,27 +149,22 @@ impl Workers {
         })
     }
 
-    fn same(&self, files: &str) -> Arc<Semaphore> {
+    fn same(&self, files: &str) -> Arc<Same> {
         let mut all = locked(&self.same);
         if let Some(same) = all.get(files).and_then(Weak::upgrade) {
             return same;
         }
         all.retain(|_, same| same.strong_count() > 0);
-        let same = Arc::new(Semaphore::new(SAME));
+        let same = Arc::new(Same { readers: Arc::new(Semaphore::new(SAME)), left: AtomicU32::new(0) });
         all.insert(files.into(), Arc::downgrade(&same));
         same
     }
 }
 
-/// Does work on a thread of its own, which holds `permits` until then.
+/// Does work on a thread of its own.
 async fn apart<T: Send + 'static>(
-    permits: impl Send + 'static,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> std::result::Result<T, Refusal> {
-    let work = move || {
-        let _permits = permits;
-        work()
-    };
     match spawn_blocking(work).await {
         Ok(result) => result.map_err(Refusal::from),
         Err(failed) => Err(of_a_panic(&failed)),
@@ -140,6 +193,15 @@ mod tests {
             .unwrap()
     }
 
+    /// Work that hangs until the other end is dropped.
+    fn hanging(hangs: &Arc<Mutex<mpsc::Receiver<()>>>) -> impl FnOnce() -> Result<()> + Send + 'static {
+        let hangs = hangs.clone();
+        move || {
+            let _ = hangs.lock().unwrap().recv();
+            Ok(())
+        }
+    }
+
     #[test]
     fn work_that_hangs_is_answered_and_blocks_nobody_else() {
         let workers = Workers::new();
@@ -147,27 +209,17 @@ mod tests {
         let hangs = Arc::new(Mutex::new(hangs));
         let busy = || READERS - workers.readers.available_permits();
         runtime().block_on(async {
-            let hung = |files: String| {
-                let (hangs, workers) = (hangs.clone(), &workers);
-                async move {
-                    let work = move || {
-                        let _ = hangs.lock().unwrap().recv();
-                        Ok(())
-                    };
-                    workers.read(&files, SOON, work).await
-                }
-            };
-            // polls of one page, over and over: only the first ones take a thread
-            for _ in 0..10 {
-                let refused = hung("a run".into()).await.unwrap_err();
+            // polls of one page, over and over: few of them take a thread
+            for _ in 0..40 {
+                let refused = workers.read("a run", SOON, hanging(&hangs)).await.unwrap_err();
                 assert_eq!(refused.status, StatusCode::GATEWAY_TIMEOUT);
                 assert!(refused.words().contains("takes more than"), "{}", refused.words());
             }
-            assert_eq!(busy(), SAME);
+            assert!((SAME..SAME + 10).contains(&busy()), "{} threads", busy());
             assert_eq!(workers.read("another run", LATE, || Ok(1)).await.unwrap(), 1);
             // many such runs: others have to wait, but what reads no files goes on
-            for run in 0..READERS + 3 {
-                assert!(hung(format!("run {run}")).await.is_err());
+            for run in 0..READERS {
+                assert!(workers.read(&format!("run {run}"), SOON, hanging(&hangs)).await.is_err());
             }
             assert_eq!(busy(), READERS);
             assert!(workers.read("another run", SOON, || Ok(1)).await.is_err());
@@ -175,9 +227,23 @@ mod tests {
                 assert_eq!(workers.compute(|| Ok(2)).await.unwrap(), 2);
             }
             drop(release);
-            assert_eq!(workers.read("a run", LATE, || Ok(3)).await.unwrap(), 3);
+            assert_eq!(workers.read("another run", LATE, || Ok(3)).await.unwrap(), 3);
         });
-        assert!(locked(&workers.same).len() <= READERS + 5);
+    }
+
+    #[test]
+    fn files_that_answer_again_are_read_again() {
+        let workers = Workers::new();
+        let (release, hangs) = mpsc::channel::<()>();
+        let hangs = Arc::new(Mutex::new(hangs));
+        runtime().block_on(async {
+            for _ in 0..SAME {
+                assert!(workers.read("a run", SOON, hanging(&hangs)).await.is_err());
+            }
+            // the threads that were left behind still hang
+            assert_eq!(workers.read("a run", LATE, || Ok(3)).await.unwrap(), 3);
+            drop(release);
+        });
     }
 
     #[test]

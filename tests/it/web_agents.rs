@@ -69,6 +69,7 @@ fn an_export_that_was_replaced_plays_with_its_new_network() {
     assert!(after.0 != before.0 && after.1 != before.1, "{after:?}");
     assert_eq!(priors(&server, "file-0"), after);
     // another file of the same name
+    fs::remove_file(&next).unwrap();
     export(&PLAIN.run(), &next);
     fs::rename(&next, &file).unwrap();
     assert_eq!(priors(&server, "file-0").0, before.0);

@@ -182,9 +182,10 @@ export class Board {
     const kind = this.next.get(key(place)) ?? (this.columns?.has(column) ? 'column' : '')
     const can = { from: 'can act', target: 'can be chosen', via: 'can be chosen', column: 'can be chosen' }[kind]
     const selected = this.clicked.some(square => key(square) === key(place)) && 'selected'
+    const { rows, names } = this.position
     // where rows have no names, as in Connect Four, they are counted from the bottom
-    const name = this.squareName(place) + (this.labels.rows[row] ? '' : this.position.rows - row)
-    return [name, this.position.names[row][column], selected, can].filter(Boolean).join(', ')
+    const name = this.labels.rows[row] ? this.squareName(place) : `column ${this.squareName(place)}, row ${rows - row}`
+    return [name, names[row][column], selected, can].filter(Boolean).join(', ')
   }
 
   setCursor(place) {
