@@ -131,6 +131,8 @@ export async function testKept({ url, open, test, shot, folder }) {
     expect((await moves(page)).join() === before.join(), 'the game that was left is not on the board again')
     await act(page)
     const last = await moves(page)
+    // the browser asks for an icon of its own there
+    page.expectsErrors = true
     await page.goto(`${url}/assets/style.css`)
     await page.goto(url)
     await page.waitForSelector('.play option', { state: 'attached' })

@@ -123,6 +123,8 @@ async function testSpoken({ url, open, test }) {
 
   await test('the square at the cursor is what is spoken', async () => {
     await openGame(page, url, 'tic-tac-toe')
+    await page.getByLabel('You play', { exact: true }).selectOption('first')
+    await untilState(page, 'yours')
     await page.locator('.play .board-holder').focus()
     for (const key of ['ArrowUp', 'ArrowRight']) await page.keyboard.press(key)
     const active = () => page.locator('.play .board-holder').evaluate(board =>
