@@ -19,7 +19,7 @@ use super::pairing::Pairing;
 use super::{Match, Pair, Played, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
-use crate::storage;
+use crate::storage::{self, text};
 
 /// The version of this format.
 const FORMAT: u32 = 1;
@@ -132,7 +132,8 @@ impl Journal {
             bytes = first.into_bytes();
         }
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let text = String::from_utf8_lossy(&bytes[..whole]);
+        let text = text::readable(&bytes[..whole])
+            .map_err(|why| Error::Config(format!("{}: {why}", path.display())).about(Input::MatchFile))?;
         let (first, lines) = text.split_once('\n').unwrap_or_default();
         expect_header(path, first, &header)?;
         let saved = read_pairs(path, lines, &rules.game, agents.len())?;

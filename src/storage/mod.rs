@@ -3,6 +3,8 @@
 //! Reads are bounded: a file larger than its kind may be is rejected before it is read.
 
 pub mod attachment;
+pub mod own_file;
+pub mod text;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -287,9 +289,11 @@ pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads a text file of Petteia's; bytes that are not UTF-8 are replaced.
+/// Reads a text file; bytes that are not UTF-8 are replaced. UTF-16 is an error.
 pub fn read_text(path: &Path, what: &str) -> Result<String> {
-    Ok(String::from_utf8_lossy(&read_at_most(path, LARGEST_TEXT, what)?).into_owned())
+    let bytes = read_at_most(path, LARGEST_TEXT, what)?;
+    let text = text::readable(&bytes).map_err(|why| Error::Data(format!("{}: {why}", path.display())))?;
+    Ok(text.into_owned())
 }
 
 /// `value` as a JSON object that ends with the SHA-256 of its own text, with zeros in place of the digits.
