@@ -23,7 +23,7 @@ use crate::registry::{Job, Registry};
 #[command(after_help = "\
 Example:
   petteia export runs/phage --format bot --out phage-bot
-  petteia export runs/caissa --format bot --out caissa-bot --codecup --time 30 --hash 128")]
+  petteia export runs/caissa --format bot --out bot --codecup --time 30")]
 pub struct Export {
     /// Run folder (its newest checkpoint, or the champion if the run has a gate), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]

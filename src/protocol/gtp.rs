@@ -119,14 +119,14 @@ impl<G: Game> Gtp<G> {
             (false, true) => Some(Player::Second),
             _ => None,
         };
-        // before first letters: a runner's `b` and `w` are two players, also where one is called Blue
+        // first: a runner's `b` and `w` are two players, also where one is called Blue or B
         let as_in_go = || match color.to_ascii_lowercase().as_str() {
             "black" | "b" => Some(self.black()),
             "white" | "w" => Some(self.black().other()),
             _ => None,
         };
-        by(&is)
-            .or_else(as_in_go)
+        as_in_go()
+            .or_else(|| by(&is))
             .or_else(|| by(&begins))
             .ok_or_else(|| format!("unknown color {}: {} or {}", quoted(color), names[0], names[1]))
     }

@@ -6,9 +6,10 @@
 //! player to move in hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal
 //! actions. A line that cannot be understood is answered with `info string` and changes nothing. After a `position` that was
 //! refused there is no position: a runner that knows no rules must not take answers about the one before for answers about
-//! this one. Then `go` is answered with `bestmove none` and queries with `response none`, each with the reason, until a
-//! `position` is accepted or a new game begins. `go` always gets its `bestmove`, unless the agent's network fails: then a last
-//! `info string error: ...` is sent and the conversation ends.
+//! this one. Then `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game for
+//! nothing else, and other queries with `none`, each with the reason, until a `position` is accepted or a new game begins.
+//! `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
+//! conversation ends.
 
 use std::time::Duration;
 
@@ -173,8 +174,10 @@ impl<G: Game> Ugi<G> {
         let (game, state) = (self.session.game(), self.session.state());
         let outcome = game.outcome(state);
         let response = match what {
-            ["p1turn" | "gameover" | "moves" | "result"] if self.lost => {
-                return Reply::new(vec![message(NO_POSITION), "response none".into()], Order::Nothing);
+            [known @ ("p1turn" | "gameover" | "moves" | "result")] if self.lost => {
+                // nothing can be played on from here, and a runner that hears anything else would go on for ever
+                let response = if *known == "gameover" { "response true" } else { "response none" };
+                return Reply::new(vec![message(NO_POSITION), response.into()], Order::Nothing);
             }
             ["p1turn"] => (game.to_move(state) == Player::First).to_string(),
             ["gameover"] => outcome.is_some().to_string(),

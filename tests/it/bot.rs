@@ -425,7 +425,7 @@ fn what_a_bot_does_without_arguments_is_set_by_its_export() {
         about.contains("speaks:      the CodeCup protocol, 30 s for a game, 5 MiB for the tree, 2 threads"),
         "{about}"
     );
-    let help = said(&command::run(&file, &["--help"], ""));
+    let help = said(&command::run(&file, &["--help"], "")).replace('\n', " ");
     assert!(help.contains("Without arguments it speaks the CodeCup protocol."), "{help}");
     let mut bot = Bot::start(&file, &[]);
     bot.tell("Start");
@@ -513,7 +513,7 @@ fn a_bot_runs_without_proc() {
         format!("'{name}'"),
         format!("cd / && '{name}'"),
     ] {
-        let output = jailed(&format!("printf 'go nodes 3\\nquit\\n' | {how}")).unwrap();
+        let output = jailed(&format!("printf 'go nodes 3\\nquit\\n' | {{ {how}; }}")).unwrap();
         let answer = said(&output);
         assert!(answer.lines().last().unwrap_or_default().starts_with("bestmove "), "{how}: {answer}");
     }
