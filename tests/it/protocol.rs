@@ -458,7 +458,7 @@ fn gtp_has_two_colors_in_every_game() {
             let black = is("black").or(is("white").map(|white| 1 - white)).unwrap_or(0);
             assert_eq!(turns[0], black == first.index(), "{names:?}");
             // Go's words come first: Custodial Trap has a player B
-            for (player, name) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
+            for (player, _) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
                 assert_eq!(turns[4 + player], first.index() == player, "{names:?}");
             }
         }
