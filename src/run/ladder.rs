@@ -124,7 +124,7 @@ impl Pool {
     }
 
     fn ratings(&self) -> Ratings {
-        Ratings::fit(self.last - self.first + 2, &self.meetings)
+        Ratings::fit(self.last + 2 - self.first, &self.meetings)
     }
 }
 
@@ -234,7 +234,7 @@ impl<G: Game> Run<'_, G> {
     /// The earlier generations whose games with this one tell most.
     fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
         let pool = Pool::read(self.metrics.lines(), &self.config.arena.opponent, number);
-        let own = number - pool.first + 1;
+        let own = number + 1 - pool.first;
         let mut candidates = Vec::new();
         for earlier in pool.first..number {
             if let Some(place) = pool.place(earlier)

@@ -165,7 +165,7 @@ fn convert_keeps_everything() {
             let [win, _, loss] = record.wdl[ply];
             let was_asked = !record.visits[ply].is_empty() || win + loss > 0.0;
             assert!(row[6..10].iter().all(|field| field.is_empty() != was_asked), "{row:?}");
-            assert_eq!(row[11] == "0", record.visits[ply].is_empty(), "{row:?}");
+            assert_eq!(row[11] == "0.0", record.visits[ply].is_empty(), "{row:?}");
         }
     }
     let list = convert("text");
