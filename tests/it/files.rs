@@ -372,7 +372,10 @@ fn man_writes_a_page_a_command() {
     let page = fs::read_to_string(pages.join("petteia-records-convert.1")).unwrap();
     assert!(page.contains("\npetteia records <RUN> convert "), "{page}");
     let (before, table) = page.split_once(".nf\nFormats:\n  jsonl      one").unwrap();
-    assert!(before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nFor all formats but jsonl"), "{page}");
+    assert!(
+        before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nFor all formats but jsonl"),
+        "{page}"
+    );
     assert!(
         page.contains(concat!("\n.TH PETTEIA-RECORDS-CONVERT 1 \" \" \"petteia ", env!("CARGO_PKG_VERSION")))
     );
