@@ -1,6 +1,6 @@
 //! The progress of a command that counts: a bar on a terminal, otherwise a line from time to time. On standard error.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::forecast::{Begun, DOUBTED};
 use super::progress::roughly;
+use super::text::draws_bars;
 use crate::arena::Standing;
 use crate::game::Game;
 use crate::random::{Purpose, choose, stream};
@@ -38,7 +39,7 @@ const STEPS: u64 = 1000;
 impl Counter {
     /// Nothing of `all` is done yet.
     pub fn new(all: u64, unit: &'static str) -> Counter {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = draws_bars().then(|| {
             let style = ProgressStyle::with_template("{bar:24} {msg}").expect("the template is constant");
             ProgressBar::new(STEPS).with_style(style)
         });
@@ -65,6 +66,14 @@ impl Counter {
     /// This much is done; `about` says of what.
     pub fn show(&self, done: u64, about: &str) {
         self.show_part(done, done as f64, 0.0, about);
+    }
+
+    /// Does what prints on standard output, without the bar in its way.
+    pub fn beside<T>(&self, prints: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(prints),
+            None => prints(),
+        }
     }
 
     /// A match is so far.

@@ -3,7 +3,7 @@
 //!
 //! Input: the events of the run. Output: text. The remaining time comes from [`Forecast`].
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use super::log::Log;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, rating_parts, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
-use super::text::hanging;
+use super::text::{draws_bars, hanging};
 use crate::run::{Event, Observer, Played};
 use crate::selfplay;
 use crate::train::loss::Losses;
@@ -82,7 +82,7 @@ struct Phase<'a> {
 impl Screen<'_> {
     /// The display for a run that is about to begin.
     pub fn new(outline: Outline) -> Screen {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = draws_bars().then(|| {
             let style =
                 ProgressStyle::with_template("{prefix} {wide_bar} {msg}").expect("the template is constant");
             let bar = ProgressBar::new(BAR_STEPS).with_style(style.progress_chars("=> "));

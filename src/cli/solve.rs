@@ -11,7 +11,7 @@ use super::counter::Counter;
 use super::text::counted;
 use super::{GameArgs, catch_interrupts, interrupted, print, refuse_existing, use_threads};
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Outcome, Player, Rules};
+use crate::game::{Game, Outcome, Rules};
 use crate::program::Program;
 use crate::registry::Job;
 use crate::solve::{Bounds, Limits, Solved, Solver};
@@ -26,10 +26,11 @@ const VALUES: [(i8, &str); 3] = [(1, "win"), (0, "draw"), (-1, "loss")];
 /// Find the exact value of a position and of its actions.
 #[derive(Args)]
 #[command(after_help = "\
-Proof-number search: win, draw or loss with best play, for each legal action. What \
-cannot be decided with --nodes stays unknown; nothing is guessed. Positions are \
-remembered by 64-bit keys: among ten million the odds that two share a key, and one is \
-taken for the other, are one in 370,000.
+Proof-number search: win, draw or loss with best play, for the position and for each \
+legal action. Who wins is printed as soon as it is known. What cannot be decided with \
+--nodes stays unknown; nothing is guessed. Positions are remembered by 64-bit keys: \
+among ten million the odds that two share a key, and one is taken for the other, are \
+one in 370,000.
 
 --out makes a set of solved positions for `petteia accuracy`: positions near the end of \
 random games, each solved with --nodes; those that cannot be, those in which no action \
@@ -104,18 +105,39 @@ impl Solve {
         };
         let started = Instant::now();
         let counter = Counter::new(self.nodes, "nodes");
-        let solved = Solver::new(game.clone(), self.limits()).solve(&state, |nodes| {
+        let mut headline = None;
+        let solved = Solver::new(game.clone(), self.limits()).solve(&state, |nodes, bounds| {
+            if headline.is_none()
+                && let Some(outcome) = bounds.outcome()
+            {
+                headline = Some(self.announced(game, outcome, nodes, &counter));
+            }
             counter.show(nodes, "");
             !interrupted()
         });
         drop(counter);
-        if interrupted() {
-            return Err(Error::Interrupted);
+        headline.unwrap_or(Ok(()))?;
+        if self.json && !interrupted() {
+            return print(shown(rules, &state, &solved, started.elapsed().as_secs_f64()));
         }
-        match self.json {
-            true => print(shown(rules, &state, &solved, started.elapsed().as_secs_f64())),
-            false => print_solved(game, &state, &solved),
+        if !self.json {
+            print_solved(game, &state, &solved)?;
         }
+        if interrupted() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Says who wins as soon as that is known: the values of all actions can take much longer.
+    fn announced<G: Game>(&self, game: &G, outcome: Outcome, nodes: u64, counter: &Counter) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let nodes = counted(nodes as usize, "node", "nodes");
+        counter.beside(|| match outcome {
+            Outcome::Win(winner) => {
+                print(format_args!("{} wins with best play ({nodes})", game.players()[winner.index()]))
+            }
+            Outcome::Draw => print(format_args!("a draw with best play ({nodes})")),
+        })
     }
 
     fn make_set<G: Game>(&self, rules: &Rules<G>, out: &Path) -> Result<()> {
@@ -190,26 +212,29 @@ fn shown<G: Game>(rules: &Rules<G>, state: &G::State, solved: &Solved, seconds: 
     })
 }
 
+/// What each action is worth, and what is unknown.
 fn print_solved<G: Game>(game: &G, state: &G::State, solved: &Solved) -> Result<()> {
     let player = game.to_move(state);
-    let name = |player: Player| game.players()[player.index()];
     let nodes = counted(solved.nodes as usize, "node", "nodes");
-    print(match solved.bounds.outcome() {
-        Some(Outcome::Win(winner)) => format!("{} wins with best play ({nodes})", name(winner)),
-        Some(Outcome::Draw) => format!("a draw with best play ({nodes})"),
-        None => match solved.bounds.for_player(player) {
-            (0, _) => format!("unknown after {nodes}: at least a draw for {}", name(player)),
-            (_, 0) => format!("unknown after {nodes}: at most a draw for {}", name(player)),
+    if solved.bounds.outcome().is_none() {
+        let name = game.players()[player.index()];
+        print(match solved.bounds.for_player(player) {
+            (0, _) => format!("unknown after {nodes}: at least a draw for {name}"),
+            (_, 0) => format!("unknown after {nodes}: at most a draw for {name}"),
             _ => format!("unknown after {nodes}"),
-        },
-    })?;
+        })?;
+    }
     let with = |wanted: Option<i8>| -> Vec<String> {
         let value = |bounds: Bounds| bounds.outcome().map(|outcome| outcome.value_for(player) as i8);
         let chosen = solved.actions.iter().filter(|(_, bounds)| value(*bounds) == wanted);
         chosen.map(|(action, _)| game.action_text(state, *action)).collect()
     };
-    let named = VALUES.iter().map(|(value, name)| (*name, with(Some(*value))));
-    for (name, actions) in named.chain([("unknown", with(None))]) {
+    let unknown = match solved.bounds.outcome() {
+        Some(_) => format!("unknown after {nodes}"),
+        None => "unknown".into(),
+    };
+    let named = VALUES.iter().map(|(value, name)| (name.to_string(), with(Some(*value))));
+    for (name, actions) in named.chain([(unknown, with(None))]) {
         if !actions.is_empty() {
             print(format_args!("{name}: {}", actions.join(" ")))?;
         }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Color, Style};
+use indicatif::ProgressDrawTarget;
 use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::WordSplitter;
@@ -15,6 +16,12 @@ const MAX_WIDTH: usize = 80;
 /// The width of the terminal on standard output, in columns; `None` if it is not a terminal.
 pub fn terminal_width() -> Option<usize> {
     terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns as usize)
+}
+
+/// Whether standard error is a terminal that can draw a bar over what it shows. Emacs's shell and some consoles of editors
+/// are terminals that cannot (`TERM=dumb`); they get the lines that a file gets.
+pub fn draws_bars() -> bool {
+    !ProgressDrawTarget::stderr().is_hidden()
 }
 
 /// `text` in a style.

@@ -1,7 +1,7 @@
 //! `petteia watch`: a run of another process, in this terminal.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 
+use super::text::draws_bars;
 use super::{catch_interrupts, interrupted, print};
 use crate::error::{Error, Result};
 use crate::run::{self, LOG, State};
@@ -39,7 +40,7 @@ impl Watch {
         let mut state = run::state_of(&self.run)?;
         catch_interrupts();
         let mut log = Tail::new(self.run.join(LOG));
-        let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        let bar = draws_bars().then(ProgressBar::new_spinner);
         loop {
             let lines = log.lines()?;
             let show = || lines.iter().try_for_each(print);

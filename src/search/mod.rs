@@ -372,9 +372,8 @@ impl<G: Game> Search<G> {
         }
         self.looked = true;
         // what the actions are worth is only worth finding out where the position itself can be solved
-        if solver.outcome(self.tree.root()).is_ok() {
-            let found = solver.solve(self.tree.root(), |_| true);
-            self.tree.prove(&found.actions);
+        if let Some(actions) = solver.look(self.tree.root()) {
+            self.tree.prove(&actions);
         }
     }
 

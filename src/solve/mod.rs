@@ -15,10 +15,12 @@
 //!   stays unknown, and so it does when the nodes are used up. An answer is never a guess.
 
 mod table;
+mod turns;
 
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use table::{Entry, Table};
+use turns::Wanted;
 
 /// No number of positions proves it.
 const INFINITE: u32 = u32::MAX;
@@ -100,12 +102,13 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// The actions that keep the value of the position, ascending; `None` if that is not known of each action.
+    /// The actions that are known to keep the value of the position, ascending; `None` if its value is unknown, or none
+    /// is known to keep it. There may be more among the actions whose value is unknown.
     pub fn best_actions(&self) -> Option<Vec<Action>> {
         let value = self.bounds.outcome()?;
-        let known: Option<Vec<(Action, Outcome)>> =
-            self.actions.iter().map(|(action, bounds)| Some((*action, bounds.outcome()?))).collect();
-        Some(known?.into_iter().filter(|(_, outcome)| *outcome == value).map(|(action, _)| action).collect())
+        let best = self.actions.iter().filter(|(_, bounds)| bounds.outcome() == Some(value));
+        let best: Vec<Action> = best.map(|(action, _)| *action).collect();
+        (self.actions.is_empty() || !best.is_empty()).then_some(best)
     }
 }
 
@@ -151,21 +154,32 @@ impl<G: Game> Solver<G> {
     /// # Errors
     /// It is unknown within the limits.
     pub fn outcome(&mut self, state: &G::State) -> Result<Outcome> {
-        self.begin();
-        self.value(state, &mut |_| true).outcome().ok_or_else(|| self.unknown())
+        let solved = turns::solve(self, state, Wanted::Value, &mut |_, _| true);
+        solved.bounds.outcome().ok_or_else(|| self.unknown("the value"))
     }
 
-    /// All actions that keep the value of `state`, in which the game is not over.
+    /// The actions that keep the value of `state`, in which the game is not over: all of them if the nodes suffice,
+    /// otherwise those that are known to.
     ///
     /// # Errors
-    /// They are unknown within the limits.
+    /// None is known within the limits.
     pub fn best_actions(&mut self, state: &G::State) -> Result<Vec<Action>> {
-        self.solve(state, |_| true).best_actions().ok_or_else(|| self.unknown())
+        let solved = turns::solve(self, state, Wanted::Best, &mut |_, _| true);
+        solved.best_actions().ok_or_else(|| match solved.bounds.outcome() {
+            Some(_) => self.unknown("the best action"),
+            None => self.unknown("the value"),
+        })
     }
 
-    /// The value of `state` and of each of its actions. `more` gets the nodes so far from time to time, and ends the
-    /// search by returning false.
-    pub fn solve(&mut self, state: &G::State, mut more: impl FnMut(u64) -> bool) -> Solved {
+    /// The value of `state` and of each of its actions. `more` gets the nodes so far and what is known of `state` from
+    /// time to time, and as soon as its value is known; it ends the search by returning false.
+    pub fn solve(&mut self, state: &G::State, mut more: impl FnMut(u64, Bounds) -> bool) -> Solved {
+        turns::solve(self, state, Wanted::Everything, &mut more)
+    }
+
+    /// The value of `state` and of each of its actions, asked one after the other: for those who need the values of all
+    /// of them. `more` is as in [`Solver::solve`].
+    pub(crate) fn solve_in_order(&mut self, state: &G::State, mut more: impl FnMut(u64) -> bool) -> Solved {
         self.begin();
         let mut actions = Vec::new();
         for action in self.game.legal(state) {
@@ -178,6 +192,13 @@ impl<G: Game> Solver<G> {
             None => Bounds::best(self.game.to_move(state), actions.iter().map(|(_, bounds)| *bounds)),
         };
         Solved { bounds, actions, nodes: self.nodes }
+    }
+
+    /// What a search can use of its root: the values of the actions, asked in order, if that of the root is found.
+    pub(crate) fn look(&mut self, root: &G::State) -> Option<Vec<(Action, Bounds)>> {
+        self.begin();
+        self.value(root, &mut |_| true).outcome()?;
+        Some(self.solve_in_order(root, |_| true).actions)
     }
 
     /// The value of `state`, in which the game is not over, if it is found within this many nodes, shared by both questions.
@@ -198,10 +219,9 @@ impl<G: Game> Solver<G> {
         (self.nodes, self.stopped) = (0, false);
     }
 
-    fn unknown(&self) -> Error {
+    fn unknown(&self, what: &str) -> Error {
         Error::Config(format!(
-            "{}: the value of the position is unknown after {} nodes: positions of this game may be too large to solve",
-            G::NAME,
+            "{what} of the position is unknown after {} nodes: positions of this game may be too large to solve",
             self.nodes
         ))
     }

@@ -70,7 +70,7 @@ pub fn make<G: Game>(
         }
         let found = parallel::map(BLOCK, &|index| {
             let (state, plies) = candidate(game, plan, (block * BLOCK + index) as u64);
-            let solved = Solver::new(game.clone(), plan.limits).solve(&state, |_| tick(lines.len()));
+            let solved = Solver::new(game.clone(), plan.limits).solve_in_order(&state, |_| tick(lines.len()));
             if !tick(lines.len()) {
                 return Err(Error::Interrupted);
             }

@@ -273,7 +273,8 @@ fn the_values_of_connect_four_are_those_of_the_solver() {
     let mut agreed = 0;
     for position in late {
         let player = rules.game.to_move(&position.state);
-        for (found, known) in solver.solve(&position.state, |_| true).actions.iter().zip(&position.values) {
+        for (found, known) in solver.solve(&position.state, |_, _| true).actions.iter().zip(&position.values)
+        {
             if let Some(outcome) = found.1.outcome() {
                 let text = rules.game.state_text(&position.state);
                 assert_eq!(outcome.value_for(player) as i8, known.1, "{text}: {}", known.0.index() + 1);

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use petteia::conformance::random_game;
 use petteia::game::{Action, Game, GameOptions, Outcome, Player, Rules, Settings};
 use petteia::games::Games;
+use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, choose, stream};
 use petteia::registry::{Job, Registry};
-use petteia::solve::{Limits, Solver};
+use petteia::solve::{Bounds, Limits, Solved, Solver};
 use petteia::truth::endgames::{Plan, make};
 use proptest::prelude::*;
 
@@ -131,9 +133,153 @@ fn endgames_of_every_game_have_the_value_of_minimax() {
     assert!(found.iter().all(|(_, counts)| counts.iter().sum::<usize>() > 0), "{found:?}");
 }
 
+/// What a solver says is true, whatever it was given: the bounds of the position, those of its actions, and the best ones.
+/// `values` are those of the actions, as far as they are known.
+fn is_true<G: Game>(
+    game: &G,
+    state: &G::State,
+    solved: &Solved,
+    values: &[(Action, Option<Outcome>)],
+    text: &str,
+) {
+    let holds = |bounds: Bounds, outcome: Outcome| {
+        let (low, high) = bounds.for_player(Player::First);
+        (low..=high).contains(&(outcome.value_for(Player::First) as i8))
+    };
+    let player = game.to_move(state);
+    if let Some(value) = best_value(player, values) {
+        assert!(holds(solved.bounds, value), "{text}: {solved:?}, but {value:?}");
+    }
+    assert_eq!(solved.actions.len(), values.len());
+    for ((action, bounds), (other, outcome)) in solved.actions.iter().zip(values) {
+        assert_eq!(action, other);
+        if let Some(outcome) = outcome {
+            assert!(holds(*bounds, *outcome), "{text}: {solved:?}, but {action:?} is {outcome:?}");
+        }
+    }
+    let wins = solved.actions.iter().any(|(_, bounds)| bounds.outcome() == Some(Outcome::Win(player)));
+    assert!(!wins || solved.bounds.outcome() == Some(Outcome::Win(player)), "{text}: {solved:?}");
+    if solved.bounds.outcome() == Some(Outcome::Win(player.other())) {
+        assert!(solved.actions.iter().all(|(_, bounds)| *bounds == solved.bounds), "{text}: {solved:?}");
+    }
+    keep_the_value(player, &solved.best_actions().unwrap_or_default(), values, text);
+}
+
+/// The value of a position by those of its actions, as far as they are known.
+fn best_value(player: Player, values: &[(Action, Option<Outcome>)]) -> Option<Outcome> {
+    let known: Vec<Outcome> = values.iter().filter_map(|(_, value)| *value).collect();
+    let value = *known.iter().max_by(|a, b| a.value_for(player).total_cmp(&b.value_for(player)))?;
+    (value == Outcome::Win(player) || known.len() == values.len()).then_some(value)
+}
+
+fn keep_the_value(player: Player, best: &[Action], values: &[(Action, Option<Outcome>)], text: &str) {
+    let value = best_value(player, values);
+    let wrong = |action: &&Action| {
+        let of = values.iter().find(|(other, _)| other == *action).and_then(|(_, of)| *of);
+        value.is_some() && of.is_some() && of != value
+    };
+    assert_eq!(best.iter().find(wrong), None, "{text}: {best:?} of {values:?}");
+}
+
+struct Budgets;
+
+impl Job for Budgets {
+    /// Answers that were compared, and those that knew an action and not all.
+    type Output = [usize; 2];
+
+    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+        let game = &rules.game;
+        let (mut compared, mut partly) = (0, 0);
+        for number in 0..GAMES {
+            let (states, _) = random_game(game, number);
+            for back in (1..states.len().min(10)).rev() {
+                let state = &states[states.len() - 1 - back];
+                let value = |action| {
+                    // an action that ends the game is known with any budget
+                    (action, minimax(game, &after(game, state, action), &mut (BUDGET / 10).clone()))
+                };
+                let values: Vec<(Action, Option<Outcome>)> =
+                    game.legal(state).into_iter().map(value).collect();
+                if best_value(game.to_move(state), &values).is_none() {
+                    continue;
+                }
+                let text = format!("{}: {}", rules.identity.id, game.state_text(state));
+                let doubled = (0..14).map(|power| 1 << power);
+                for (nodes, table) in (1..20).chain(doubled).map(|nodes| (nodes, (nodes as usize % 3) << 9)) {
+                    let mut solver = Solver::new(game.clone(), Limits { nodes, table });
+                    let text = format!("{text}, {nodes} nodes");
+                    let solved = solver.solve(state, |_, _| true);
+                    assert!(solved.nodes <= nodes, "{text}: {}", solved.nodes);
+                    is_true(game, state, &solved, &values, &text);
+                    // with what it remembers, too
+                    is_true(game, state, &solver.solve(state, |_, _| true), &values, &text);
+                    let best = solver.best_actions(state).unwrap_or_default();
+                    keep_the_value(game.to_move(state), &best, &values, &text);
+                    let known =
+                        solved.actions.iter().filter(|(_, bounds)| bounds.outcome().is_some()).count();
+                    partly += usize::from(known > 0 && known < values.len());
+                    compared += 1;
+                }
+                break;
+            }
+        }
+        [compared, partly]
+    }
+}
+
+#[test]
+fn no_number_of_nodes_makes_a_wrong_answer_in_any_game() {
+    let found =
+        Games::ids().into_iter().map(|id| Games::with_game(&id, &Settings::default(), Budgets).unwrap());
+    let found: Vec<[usize; 2]> = found.collect();
+    assert!(found.iter().all(|[compared, _]| *compared > 0), "{found:?}");
+    assert!(found.iter().map(|[_, partly]| partly).sum::<usize>() > 50, "{found:?}");
+}
+
+/// Red wins by two actions within three plies; the others take millions of nodes.
+#[test]
+fn one_action_that_wins_decides_however_hard_the_others_are() {
+    let solved = |nodes: &str, json: &[&str]| {
+        let arguments = ["solve", "connect-four", "--position", "4455", "--nodes", nodes];
+        succeeds(&[&arguments[..], json].concat(), "")
+    };
+    let text = out(&solved("1000", &[]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("Red wins with best play (") && lines[0].ends_with(" nodes)"), "{text}");
+    assert_eq!(&lines[1..], ["win: 3 6", "unknown after 1000 nodes: 1 2 4 5 7"], "{text}");
+    let json = &json_lines(&solved("1000", &["--json"]))[0];
+    assert_eq!((&json["value"], &json["best_actions"]), (&1.into(), &serde_json::json!(["3", "6"])));
+    assert_eq!((&json["actions"]["3"], &json["actions"]["1"]), (&1.into(), &serde_json::Value::Null));
+    // the value alone takes no more nodes
+    let game = ConnectFour::new(&GameOptions::default()).unwrap();
+    let mut solver = Solver::new(game.clone(), Limits { nodes: 1000, table: 1 << 20 });
+    let state = game.parse_state("4455").unwrap();
+    assert_eq!(solver.outcome(&state).unwrap(), Outcome::Win(Player::First));
+    assert_eq!(solver.best_actions(&state).unwrap(), [Action(2), Action(5)]);
+}
+
+#[test]
+fn a_position_and_its_actions_decide_each_other() {
+    // what no number of nodes would find of some action: a line that comes back to the start
+    let solved = |text: &str| Solver::new(TreeGame::parse(text), Limits::default()).solve(&0, |_, _| true);
+    let values = |solved: &Solved| -> Vec<(i8, i8)> {
+        solved.actions.iter().map(|(_, bounds)| bounds.for_player(Player::First)).collect()
+    };
+    let won = solved("1(2(< +) +)");
+    assert_eq!(
+        (won.bounds.outcome(), values(&won)),
+        (Some(Outcome::Win(Player::First)), vec![(1, 1), (1, 1)])
+    );
+    let lost = solved("2(1(-) +)");
+    assert_eq!((lost.bounds.outcome(), values(&lost)[0]), (Some(Outcome::Win(Player::Second)), (-1, -1)));
+    // the second player wins by an action, and the question whether the first does is not asked before
+    let hard = "2(1(2(1(2(1(+ -) +) -) +) -) -)";
+    assert_eq!(solved(hard).bounds.outcome(), Some(Outcome::Win(Player::Second)));
+}
+
 /// What is known for the first player at the start of a tree, as the least and the greatest value.
 fn bounds(tree: &str) -> (i8, i8) {
-    let solved = Solver::new(TreeGame::parse(tree), Limits::default()).solve(&0, |_| true);
+    let solved = Solver::new(TreeGame::parse(tree), Limits::default()).solve(&0, |_, _| true);
     solved.bounds.for_player(Player::First)
 }
 
@@ -153,12 +299,12 @@ fn without_enough_nodes_the_value_is_unknown() {
     let mut solver = Solver::new(game.clone(), Limits { nodes: 1000, table: 1 });
     let error = solver.outcome(&game.initial()).unwrap_err().to_string();
     assert!(error.contains("unknown after 1000 nodes"), "{error}");
-    let solved = solver.solve(&game.initial(), |_| true);
+    let solved = solver.solve(&game.initial(), |_, _| true);
     assert_eq!((solved.bounds.outcome(), solved.best_actions()), (None, None));
     assert!(solved.nodes <= 1000, "{}", solved.nodes);
     // the caller can end it too
     let mut solver = Solver::new(game.clone(), Limits::default());
-    assert!(solver.solve(&game.initial(), |nodes| nodes < 5000).nodes < 8000);
+    assert!(solver.solve(&game.initial(), |nodes, _| nodes < 5000).nodes < 8000);
 }
 
 proptest! {
@@ -168,6 +314,18 @@ proptest! {
     fn trees_have_the_value_of_minimax(text in tree_text()) {
         let game = TreeGame::parse(&text);
         prop_assert_eq!(Solver::new(game.clone(), Limits { nodes: 100_000, table: 0 }).outcome(&0).unwrap(), game.minimax(0));
+        // players may act several times in a row
+        let value = |action| (action, Some(game.minimax(game.child(0, action))));
+        let values: Vec<(Action, Option<Outcome>)> = game.legal(&0).into_iter().map(value).collect();
+        if !values.is_empty() {
+            for nodes in 1..24 {
+                let solved = Solver::new(game.clone(), Limits { nodes, table: 0 }).solve(&0, |_, _| true);
+                is_true(&game, &0, &solved, &values, &text);
+            }
+            let whole = Solver::new(game.clone(), Limits { nodes: 100_000, table: 0 }).solve(&0, |_, _| true);
+            let known: Vec<Option<Outcome>> = whole.actions.iter().map(|(_, bounds)| bounds.outcome()).collect();
+            prop_assert_eq!(known, values.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        }
     }
 }
 

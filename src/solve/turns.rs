@@ -1,0 +1,228 @@
+//! The value of a position and of its actions, asked by turns, so that no hard question uses up the nodes of an easy one.
+//!
+//! Each round asks about the position itself first, then about each action that is still unknown, and the next round has
+//! twice the nodes for each. The table remembers what the rounds found out. What the position and its actions say of
+//! each other is used at once: one action that wins decides the position, and no action is worth more than it.
+
+use super::{Bounds, Solved, Solver, is_answered};
+use crate::game::{Action, Game, Player};
+
+/// Nodes for each question about an action in the first round.
+const FIRST_SHARE: u64 = 16;
+/// While actions are unknown, a question about the position gets at most one part in this many of the nodes left.
+const PART: u64 = 4;
+/// The questions: does the first player win, and does the first player at least draw?
+const THRESHOLDS: [i8; 2] = [1, 0];
+
+/// What is to be found out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The value of the position.
+    Value,
+    /// Which actions keep it.
+    Best,
+    /// The value of each action.
+    Everything,
+}
+
+/// Hears the nodes so far and what is known of the position, and ends the search by returning false.
+pub(super) type More<'a> = &'a mut dyn FnMut(u64, Bounds) -> bool;
+
+/// A position, and what is known of it.
+struct Asked<S> {
+    state: S,
+    key: u64,
+    bounds: Bounds,
+    /// By threshold, whether only the end of a repetition could answer, which no number of nodes finds.
+    stuck: [bool; 2],
+}
+
+impl<S> Asked<S> {
+    fn is_open(&self, question: usize) -> bool {
+        !self.stuck[question] && !is_answered(self.bounds, THRESHOLDS[question])
+    }
+}
+
+/// A solver with nodes for all questions together.
+struct Budget<'a, G: Game> {
+    solver: &'a mut Solver<G>,
+    whole: u64,
+    more: More<'a>,
+    ended: bool,
+}
+
+impl<G: Game> Budget<'_, G> {
+    fn left(&self) -> u64 {
+        if self.ended { 0 } else { self.whole.saturating_sub(self.solver.nodes) }
+    }
+
+    /// Asks a question with at most `share` nodes, which is more than none, while this is known of the root.
+    fn ask(&mut self, asked: &mut Asked<G::State>, question: usize, share: u64, root: Bounds) {
+        let threshold = THRESHOLDS[question];
+        let solver = &mut *self.solver;
+        (solver.limits.nodes, solver.stopped) = (self.whole.min(solver.nodes.saturating_add(share)), false);
+        let (more, ended) = (&mut *self.more, &mut self.ended);
+        let mut more = |nodes| {
+            *ended |= !more(nodes, root);
+            !*ended
+        };
+        let known = asked.bounds.and(solver.known(&asked.state).1);
+        asked.bounds = solver.ask(&asked.state, asked.key, known, threshold, &mut more);
+        asked.stuck[question] = !solver.stopped && !is_answered(asked.bounds, threshold);
+        solver.limits.nodes = self.whole;
+    }
+}
+
+/// One search in progress.
+struct Turns<'a, G: Game> {
+    budget: Budget<'a, G>,
+    player: Player,
+    root: Asked<G::State>,
+    actions: Vec<(Action, Asked<G::State>)>,
+    wanted: Wanted,
+    announced: bool,
+}
+
+/// Solves `state` by turns, within the solver's limits.
+pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: Wanted, more: More) -> Solved {
+    solver.begin();
+    if let Some(outcome) = solver.game.outcome(state) {
+        return Solved { bounds: Bounds::of(outcome), actions: Vec::new(), nodes: 0 };
+    }
+    let player = solver.game.to_move(state);
+    let legal = if wanted == Wanted::Value { Vec::new() } else { solver.game.legal(state) };
+    let after = |action: Action| {
+        let mut next = state.clone();
+        solver.game.play(&mut next, action);
+        (action, asked(solver, next))
+    };
+    let actions = legal.into_iter().map(after).collect();
+    let (root, whole) = (asked(solver, state.clone()), solver.limits.nodes);
+    let budget = Budget { solver, whole, more, ended: false };
+    let mut turns = Turns { budget, player, root, actions, wanted, announced: false };
+    turns.run();
+    let actions = turns.actions.into_iter().map(|(action, asked)| (action, asked.bounds)).collect();
+    Solved { bounds: turns.root.bounds, actions, nodes: turns.budget.solver.nodes }
+}
+
+/// A position, with its result or what the table knows.
+fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> Asked<G::State> {
+    let (key, known) = solver.known(&state);
+    let bounds = solver.game.outcome(&state).map_or(known, Bounds::of);
+    Asked { state, key, bounds, stuck: [false; 2] }
+}
+
+impl<G: Game> Turns<'_, G> {
+    fn run(&mut self) {
+        self.deduce();
+        let mut share = FIRST_SHARE;
+        loop {
+            let open: u64 = self.actions.iter().map(|(_, asked)| self.open_questions(asked)).sum();
+            let root_open = (0..2).any(|question| self.root.is_open(question));
+            if self.budget.left() == 0 || open == 0 && !root_open {
+                return;
+            }
+            self.ask_root(share, open);
+            for at in 0..self.actions.len() {
+                self.ask_action(at, share);
+            }
+            self.deduce();
+            share = share.saturating_mul(2);
+        }
+    }
+
+    fn ask_root(&mut self, share: u64, open: u64) {
+        for question in self.order() {
+            let left = self.budget.left();
+            if self.root.is_open(question) && left > 0 {
+                let part = share.saturating_mul(open).min(left / PART).max(1);
+                let known = self.root.bounds;
+                self.budget.ask(&mut self.root, question, if open > 0 { part } else { share }, known);
+            }
+        }
+        self.deduce();
+    }
+
+    fn ask_action(&mut self, at: usize, share: u64) {
+        for question in self.order() {
+            if self.budget.left() > 0 && self.is_wanted(&self.actions[at].1, question) {
+                let asked = &mut self.actions[at].1;
+                self.budget.ask(asked, question, share, self.root.bounds);
+                let bounds = asked.bounds;
+                // one action that wins decides the position
+                self.root.bounds = self.root.bounds.and(self.at_least(bounds));
+                self.announce();
+            }
+        }
+    }
+
+    /// The questions, with that first whether the player to move wins.
+    fn order(&self) -> [usize; 2] {
+        if self.player == Player::First { [0, 1] } else { [1, 0] }
+    }
+
+    fn open_questions(&self, asked: &Asked<G::State>) -> u64 {
+        (0..2).filter(|question| self.is_wanted(asked, *question)).count() as u64
+    }
+
+    /// Whether the answer is unknown and matters.
+    fn is_wanted(&self, asked: &Asked<G::State>, question: usize) -> bool {
+        let capped = asked.bounds.and(self.at_most(self.root.bounds));
+        if asked.stuck[question] || is_answered(capped, THRESHOLDS[question]) {
+            return false;
+        }
+        match (self.wanted, self.root.bounds.outcome()) {
+            // is the action worth as much as the position?
+            (Wanted::Best, Some(outcome)) => {
+                let value = outcome.value_for(Player::First) as i8;
+                THRESHOLDS[question] == if self.player == Player::First { value } else { value + 1 }
+            }
+            _ => true,
+        }
+    }
+
+    /// Of a position from which the player to move can reach one with these bounds.
+    fn at_least(&self, bounds: Bounds) -> Bounds {
+        match self.player {
+            Player::First => Bounds { high: 1, ..bounds },
+            Player::Second => Bounds { low: -1, ..bounds },
+        }
+    }
+
+    /// Of what the player to move can reach from a position with these bounds.
+    fn at_most(&self, bounds: Bounds) -> Bounds {
+        match self.player {
+            Player::First => Bounds { low: -1, ..bounds },
+            Player::Second => Bounds { high: 1, ..bounds },
+        }
+    }
+
+    /// What the position and its actions say of each other.
+    fn deduce(&mut self) {
+        let player = self.player;
+        let after = self.actions.iter().map(|(_, asked)| asked.bounds);
+        self.root.bounds = self.root.bounds.and(Bounds::best(player, after));
+        let root = self.root.bounds;
+        let (most, least) = (self.at_most(root), self.at_least(root));
+        let worth = root.for_player(player).0;
+        for (_, asked) in &mut self.actions {
+            asked.bounds = asked.bounds.and(most);
+        }
+        let reaches = |asked: &Asked<G::State>| asked.bounds.for_player(player).1 >= worth;
+        let mut reaching = self.actions.iter_mut().filter(|(_, asked)| reaches(asked));
+        // where a single action can be worth as much as the position, it is
+        if let (Some((_, only)), None) = (reaching.next(), reaching.next()) {
+            only.bounds = only.bounds.and(least);
+        }
+        self.announce();
+    }
+
+    /// Says once that the value of the position is known.
+    fn announce(&mut self) {
+        if !self.announced && self.root.bounds.outcome().is_some() {
+            self.announced = true;
+            let nodes = self.budget.solver.nodes;
+            self.budget.ended |= !(self.budget.more)(nodes, self.root.bounds);
+        }
+    }
+}
