@@ -63,7 +63,7 @@ impl Plane {
 pub const MAX_CELLS: usize = 128;
 /// Maximum number of planes; far more than any game has, and few enough for memory.
 pub const MAX_PLANES: usize = 4096;
-/// Maximum number of actions: an action is a `u16`.
+/// Maximum number of actions: an action is a `u16`, from 0 to 65,535.
 pub const MAX_ACTIONS: usize = 1 << 16;
 
 /// The planes of one position.

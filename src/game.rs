@@ -96,6 +96,12 @@ impl Action {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// All actions that a network of this shape has a policy logit for, ascending. There may be [`MAX_ACTIONS`] of them,
+    /// a number that itself is no action.
+    pub fn all(shape: Shape) -> impl Iterator<Item = Action> {
+        (0..shape.actions.min(MAX_ACTIONS)).map(|index| Action(index as u16))
+    }
 }
 
 /// A position drawn for people: row 0 is the top row.
@@ -274,7 +280,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn ending(&self, _state: &Self::State) -> &'static str {
         ""
     }
-    /// Writes every plane, from the point of view of the player to move.
+    /// Writes every plane, from the point of view of the player to move. States with the same planes have the same legal
+    /// actions, unless one of them is final: what decides about the actions is on a plane.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
     /// A hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
@@ -339,7 +346,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// How [`Game::encode`] and actions turn the board for the second player, seen from the first: its own inverse; the
     /// identity if both see the same board. [`Game::map_action`] must be able to map by it, even if it is not among the
-    /// symmetries of the rules. It only serves `net.reply_policy`, which shows a player the other one's actions.
+    /// symmetries of the rules. It serves `net.reply_policy`, which shows a player the other one's actions, and
+    /// [`crate::conformance::check`], which compares squares and texts of both players' actions.
     fn turning(&self) -> Symmetry {
         Symmetry::IDENTITY
     }
@@ -359,6 +367,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     ///   led to;
     /// - the planes are the same, except those that only say who is to move (everywhere one number if it is the first
     ///   player, another if it is the second);
+    /// - the squares that an action touches, and those that its text names, are those of the board turned by
+    ///   [`Game::turning`];
     /// - the outcome is the opposite one, and the key is another one;
     /// - exchanged again, it is the same position as at the start.
     ///

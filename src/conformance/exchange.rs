@@ -1,6 +1,7 @@
 //! Exchanged players ([`Game::exchanged`]): what is seen by the player to move stays, and who has won changes.
 
-use crate::game::{Game, Player};
+use crate::board::Symmetry;
+use crate::game::{BoardView, Game, Player};
 
 use super::{Checked, Checker, Encoded, Position, require};
 
@@ -31,7 +32,8 @@ impl<G: Game> Checker<'_, G> {
         if ply >= ALL_PLIES && !ply.is_multiple_of(SOME_PLIES) {
             return Ok(());
         }
-        self.exchanged_play(position, &other)
+        self.exchanged_play(position, &other)?;
+        self.exchanged_squares(position, &other)
     }
 
     fn exchanged_position(&mut self, position: &Position<G::State>, other: &G::State) -> Checked {
@@ -105,5 +107,113 @@ impl<G: Game> Checker<'_, G> {
             })?;
         }
         Ok(())
+    }
+
+    /// The same action is on the same square as its player sees it: it touches the square of the board turned by
+    /// [`Game::turning`], and its text names that square.
+    fn exchanged_squares(&self, position: &Position<G::State>, other: &G::State) -> Checked {
+        let (game, state) = (self.game, &position.state);
+        let turning = Turning { by: game.turning(), view: &position.view };
+        if !turning.fits(self.shape.height, self.shape.width) {
+            return Ok(());
+        }
+        let found = || format!("`{}`", game.state_text(other));
+        for (&action, text) in position.legal.iter().zip(&position.actions) {
+            let (before, after) = (game.touched(state, action), game.touched(other, action));
+            require(turning.maps(&before, &after, true), || {
+                let [before, after] = [before, after].map(|squares| turning.names(&squares));
+                format!(
+                    "action {} touches {before}, and after the players are exchanged ({}) {after}, which is not the board \
+                     turned by `{}`: look at touched and turning",
+                    action.0,
+                    found(),
+                    turning.by
+                )
+            })?;
+            let text_after = game.action_text(other, action);
+            let [before, after] = [text.as_str(), &text_after].map(|text| turning.named(text));
+            require(turning.maps(&before, &after, false), || {
+                format!(
+                    "action {} is written `{text}`, and after the players are exchanged ({}) `{text_after}`, which is not \
+                     the board turned by `{}`: look at action_text and parse_action",
+                    action.0,
+                    found(),
+                    turning.by
+                )
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// How the second player sees the squares of a view.
+struct Turning<'a> {
+    by: Symmetry,
+    view: &'a BoardView,
+}
+
+impl Turning<'_> {
+    /// Whether the view has a square for each of the board.
+    fn fits(&self, height: usize, width: usize) -> bool {
+        (self.view.rows.len(), self.view.columns.len()) == (height, width)
+            && (!self.by.transpose || height == width)
+    }
+
+    /// Whether the squares `after` are those `before`, turned; in this order, unless any will do. The first rank may be at
+    /// the bottom or at the top of the view.
+    fn maps(&self, before: &[(usize, usize)], after: &[(usize, usize)], any_order: bool) -> bool {
+        let (height, width) = (self.view.rows.len(), self.view.columns.len());
+        [true, false].into_iter().any(|is_bottom| {
+            let rank = |row: usize| if is_bottom { height - 1 - row } else { row };
+            let turned = |&(row, column): &(usize, usize)| {
+                let square = self.by.square(rank(row) * width + column, height, width);
+                (rank(square / width), square % width)
+            };
+            let mut turned: Vec<(usize, usize)> = before.iter().map(turned).collect();
+            let mut after = after.to_vec();
+            if any_order {
+                turned.sort_unstable();
+                after.sort_unstable();
+            }
+            turned == after
+        })
+    }
+
+    fn names(&self, squares: &[(usize, usize)]) -> String {
+        let name =
+            |&(row, column): &(usize, usize)| format!("{}{}", self.view.columns[column], self.view.rows[row]);
+        match squares {
+            [] => "nothing".into(),
+            _ => squares.iter().map(name).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// The squares that a text names by the labels of the view, from left to right; none if one could be taken for another.
+    fn named(&self, text: &str) -> Vec<(usize, usize)> {
+        let BoardView { columns, rows, .. } = self.view;
+        let is_word = |label: &String| !label.is_empty() && label.bytes().all(|c| c.is_ascii_lowercase());
+        let is_number = |label: &String| !label.is_empty() && label.bytes().all(|c| c.is_ascii_digit());
+        if !(columns.iter().all(is_word) && rows.iter().all(is_number)) {
+            return Vec::new();
+        }
+        let longest = |labels: &[String], text: &str| {
+            let fits = (0..labels.len()).filter(|label| text.starts_with(&labels[*label]));
+            fits.max_by_key(|label| labels[*label].len())
+        };
+        let mut squares = Vec::new();
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            let column = longest(columns, rest);
+            let row = column.and_then(|column| longest(rows, &rest[columns[column].len()..]));
+            let length = match (column, row) {
+                (Some(column), Some(row)) => {
+                    squares.push((row, column));
+                    columns[column].len() + rows[row].len()
+                }
+                _ => letter.len_utf8(),
+            };
+            rest = &rest[length..];
+        }
+        squares
     }
 }

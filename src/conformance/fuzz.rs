@@ -111,6 +111,7 @@ impl<G: Game> Checker<'_, G> {
             let legal = self.legal_actions(&found)?;
             let encoded = self.encoded(&found)?;
             self.same_key(&found, text, &legal, &encoded)?;
+            self.same_planes(&found, text, &legal, &encoded)?;
             if !legal.is_empty() {
                 self.legal_actions(&self.after(&found, legal[fuzz.below(legal.len())]))?;
             }

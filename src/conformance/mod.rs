@@ -1,14 +1,17 @@
 //! The conformance test: does a game satisfy the contract of [`Game`]?
 //!
 //! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
-//! exchanged players, view, illegal actions and damaged texts. It returns statistics of the games, or the first
-//! violated rule with the seed that reproduces it: `check(&game, 1, violation.seed)` (a collision of keys and touched
-//! squares may also need the preceding games). Rules that panic are a violation, too.
+//! exchanged players, view, illegal actions and damaged texts. Some more games avoid their end, for `max_plies`. It returns
+//! statistics of the random games, or the first violated rule with the seed that reproduces it:
+//! `check(&game, 1, violation.seed)` (positions with the same key or planes, and touched squares, may also need the
+//! preceding games). Rules that panic are a violation, too.
 
 mod exchange;
 mod fuzz;
+mod planes;
 mod playthrough;
 mod reviewed;
+mod stretched;
 mod symmetry;
 mod texts;
 mod touched;
@@ -23,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::encode::{MAX_CELLS, Planes};
+use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Planes};
 use crate::game::{Action, BoardView, Game, Outcome, Shape, id_of};
 use crate::random::mix;
 
@@ -116,6 +119,7 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, V
         game,
         shape: game.shape(),
         keys: HashMap::new(),
+        planes: HashMap::new(),
         mover_planes: MoverPlanes::default(),
         touched: Touched::default(),
         report: Statistics::default(),
@@ -125,6 +129,7 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, V
     for index in 0..games as u64 {
         checker.random_game(seed.wrapping_add(index))?;
     }
+    checker.long_games(games, seed)?;
     checker.touched.verdict()?;
     Ok(checker.report)
 }
@@ -152,6 +157,8 @@ struct Checker<'a, G: Game> {
     /// By key: a digest of everything that positions with the same key must share, and the first such position as
     /// text.
     keys: HashMap<u64, (u64, String)>,
+    /// By a hash of the planes: a digest of the legal actions, and the first such position as text.
+    planes: HashMap<u64, (u64, String)>,
     mover_planes: MoverPlanes,
     touched: Touched,
     report: Statistics,
@@ -180,12 +187,12 @@ impl<G: Game> Checker<'_, G> {
         let Shape { planes, height, width, actions } = self.shape;
         let id_like =
             |id: &str| id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-');
-        let sizes = planes > 0 && height > 0 && width > 0 && height * width <= MAX_CELLS;
-        require(sizes, || {
-            format!("the shape must have planes of 1 to {MAX_CELLS} squares, not {:?}", self.shape)
+        require(self.shape.is_possible(), || {
+            format!(
+                "the shape has {planes} planes of {height}x{width} squares and {actions} actions; a network needs at \
+                 least one of each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions"
+            )
         })?;
-        let fits = (1..=u16::MAX as usize + 1).contains(&actions);
-        require(fits, || format!("{actions} actions do not fit in 16 bits"))?;
         require(!G::VARIANTS.is_empty(), || "VARIANTS is empty; the plain game is \"\"".into())?;
         for (index, variant) in G::VARIANTS.iter().enumerate() {
             let id = id_of::<G>(variant);
@@ -228,6 +235,7 @@ impl<G: Game> Checker<'_, G> {
     ) -> Result<Option<G::State>, String> {
         let position = self.look_at(state, ply)?;
         self.same_key(state, &position.text, &position.legal, &position.encoded)?;
+        self.same_planes(state, &position.text, &position.legal, &position.encoded)?;
         self.exchange(&position, ply)?;
         self.illegal_actions(&position, random)?;
         self.damaged_texts(&position, fuzz)?;

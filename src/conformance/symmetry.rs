@@ -73,13 +73,15 @@ impl<G: Game> Checker<'_, G> {
     fn image(&self, position: &Position<G::State>, symmetry: Symmetry) -> Result<Vec<Action>, String> {
         let Position { state, legal, .. } = position;
         let mut image: Vec<Action> = Vec::with_capacity(legal.len());
+        let mut is_taken = vec![false; self.shape.actions];
         for &action in legal {
             let to = self.game.map_action(symmetry, action);
             let named = || self.named(state, action);
             require(to.index() < self.shape.actions, || {
                 format!("map_action maps {} to {}, which is not below shape.actions", named(), to.0)
             })?;
-            if let Some(other) = image.iter().position(|other| *other == to) {
+            if std::mem::replace(&mut is_taken[to.index()], true) {
+                let other = image.iter().position(|other| *other == to).unwrap_or_default();
                 let other = self.named(state, legal[other]);
                 return Err(format!("map_action maps {other} and {} to the same action {}", named(), to.0));
             }

@@ -210,8 +210,7 @@ impl Window {
     pub fn push_samples<G: Game>(&mut self, game: &G, shard: Vec<Sample>) -> usize {
         for symmetry in shard.iter().flat_map(|sample| sample.symmetries) {
             if !self.action_maps.iter().any(|(known, _)| known == symmetry) {
-                let map =
-                    (0..self.shape.actions as u16).map(|action| game.map_action(*symmetry, Action(action)).0);
+                let map = Action::all(self.shape).map(|action| game.map_action(*symmetry, action).0);
                 self.action_maps.push((*symmetry, map.collect()));
             }
         }

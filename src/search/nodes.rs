@@ -22,7 +22,8 @@ pub(super) struct Node {
     first_edge: u32,
     /// Sum of the priors of its visited edges.
     pub visited_mass: f32,
-    edges: u16,
+    /// The number of its edges less one: every action of [`MAX_ACTIONS`](crate::encode::MAX_ACTIONS) may be legal.
+    last_edge: u16,
     pub to_move: Player,
     /// The exact result, once known.
     pub proven: Option<Outcome>,
@@ -34,7 +35,7 @@ impl Node {
     /// The indices of its edges.
     pub fn range(&self) -> Range<usize> {
         let first = self.first_edge as usize;
-        first..first + self.edges as usize
+        first..first + usize::from(self.last_edge) + 1
     }
 
     /// The mean value for the first player.
@@ -171,6 +172,9 @@ impl Nodes {
     }
 
     /// Adds a node with one visit, below `edge` unless it is the root.
+    ///
+    /// # Panics
+    /// No action is legal, or more than there can be.
     pub fn push(
         &mut self,
         edge: Option<usize>,
@@ -181,7 +185,8 @@ impl Nodes {
         let node = self.nodes.len();
         assert!(node < CHILD as usize, "a tree has at most 2^30 nodes");
         let first_edge = u32::try_from(self.edges.len()).expect("a tree has at most 2^32 edges");
-        let edges = legal.len() as u16;
+        let last_edge =
+            u16::try_from(legal.len().wrapping_sub(1)).expect("from 1 to 65,536 actions are legal");
         let raw = for_first(to_move, evaluation.wdl.value());
         let (value, draw) = (raw as f64, evaluation.wdl.draw as f64);
         let (visits, visited_mass, proven) = (1, 0.0, None);
@@ -189,7 +194,7 @@ impl Nodes {
         if self.with_squares {
             self.squares.push(value * value);
         }
-        self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, edges, to_move, proven });
+        self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, last_edge, to_move, proven });
         self.edges.extend(legal.iter().zip(evaluation.priors).map(|(&action, &prior)| Edge {
             prior,
             visits: 0,

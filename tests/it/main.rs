@@ -71,3 +71,4 @@ mod vulkan;
 mod watching;
 #[cfg(feature = "web")]
 mod web;
+mod wide;

@@ -142,7 +142,7 @@ fn save<G: Game>(bench: &Bench<G>, evaluator: &mut NetEvaluator<G>, folder: &Pat
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let states = bench.positions(SAVED);
     let shape = bench.identity.shape;
-    let all: Vec<Action> = (0..shape.actions as u16).map(Action).collect();
+    let all: Vec<Action> = Action::all(shape).collect();
     let requests: Vec<Request<G>> =
         states.iter().map(|state| Request { state, legal: &all, seed: 0 }).collect();
     evaluator.encode(&requests);

@@ -7,3 +7,4 @@ pub mod othello;
 pub mod runs;
 pub mod training;
 pub mod tree_game;
+pub mod wide;

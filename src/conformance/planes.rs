@@ -1,0 +1,40 @@
+//! Whether the planes leave something out: positions that look the same to a network have the same legal actions.
+//!
+//! Positions meet in random games, and more so in texts with a word of another position ([`super::fuzz`]), such as the same
+//! board with another piece to act.
+
+use crate::game::{Action, Game};
+use crate::random::mix;
+
+use super::{Checked, Checker, Encoded};
+
+impl<G: Game> Checker<'_, G> {
+    /// What is known of one of the positions with these planes holds for all of them. A finished game is left out: it may
+    /// have ended by a limit that no plane shows, and no network is asked about it.
+    pub(super) fn same_planes(
+        &mut self,
+        state: &G::State,
+        text: &str,
+        legal: &[Action],
+        encoded: &Encoded,
+    ) -> Checked {
+        if legal.is_empty() {
+            return Ok(());
+        }
+        let seen = encoded.numbers.iter().fold(0, |hash, number| mix(hash ^ u64::from(number.to_bits())));
+        let digest = legal.iter().fold(0, |digest, action| mix(digest ^ u64::from(action.0) << 1 ^ 1));
+        let (other, other_text) = self.planes.entry(seen).or_insert_with(|| (digest, text.to_string()));
+        if *other == digest {
+            return Ok(());
+        }
+        let other_text = other_text.clone();
+        // an exchanged position may have a text that cannot be parsed
+        let difference = self.game.parse_state(&other_text).map_or(String::new(), |other| {
+            format!(": it is {}", self.difference(state, legal, &self.game.legal(&other)))
+        });
+        Err(format!(
+            "`{text}` has the same planes as `{other_text}`, but other legal actions{difference}; look at encode: what \
+             decides about the legal actions must be on a plane"
+        ))
+    }
+}

@@ -1,0 +1,66 @@
+//! Games that avoid their end, as far as they can: whether [`Game::max_plies`] bounds them, too.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::game::{Action, Game};
+
+use super::{Checker, Violation, caught};
+
+/// One such game for so many random ones.
+const EVERY: usize = 5;
+/// Actions that are tried for one that does not end the game.
+const TRIES: usize = 32;
+
+impl<G: Game> Checker<'_, G> {
+    /// Plays games that go on as long as an action is found that does not end them: twice with each seed, once with any
+    /// such action, and once with the one after which most are legal. Only their length is looked at.
+    pub(super) fn long_games(&self, games: usize, seed: u64) -> Result<(), Violation> {
+        (0..games.div_ceil(EVERY) as u64).map(|index| seed.wrapping_add(index)).try_for_each(|seed| {
+            self.long_game(seed, false)?;
+            self.long_game(seed, true)
+        })
+    }
+
+    fn long_game(&self, seed: u64, is_free: bool) -> Result<(), Violation> {
+        // numbers of their own: the random games have others
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ 1);
+        let (most, mut state) = (self.game.max_plies(), self.game.initial());
+        for ply in 0.. {
+            let next =
+                caught(|| "a function of the rules".into(), || self.not_last(&state, &mut random, is_free));
+            let next = next.and_then(|next| match next.is_some() && ply >= most {
+                true => Err(format!("the game is not over after max_plies = {most} actions")),
+                false => Ok(next),
+            });
+            match next {
+                Ok(Some(next)) => state = next,
+                Ok(None) => break,
+                Err(rule) => {
+                    let position = caught(String::new, || self.game.state_text(&state)).unwrap_or_default();
+                    return Err(Violation { seed, ply, position, rule });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The position after an action, if the game is not over: one that does not end it, if that is found; where many
+    /// actions are legal if it `is_free`.
+    fn not_last(&self, state: &G::State, random: &mut Xoshiro256PlusPlus, is_free: bool) -> Option<G::State> {
+        let mut legal: Vec<Action> = self.game.legal(state);
+        let (mut next, mut most, mut scratch) = (None, 0, Vec::new());
+        for _ in 0..TRIES.min(legal.len()) {
+            let action = legal.swap_remove(random.random_range(0..legal.len()));
+            let after = self.after(state, action);
+            let freedom = self.game.count_legal_actions(&after, &mut scratch);
+            if next.is_none() || freedom > most {
+                (next, most) = (Some(after), freedom);
+            }
+            if most > 0 && !is_free {
+                break;
+            }
+        }
+        next
+    }
+}
