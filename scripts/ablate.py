@@ -17,16 +17,21 @@ A study says what all arms share and what each changes; the first arm is the one
     shipped = []
     mixed = ["train.search_value_share=0.5"]
 
-Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes on where it was. The table has the
-cost of training as the ratio of an arm to the first one, by the clock and in CPU time: the clock counts what else the machine did, and
-CPU time counts threads that only wait, so let the machine be quiet. An arm that took more than 5 % more or less than the first one by
-the clock is marked: give it more or fewer games, and it is trained anew in a folder of its own. Errors are in percent of the
-positions in which one is possible; *Brier* is the mean square error of the network's own expected score, and varies less than errors do.
-With `--threads 1`, as many studies of different arms or seeds as there are cores can share a FOLDER, and CPU time is the cost.
+Before anything is trained, the program checks the settings of every arm (`petteia train --check`), and everything that
+is wrong is listed. Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes
+on where it was. The table (table.md, and table.json for programs) has the cost of training as the ratio of an arm to
+the first one, by the clock and in CPU time: the clock counts what else the machine did, and CPU time counts threads
+that only wait, so let the machine be quiet. An arm that took more than 5 % more or less than the first one by the
+clock (with `--threads 1` in CPU time) is marked: give it more or fewer games, and it is trained anew in a folder of
+its own. Errors are in percent of the positions in which one is possible; *Brier* is the mean square error of the
+network's own expected score, and varies less than errors do. Elo is that of all seeds together, with 95 % bounds: from
+the bounds of the matches, or from how far the seeds lie apart where that is more; then each seed's own.
+With `--threads 1`, as many studies of different arms or seeds as there are cores can share a FOLDER.
 Uses Python's standard library only.
 """
 
 import argparse
+import difflib
 import hashlib
 import json
 import math
@@ -38,6 +43,14 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+
+
+# what a study may say, and of which type
+TYPES = {str: "a text", list: "a list", int: "a whole number", dict: "a table"}
+KEYS = {"config": str, "set": str, "simulations": str, "seeds": list, "games": int, "arena_simulations": int}
+KEYS |= {"opening_plies": int, "shared": list, "arms": dict}
+# the 97.5 % quantile of the normal distribution
+Z = 1.96
 
 
 def spent():
@@ -68,13 +81,59 @@ def once(path, make):
     return json.loads(path.read_text())
 
 
+def refuse(problems):
+    """Ends the program if there are any."""
+    if problems:
+        sys.exit("\n".join(f"error: {problem}" for problem in problems))
+
+
+def parsed(path, what):
+    """A TOML file."""
+    try:
+        return tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        sys.exit(f"error: cannot read {what}: {path}: {error.strerror} (paths are relative to the working folder)")
+    except ValueError as error:
+        sys.exit(f"error: {path}: {error}")
+
+
+def wrong_keys(about):
+    """What is wrong with a study, without a look at what its settings mean."""
+    for key, value in about.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(KEYS)}"
+            yield f"unknown key `{key}`; {hint}"
+        elif not isinstance(value, KEYS[key]) or isinstance(value, bool):
+            yield f"`{key}` must be {TYPES[KEYS[key]]}"
+    if "config" not in about:
+        yield 'no config: config = "configs/GAME.toml"'
+    if not about.get("arms"):
+        yield "no arms: a table [arms] with a list of settings for each; the first is what the others are compared with"
+    seeds = about.get("seeds", [1])
+    if isinstance(seeds, list) and not (seeds and all(type(seed) is int and seed >= 0 for seed in seeds)):
+        yield "`seeds` must be whole numbers, at least one"
+    games = about.get("games", 0)
+    if type(games) is int and (games < 0 or games % 2):
+        yield f"`games` must be even, not {games}: each opening is played by both sides"
+    arms = about.get("arms")
+    lists = {"shared": about.get("shared", []), **(arms if isinstance(arms, dict) else {})}
+    for name, sets in lists.items():
+        if not (isinstance(sets, list) and all(isinstance(item, str) and "=" in item for item in sets)):
+            yield f'`{name}` must be a list of settings, such as ["search.simulations=64"]'
+    if isinstance(about.get("set"), str) and not Path(about["set"]).exists():
+        yield f"the set {about['set']} does not exist"
+
+
 class Study:
     def __init__(self, path, options):
-        self.about = tomllib.loads(path.read_text())
+        self.about = parsed(path, "the study")
         self.options = options
         self.out = Path(options.out or Path("ablations") / path.stem)
+        refuse([f"{path}: {problem}" for problem in wrong_keys(self.about)])
         self.arms = self.about["arms"]
-        self.game = tomllib.loads(Path(self.about["config"]).read_text())["game"]["id"]
+        config = parsed(self.about["config"], "the config")
+        self.game = config.get("game", {}).get("id") or sys.exit(f"error: {self.about['config']} names no game")
         if options.only:
             names = options.only.split(",")
             unknown = set(names) - set(self.arms)
@@ -92,17 +151,38 @@ class Study:
     def sets(self, arm, seed):
         return [*self.about.get("shared", []), *self.arms[arm], f"seed={seed}"]
 
+    def training(self, arm, seed):
+        """The command that trains an arm."""
+        command = [self.options.petteia, "train", self.about["config"], "--run", str(self.folder(arm, seed) / "run")]
+        for setting in self.sets(arm, seed):
+            command += ["--set", setting]
+        if self.options.threads:
+            command += ["--threads", str(self.options.threads)]
+        return command
+
+    def check(self):
+        """Asks the program about the settings of every arm that is not trained yet."""
+        problems = []
+        for arm in self.arms:
+            seed = self.about.get("seeds", [1])[0]
+            if (self.folder(arm, seed) / "trained.json").exists():
+                continue
+            try:
+                said = subprocess.run([*self.training(arm, seed), "--check"], capture_output=True, text=True)
+            except OSError as error:
+                program = self.options.petteia
+                sys.exit(f"error: cannot start {program}: {error.strerror}; name the program with --petteia")
+            if said.returncode:
+                problems.append(f"arm {arm}: " + said.stderr.strip().removeprefix("error: "))
+        refuse(problems)
+
     def train(self, arm, seed):
         folder = self.folder(arm, seed)
         folder.mkdir(parents=True, exist_ok=True)
         costs = folder / "costs"
 
         def finish():
-            command = [self.options.petteia, "train", self.about["config"], "--run", str(folder / "run")]
-            for setting in self.sets(arm, seed):
-                command += ["--set", setting]
-            if self.options.threads:
-                command += ["--threads", str(self.options.threads)]
+            command = self.training(arm, seed)
             before = spent()
             try:
                 run(command, folder / "log")
@@ -152,7 +232,7 @@ class Study:
                 row = {"arm": arm, "seed": seed, "clock": trained["clock"], "cpu": trained["cpu"]}
                 row["accuracy"] = self.accuracy(arm, seed)
                 row["match"] = self.match(arm, seed)
-                costs = f"{row['clock']:.0f} s, {row['cpu']:.0f} s of CPU time"
+                costs = f"{seconds(row['clock'])}, {seconds(row['cpu'])} of CPU time"
                 shown = ", ".join(f"{name} {value:.1f} %" for name, value in errors(row).items())
                 shown = ", ".join(filter(None, (costs, shown, elo(row["match"]))))
                 print(f"{arm}, seed {seed}: {shown}", file=sys.stderr, flush=True)
@@ -173,6 +253,10 @@ def brier(row):
     return own[0]["all"]["brier"] if own else None
 
 
+def seconds(value):
+    return f"{value:.0f} s" if value >= 10 else f"{value:.1f} s"
+
+
 def elo(match):
     if match is None:
         return ""
@@ -180,28 +264,94 @@ def elo(match):
     return f"{match['elo']:+.0f} ({bound(match['elo_low'])} to {bound(match['elo_high'])})"
 
 
-def table(rows):
-    """Means over seeds, with the range."""
+def score_of(elo):
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def elo_of(score):
+    return 400 * math.log10(score / (1 - score))
+
+
+def pooled(matches):
+    """The matches of all seeds as one, with bounds; `None` if there are none."""
+    matches = [match for match in matches if match]
+    if not matches:
+        return None
+    games = sum(match["games"] for match in matches)
+    if len(matches) == 1:
+        return {"games": games, "seeds": 1, **{key: matches[0][key] for key in ("elo", "elo_low", "elo_high")}}
+    scores = [(match["wins"] + match["draws"] / 2) / match["games"] for match in matches]
+    weights = [match["games"] / games for match in matches]
+    mean = sum(weight * score for weight, score in zip(weights, scores))
+    low = [0 if match["elo_low"] is None else score_of(match["elo_low"]) for match in matches]
+    high = [1 if match["elo_high"] is None else score_of(match["elo_high"]) for match in matches]
+    # of the games, and of the seeds: with few of them either can be small by chance
+    # the farther bound counts: near a perfect score they are far from symmetric
+    far = [max(up - score, score - down) / Z for up, score, down in zip(high, scores, low)]
+    error = math.sqrt(sum((weight * one) ** 2 for weight, one in zip(weights, far)))
+    if len(matches) > 1:
+        spread = sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)
+        error = max(error, math.sqrt(spread / len(scores)))
+    one = 1 / games
+    bound = lambda score: elo_of(score) if one < score < 1 - one else None
+    clamped = min(max(mean, one / 2), 1 - one / 2)
+    result = {"elo": elo_of(clamped), "elo_low": bound(mean - Z * error), "elo_high": bound(mean + Z * error)}
+    return {"games": games, "seeds": len(matches), **result}
+
+
+def verdict(match):
+    """Whether the games tell which arm is better."""
+    if match["elo_low"] is not None and match["elo_low"] > 0:
+        return "better"
+    return "worse" if match["elo_high"] is not None and match["elo_high"] < 0 else "not told"
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def summary(rows, cost):
+    """What is known of each arm, for programs. Costs are ratios to the first arm's; within 5 % the `cost` is equal."""
     by_arm = {}
     for row in rows:
         by_arm.setdefault(row["arm"], []).append(row)
     first = next(iter(by_arm.values()))
-    mean = lambda values: sum(values) / len(values)
+    arms = {}
+    for arm, rows in by_arm.items():
+        of = lambda rows, kind: mean([row[kind] for row in rows])
+        ratios = {kind: of(rows, kind) / of(first, kind) for kind in ("clock", "cpu")}
+        match = pooled([row["match"] for row in rows])
+        arms[arm] = {
+            **ratios,
+            "equal": abs(math.log(ratios[cost])) <= math.log(1.05),
+            "errors": {name: [errors(row)[name] for row in rows] for name in errors(rows[0])},
+            "brier": [brier(row) for row in rows],
+            "match": match and {**match, "verdict": verdict(match)},
+            "seeds": rows,
+        }
+    return arms
+
+
+def table(arms, cost):
+    """Means over seeds, with the range."""
     spread = lambda values, form: (
         format(mean(values), form)
         + ("" if len(values) == 1 else f" ({min(values):{form}} to {max(values):{form}})")
     )
-    budgets = list(errors(first[0]))
-    measured = brier(first[0]) is not None
-    names = ["arm", "clock", "CPU", *(f"{name}, % wrong" for name in budgets), *(["Brier"] * measured), "Elo, by seed"]
+    first = next(iter(arms.values()))
+    budgets = list(first["errors"])
+    measured = first["brier"][0] is not None
+    names = ["arm", "clock", "CPU", *(f"{name}, % wrong" for name in budgets), *(["Brier"] * measured)]
+    names += ["Elo, all seeds", "by seed"]
     lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
-    for arm, rows in by_arm.items():
-        ratio = lambda cost: mean([row[cost] for row in rows]) / mean([row[cost] for row in first])
-        unequal = abs(math.log(ratio("clock"))) > math.log(1.05)
-        cells = [arm, f"{ratio('clock'):.2f}" + (" (not equal)" if unequal else ""), f"{ratio('cpu'):.2f}"]
-        cells += [spread([errors(row)[name] for row in rows], ".1f") for name in budgets]
-        cells += [spread([brier(row) for row in rows], ".3f")] if measured else []
-        cells.append("; ".join(filter(None, (elo(row["match"]) for row in rows))))
+    for arm, about in arms.items():
+        marked = lambda kind: f"{about[kind]:.2f}" + (" (not equal)" if kind == cost and not about["equal"] else "")
+        cells = [arm, marked("clock"), marked("cpu")]
+        cells += [spread(about["errors"][name], ".1f") for name in budgets]
+        cells += [spread(about["brier"], ".3f")] if measured else []
+        match = about["match"]
+        cells.append(f"{elo(match)}: {match['verdict']}" if match else "")
+        cells.append("; ".join(filter(None, (elo(row["match"]) for row in about["seeds"]))))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -215,9 +365,12 @@ def main():
     parser.add_argument("--only", help="these arms, and the first")
     options = parser.parse_args()
     study = Study(options.study, options)
-    rows = list(study.rows())
-    text = table(rows)
+    study.check()
+    cost = "cpu" if options.threads == 1 else "clock"
+    arms = summary(list(study.rows()), cost)
+    text = table(arms, cost)
     (study.out / "table.md").write_text(text + "\n")
+    (study.out / "table.json").write_text(json.dumps({"game": study.game, "arms": arms}, indent=1) + "\n")
     print(text)
 
 

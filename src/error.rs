@@ -73,6 +73,8 @@ pub enum Input {
     RunFolder,
     /// The settings of a run that exists: other ones need another folder.
     RunSettings,
+    /// The settings of a run that exists and may be extended to those asked for.
+    RunLength,
     /// Consent to resume a run without its missing files.
     AcceptMissing,
     /// The device of a run that exists: on another one goes on only a copy.

@@ -21,6 +21,10 @@ pub fn named(error: Error) -> Error {
         Input::RunSettings => followed(
             " with --run DIR; --run without a CONFIG resumes it as it is, and --fork continues a copy with other settings",
         ),
+        Input::RunLength => followed(
+            " with --run DIR; --run without a CONFIG resumes it as it is, and --generations N (instead of --set \
+             train.generations=N) extends it",
+        ),
         Input::RunDevice => followed(", and a run that exists goes on with it as a copy (--fork)"),
         Input::MatchFile => followed(" with --save FILE"),
         Input::GameOptions => followed("; set options with --set game.NAME=VALUE"),

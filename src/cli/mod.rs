@@ -24,6 +24,7 @@ mod inspect;
 mod ladder;
 mod log;
 mod man;
+mod meant;
 mod new;
 mod outline;
 mod perft;
@@ -51,7 +52,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::config::game_settings;
@@ -105,29 +105,20 @@ fn command<R: Registry>() -> clap::Command {
     help::adapted::<R>(Cli::command())
 }
 
-const ON_DEVICE: &str = "\nWhat computes networks is chosen by `--device cuda`, `vulkan` or `auto`, in commands that compute any.\n";
-
 /// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
 /// and exits.
 fn parsed<T>(result: clap::error::Result<T>) -> T {
     result.unwrap_or_else(|error| {
+        let error = meant::refined(error);
         let message = error.to_string();
         let short = shortened(&message);
-        let tip = tip(&error).unwrap_or_default();
-        if !error.use_stderr() || (tip.is_empty() && short == message) {
+        if !error.use_stderr() || short == message {
             error.exit();
         }
         // standard error may be closed
-        let _ = write!(anstream::stderr(), "{short}{tip}");
+        let _ = write!(anstream::stderr(), "{short}");
         std::process::exit(error.exit_code())
     })
-}
-
-/// A hint for users who look for a GPU option that other programs have.
-fn tip(error: &clap::Error) -> Option<&'static str> {
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
-    let device = ["--gpu", "--cuda", "--device"].contains(&argument.split('=').next().unwrap_or_default());
-    (error.kind() == ErrorKind::UnknownArgument && device).then_some(ON_DEVICE)
 }
 
 /// The kinds of agents, for the help of the commands that take one.
@@ -275,6 +266,11 @@ struct GameArgs {
 }
 
 fn on_game<R: Registry>(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
+    if !R::ids().contains(&game.id)
+        && let Some(meant) = meant::on_its_game()
+    {
+        return Err(Error::Config(meant));
+    }
     R::with_game(&game.id, &game_settings(&game.set)?, job)?
 }
 

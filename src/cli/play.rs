@@ -23,10 +23,13 @@ use crate::solve::Solver;
 use crate::storage;
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help (more), quit";
+const OVER: &str =
+    "Type again (a new game, with the sides exchanged), undo, review, moves, save FILE or quit";
 const HELP: &str = "  legal      list all your actions
   hint       show what the opponent would play in your place
   undo       take back your last action and everything after it
   board      draw the board again
+  again      begin a new game with the sides exchanged
   moves      list the actions so far
   position   show the text of the position
   review     say which actions lost most, by the opponent's searches
@@ -142,7 +145,7 @@ impl<G: Game> HumanGame<'_, G> {
                 if self.other.is_some() {
                     return Ok(());
                 }
-                print_text("type undo to take back an action, or quit to leave")?;
+                print_text(OVER)?;
             } else if let Some(agent) = self.agent_for(self.game().to_move(&state)) {
                 let action = self.reply(agent, &state)?;
                 print_text(&format!(
@@ -184,6 +187,7 @@ impl<G: Game> HumanGame<'_, G> {
                 "help" | "?" => self.help(state)?,
                 "board" => self.show_board(Vec::new())?,
                 "undo" => self.undo()?,
+                "again" => self.again()?,
                 "hint" => self.hint(state)?,
                 "moves" => print_text(&self.session.texts().join(" "))?,
                 "position" => print(self.game().state_text(state))?,
@@ -208,7 +212,7 @@ impl<G: Game> HumanGame<'_, G> {
                 self.session.play(action);
                 self.show_board(Vec::new())
             }
-            None if self.game().outcome(state).is_some() => print_text("the game is over: type undo or quit"),
+            None if self.game().outcome(state).is_some() => print_text(&format!("the game is over. {OVER}")),
             None => print_text(&format!("{}. {COMMANDS}", illegal(self.game(), state, text))),
         }
     }
@@ -274,6 +278,14 @@ impl<G: Game> HumanGame<'_, G> {
 
     fn stream(&self) -> Random {
         stream(self.seed, Purpose::Agent, &[self.session.actions().len() as u64])
+    }
+
+    /// A new game from the same position, with the sides exchanged.
+    fn again(&mut self) -> Result<()> {
+        self.session.restart(self.session.start().clone());
+        (self.person, self.seed) = (self.person.other(), self.seed.wrapping_add(1));
+        print_text(&format!("A new game. You are {}.", player_text(self.game(), self.person)))?;
+        self.show_board(Vec::new())
     }
 
     /// Takes back actions up to and including the person's last one.

@@ -96,8 +96,7 @@ pub fn rating_parts(rating: &Rating) -> Vec<String> {
     let compared = |name: &str, by: &Difference| {
         let elo = match by.elo.round() {
             0.0 => "level with".to_string(),
-            above @ 0.0.. => format!("{above:+} Elo above"),
-            below => format!("{} Elo below", -below),
+            elo => format!("{elo:+} Elo against"),
         };
         format!("{elo} {name}, 95 % {}", bounds(by.low, by.high))
     };
@@ -254,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn ratings_are_above_or_below() {
+    fn ratings_are_differences_with_their_sign() {
         for (elo, low, high, text) in [
-            (27.4, Some(-0.3), Some(54.6), "+27 Elo above generation 5, 95 % +0 to +55"),
-            (-27.4, Some(-49.0), Some(-5.2), "27 Elo below generation 5, 95 % -49 to -5"),
-            (-27.4, None, Some(0.2), "27 Elo below generation 5, 95 % +0 or less"),
-            (301.0, Some(118.0), None, "+301 Elo above generation 5, 95 % +118 or more"),
+            (27.4, Some(-0.3), Some(54.6), "+27 Elo against generation 5, 95 % +0 to +55"),
+            (-27.4, Some(-49.0), Some(-5.2), "-27 Elo against generation 5, 95 % -49 to -5"),
+            (-27.4, None, Some(0.2), "-27 Elo against generation 5, 95 % +0 or less"),
+            (301.0, Some(118.0), None, "+301 Elo against generation 5, 95 % +118 or more"),
             (0.4, Some(-68.0), Some(68.0), "level with generation 5, 95 % -68 to +68"),
             (-0.4, None, None, "level with generation 5, 95 % unknown"),
         ] {

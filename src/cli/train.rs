@@ -91,6 +91,9 @@ pub struct Train {
     /// weights than an undisturbed run
     #[arg(long)]
     accept_missing: bool,
+    /// Check the settings, the device and the memory, and make nothing
+    #[arg(long)]
+    check: bool,
     /// Write the page of `petteia report` to report.html in the run folder, after each generation
     #[arg(long)]
     report: bool,
@@ -164,6 +167,13 @@ impl Job for TrainGame<'_> {
         let plan = self.plan.clone().with(config);
         let (Plan { config, folder, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
+        if self.flags.check {
+            let generations = counted(config.train.generations, "generation", "generations");
+            return print(format_args!(
+                "nothing is wrong; without --check this trains {generations} in {}",
+                folder.display()
+            ));
+        }
         allocator::keep_freed();
         let screen = Screen::new(Outline {
             config,

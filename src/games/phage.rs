@@ -269,8 +269,8 @@ impl Game for Phage {
 
     fn ending(&self, state: &State) -> &'static str {
         match self.outcome(state) {
-            Some(Outcome::Draw) => "no moves for both",
-            _ => "no moves for one",
+            Some(Outcome::Draw) => "neither player can move",
+            _ => "one player cannot move",
         }
     }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::train::schedule::learning_rate;
 
 /// The settings that may change.
-const FREE: [&str; 2] = ["train.generations", "train.tensorboard"];
+pub(super) const FREE: [&str; 2] = ["train.generations", "train.tensorboard"];
 
 /// What [`extend`] changed.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use super::extend::FREE;
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::{Config, Reading};
@@ -150,6 +151,7 @@ fn settings_text(folder: &Path) -> Result<(PathBuf, String)> {
 
 /// The error for a run that exists with other settings than those asked for.
 pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Error {
+    let is_longer = differences.iter().all(|[key, ..]| FREE.contains(&&**key));
     let lines: Vec<String> =
         differences.iter().map(|[key, there, asked]| format!("\n  {key}: {there} / {asked}")).collect();
     Error::Config(format!(
@@ -158,7 +160,7 @@ pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Erro
         folder.display(),
         lines.concat()
     ))
-    .about(Input::RunSettings)
+    .about(if is_longer { Input::RunLength } else { Input::RunSettings })
 }
 
 /// Writes the resolved settings into a run's folder.

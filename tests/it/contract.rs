@@ -44,7 +44,7 @@ fn every_game_says_why_it_is_over() {
     }
     assert_eq!(endings("tic-tac-toe"), BTreeSet::from(["a full board", "three in a row"]));
     assert_eq!(endings("connect-four"), BTreeSet::from(["a full board", "four in a row"]));
-    assert_eq!(endings("phage"), BTreeSet::from(["no moves for both", "no moves for one"]));
+    assert_eq!(endings("phage"), BTreeSet::from(["neither player can move", "one player cannot move"]));
     assert_eq!(endings("caissa"), BTreeSet::from(["checkmate", "stalemate"]));
     assert_eq!(endings("cage-4"), BTreeSet::from(["no checkers left"]));
     let trap = endings("custodial-trap-intro");

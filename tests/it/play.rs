@@ -37,6 +37,21 @@ fn play_goes_on_after_bytes_that_are_no_text() {
 }
 
 #[test]
+fn another_game_begins_with_the_sides_exchanged() {
+    let squares = "a1 b1 c1 a2 b2 c2 a3 b3 c3".replace(' ', "\n");
+    let input = format!("{squares}\n{squares}\nnonsense\nagain\nmoves\nquit\n");
+    let text = out(&succeeds(&["play", "tic-tac-toe", "--opponent", "random", "--seed", "1"], input));
+    assert!(
+        text.contains("the game is over. Type again (a new game, with the sides exchanged), undo, review"),
+        "{text}"
+    );
+    let (_, again) = text.split_once("A new game. You are O.").expect("the other side");
+    assert!(again.contains("X plays "), "{again}");
+    // one action of the opponent, and none of the first game
+    assert_eq!(again.matches(" plays ").count(), 1, "{again}");
+}
+
+#[test]
 fn play_takes_names_in_any_case() {
     let play = |game: &str, more: &[&str], input: &str| {
         out(&succeeds(&[&["play", game, "--opponent", "random"], more].concat(), input))

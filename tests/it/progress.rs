@@ -13,7 +13,7 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::run::{Event, Observer, Played, Summary, train};
 use petteia::selfplay::Progress;
 
-use crate::support::command::{err, out, succeeds};
+use crate::support::command::{err, fails, out, succeeds};
 
 const SMOKE: &str = "configs/smoke.toml";
 
@@ -211,4 +211,78 @@ fn ten_million_games_are_said_to_take_long() {
     child.wait().unwrap();
     let about = about.expect("the start says how long it may take");
     assert!(about.contains(" h ") || about.contains(" days ") || about.contains("GB"), "{about}");
+}
+
+#[test]
+fn settings_can_be_checked_without_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let checked = |set: &'static str| {
+        let run = run.to_str().unwrap().to_string();
+        ["train", SMOKE, "--run", &run, "--check", "--set", set].map(String::from)
+    };
+    let right = checked("search.cpuct=2");
+    let said = out(&succeeds(&right.each_ref().map(String::as_str), ""));
+    assert!(said.starts_with("nothing is wrong; without --check this trains 3 generations in "), "{said}");
+    for (set, why) in [("search.cpukt=2", "did you mean"), ("net.filters=0", "out of range")] {
+        let wrong = checked(set);
+        fails(&wrong.each_ref().map(String::as_str), 2, &[why]);
+    }
+    assert!(!run.exists());
+}
+
+/// What a command writes to standard error where that is a terminal of this kind.
+#[cfg(unix)]
+fn in_a_terminal(kind: &str, arguments: &[&str]) -> String {
+    use std::io::Read;
+    use std::os::fd::{FromRawFd, OwnedFd};
+    use std::process::{Command, Stdio};
+    use std::ptr::null_mut;
+
+    let (mut ours, mut theirs) = (0, 0);
+    // SAFETY: both point to numbers of ours, and the rest may be null
+    assert_eq!(unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), null_mut()) }, 0);
+    // SAFETY: both were just opened, and nobody else has them
+    let (mut ours, theirs) = unsafe { (fs::File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut child = Command::new(crate::support::command::PETTEIA)
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("TERM", kind)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(theirs)
+        .spawn()
+        .unwrap();
+    // Linux says with an error that the other end is closed
+    let mut said = Vec::new();
+    let mut block = [0; 4096];
+    while let Ok(length @ 1..) = ours.read(&mut block) {
+        said.extend_from_slice(&block[..length]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8_lossy(&said).replace("\r\n", "\n")
+}
+
+/// Emacs's shell and the consoles of some editors are terminals that cannot draw a bar.
+#[cfg(unix)]
+#[test]
+fn a_terminal_that_cannot_draw_gets_the_lines_of_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = crate::support::runs::write_config(folder.path());
+    let trained = |kind: &str| {
+        let run = folder.path().join(kind);
+        let arguments = ["train", config.to_str().unwrap(), "--run", run.to_str().unwrap(), "--threads", "1"];
+        in_a_terminal(kind, &arguments)
+    };
+    let (dumb, other) = (trained("dumb"), trained("xterm"));
+    assert!(other.contains('\u{1b}'), "a terminal that draws: {other}");
+    assert!(!dumb.contains('\u{1b}'), "{dumb:?}");
+    for said in ["tic-tac-toe", "policy loss", "gen "] {
+        assert!(dumb.contains(said), "no `{said}` in {dumb}");
+    }
+    // a row for each generation
+    let rows = dumb.lines().filter(|line| line.trim_start().starts_with(['1', '2', '3'])).count();
+    assert!(rows >= 3, "{dumb}");
+    assert!(in_a_terminal("dumb", &["solve", "tic-tac-toe"]).is_empty(), "nothing to draw over");
 }

@@ -276,6 +276,11 @@ fn hint(path: &Path) -> String {
     let configs = beside.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
     let names: Vec<String> = configs.filter_map(|path| stem(path)).collect();
     let near = nearest(&stem(path).unwrap_or_default(), names.iter().map(String::as_str));
-    near.map(|name| format!("; did you mean {}?", folder.join(format!("{name}.toml")).display()))
-        .unwrap_or_default()
+    near.map(|name| format!("; did you mean {}?", folder.join(format!("{name}.toml")).display())).unwrap_or_else(
+        || {
+            "; the configs of Petteia are in the folder configs of its repository, and a file with the two lines `[game]` \
+             and `id = \"GAME\"` is one, too"
+                .into()
+        },
+    )
 }
