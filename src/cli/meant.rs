@@ -122,6 +122,7 @@ mod tests {
         let run = folder.path().join("run");
         std::fs::create_dir(&run).expect("a folder");
         std::fs::write(run.join(run::SETTINGS), "[game]\nid = \"phage\"\n").expect("a file");
+        std::fs::write(run.join(run::METRICS), "").expect("a file");
         let run = run.display().to_string();
         let line = |words: &str| {
             let words = words.replace("RUN", &run);
