@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use petteia::arena::perfect::is_at_hand;
 use petteia::conformance::random_game;
 use petteia::game::{Action, Game, GameOptions, Outcome, Player, Rules, Settings};
 use petteia::games::Games;
@@ -256,6 +257,23 @@ fn one_action_that_wins_decides_however_hard_the_others_are() {
     let state = game.parse_state("4455").unwrap();
     assert_eq!(solver.outcome(&state).unwrap(), Outcome::Win(Player::First));
     assert_eq!(solver.best_actions(&state).unwrap(), [Action(2), Action(5)]);
+}
+
+struct AtHand;
+
+impl Job for AtHand {
+    type Output = bool;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> bool {
+        is_at_hand(&rules.game)
+    }
+}
+
+/// Turns cost little: what a page offers a perfect opponent for is solved within the nodes that it has.
+#[test]
+fn the_smallest_games_are_solved_at_once() {
+    let at_hand = |id: &String| Games::with_game(id, &Settings::default(), AtHand).unwrap();
+    assert_eq!(Games::ids().into_iter().filter(at_hand).collect::<Vec<_>>(), ["cage-4", "tic-tac-toe"]);
 }
 
 #[test]
