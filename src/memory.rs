@@ -3,12 +3,12 @@
 //!
 //! Only what is certain to be needed is counted, and an eighth of the memory is left for everything else.
 
-use std::fs;
 use std::path::Path;
 
 use crate::config::{Config, TrainDevice};
 use crate::encode::Shape;
 use crate::error::{Error, Input, Result};
+use crate::storage;
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -77,7 +77,7 @@ fn gibibytes(bytes: u64) -> String {
 /// The most memory that this process can have, in bytes, if the system reports it (Linux): the machine's memory, the
 /// limit of its container, its own limit.
 fn limit() -> Option<u64> {
-    let text = |path: &str| fs::read_to_string(path).ok();
+    let text = |path: &str| storage::read_text(Path::new(path), "a table of the kernel").ok();
     let machine =
         text("/proc/meminfo").and_then(|text| row(&text, "MemTotal:")).map(|kib| kib.saturating_mul(1024));
     let own = text("/proc/self/limits").and_then(|text| row(&text, "Max address space"));
@@ -93,13 +93,16 @@ fn row(table: &str, name: &str) -> Option<u64> {
 /// The lowest limit of the process's control group and its parents, in the tree at `root`.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
-    let limit = |folder: &Path| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok();
+    let text = |folder: &Path| storage::read_text(&folder.join("memory.max"), "a limit").ok();
+    let limit = |folder: &Path| text(folder)?.trim().parse().ok();
     let folder = root.join(own.unwrap_or_default());
     folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(limit).min()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const LIMITS: &str = "\

@@ -15,6 +15,7 @@ use super::agent::Agent;
 use super::process::{NoAnswer, Process, QUIT_PATIENCE};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Action, Game};
+use crate::storage;
 
 /// The maximum timeout in seconds.
 const MAX_SECONDS: f64 = 86_400.0;
@@ -46,8 +47,7 @@ impl Terms {
             ))
             .about(Input::EngineTimeout));
         }
-        let open = |path| File::options().create(true).append(true).open(path).map_err(Error::io(path));
-        let (timeout, log) = (Duration::from_secs_f64(timeout), log.map(open).transpose()?);
+        let (timeout, log) = (Duration::from_secs_f64(timeout), log.map(storage::open_log).transpose()?);
         Ok(Terms { limit, movetime, timeout, log, stop: Arc::default() })
     }
 

@@ -6,8 +6,7 @@
 //! the pairs do not depend on them. Each line is written at once, an incomplete last line is dropped when the file is
 //! read, and every game is replayed. The contents do not depend on threads or interruptions.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -53,25 +52,30 @@ struct Header<'a> {
     pairing: Option<Pairing>,
 }
 
+/// The longest line of a file, in bytes.
+pub(crate) const LONGEST_LINE: usize = 16 << 20;
+
+/// A pair as it stands in the file, not yet checked by the rules.
 #[derive(Serialize, Deserialize)]
-struct Line {
+pub(crate) struct Line {
     /// The number of the pair, from 0.
     pair: usize,
     /// The numbers of the two agents; a match has no others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    agents: Option<[usize; 2]>,
-    games: [GameLine; 2],
+    pub(crate) agents: Option<[usize; 2]>,
+    pub(crate) games: [GameLine; 2],
 }
 
+/// A game as it stands in the file.
 #[derive(Serialize, Deserialize)]
-struct GameLine {
+pub(crate) struct GameLine {
     /// The actions in the game's notation, including the opening.
-    actions: Vec<String>,
+    pub(crate) actions: Vec<String>,
     /// 1, 0.5 or 0 for the first agent.
-    score: f64,
+    pub(crate) score: f64,
     /// The fault, if the game was lost by forfeit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    fault: Option<Fault>,
+    pub(crate) fault: Option<Fault>,
 }
 
 impl<'a> Header<'a> {
@@ -120,27 +124,43 @@ impl Journal {
     ) -> Result<Journal> {
         let header = serde_json::to_value(header).expect("headers are valid JSON");
         expect_regular(path)?;
-        let file =
-            File::options().read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
-        let mut file = storage::lock(file, path, "`petteia arena` or `petteia ladder`")?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(Error::io(path))?;
-        let first = format!("{header}\n");
-        // new, or interrupted while the header was written
-        if first.as_bytes().starts_with(&bytes) && bytes.len() < first.len() {
-            file.set_len(0).and_then(|()| file.write_all(first.as_bytes())).map_err(Error::io(path))?;
-            bytes = first.into_bytes();
-        }
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let text = String::from_utf8_lossy(&bytes[..whole]);
-        let (first, lines) = text.split_once('\n').unwrap_or_default();
-        expect_header(path, first, &header)?;
-        let saved = read_pairs(path, lines, &rules.game, agents.len())?;
+        let mut file =
+            storage::lock(storage::open_or_create(path)?, path, "`petteia arena` or `petteia ladder`")?;
+        let expected = format!("{header}\n");
+        let (saved, whole) = {
+            let mut lines = storage::lines_of(&*file, path, LONGEST_LINE);
+            let first = match lines.next().transpose() {
+                // too long for a line of ours, so it is somebody else's
+                Err(Error::Data(_)) => b"?".to_vec(),
+                first => first?.unwrap_or_default(),
+            };
+            match expected.as_bytes().strip_prefix(&*first) {
+                // new, or interrupted while the header was written
+                Some(rest) if !rest.is_empty() => (Vec::new(), 0),
+                _ => {
+                    expect_header(path, &first, &header)?;
+                    let (saved, length) = read_pairs(path, lines, &rules.game, agents.len())?;
+                    (saved, first.len() as u64 + length)
+                }
+            }
+        };
         // only now it is certain that this is a file of this match
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(Error::io(path))?;
+        if whole < file.metadata().map_err(Error::io(path))?.len() {
+            file.set_len(whole).map_err(Error::io(path))?;
+        }
+        if whole == 0 {
+            file.write_all(expected.as_bytes()).map_err(Error::io(path))?;
         }
         Ok(Journal { path: path.to_path_buf(), file, saved })
+    }
+
+    /// The error for a pair in the file that other agents had to play.
+    pub(super) fn other_agents(&self, number: usize, found: [usize; 2], planned: [usize; 2]) -> Error {
+        let (place, line) = (self.path.display(), number + 2);
+        Error::Data(format!(
+            "{place}: line {line}: agents {found:?} played, but it was the turn of {planned:?}; remove this line and \
+             those after it"
+        ))
     }
 
     /// The number of pairs in the file when it was opened.
@@ -181,8 +201,8 @@ fn expect_regular(path: &Path) -> Result<()> {
     }
 }
 
-fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
-    let found: Value = serde_json::from_str(line).unwrap_or_default();
+fn expect_header(path: &Path, line: &[u8], expected: &Value) -> Result<()> {
+    let found: Value = serde_json::from_slice(line).unwrap_or_default();
     let (Some(found), Some(expected)) = (found.as_object(), expected.as_object()) else {
         return Err(Error::Config(format!("{} is not a saved match: choose another file", path.display()))
             .about(Input::MatchFile));
@@ -206,9 +226,20 @@ fn expect_header(path: &Path, line: &str, expected: &Value) -> Result<()> {
     .about(Input::MatchFile))
 }
 
-fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G, count: usize) -> Result<Vec<Saved>> {
-    let mut pairs = Vec::new();
-    for line in lines.lines() {
+/// The pairs of a file after its header, and the bytes of their lines; a last line without an end is left out.
+fn read_pairs<G: Game>(
+    path: &Path,
+    lines: impl Iterator<Item = Result<Vec<u8>>>,
+    game: &G,
+    count: usize,
+) -> Result<(Vec<Saved>, u64)> {
+    let (mut pairs, mut bytes) = (Vec::new(), 0);
+    for line in lines {
+        let line = line?;
+        if line.last() != Some(&b'\n') {
+            break;
+        }
+        bytes += line.len() as u64;
         let damaged = |what: String| {
             let number = pairs.len() + 2;
             Error::Data(format!(
@@ -216,7 +247,7 @@ fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G, count: usize) -> Resu
                 path.display()
             ))
         };
-        let line: Line = serde_json::from_str(line).map_err(|e| damaged(e.to_string()))?;
+        let line: Line = serde_json::from_slice(&line).map_err(|e| damaged(e.to_string()))?;
         if line.pair != pairs.len() {
             return Err(damaged(format!("found pair {} in place of pair {}", line.pair, pairs.len())));
         }
@@ -232,7 +263,7 @@ fn read_pairs<G: Game>(path: &Path, lines: &str, game: &G, count: usize) -> Resu
         };
         pairs.push(Saved { agents, pair: [first, second] });
     }
-    Ok(pairs)
+    Ok((pairs, bytes))
 }
 
 /// Replays a game; the error tells how it violates the rules.

@@ -120,7 +120,7 @@ pub fn play_ladder<G: Game>(
     let all = Match { games, seed, opening_plies, sprt: None };
     let mut openings = openings(game, &all);
     let mut book = Book::new(game, plan, agents.len(), journal);
-    while let Some(round) = book.round() {
+    while let Some(round) = book.round()? {
         // those that the journal has are counted by now, but had their openings
         let counted = book.next;
         let games: Vec<Planned> = round
@@ -212,26 +212,36 @@ impl<'a, G: Game> Book<'a, G> {
         }
     }
 
-    /// The numbers and agents of the next pairs, `None` after the last. Those that the journal has are counted.
-    fn round(&mut self) -> Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>> {
+    /// The numbers and agents of the next pairs, `None` after the last. Those that the journal has are counted; their agents
+    /// must be those whose turn it was, as far as that is known without planning the games of a whole round again.
+    fn round(&mut self) -> Result<Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>>> {
         let (start, all) = (self.planned, self.plan.games / 2);
         // the chain that connects all agents comes first
         let len = if start == 0 { self.agents - 1 } else { ROUND };
         let end = all.min(start + len);
         if start == end {
-            return None;
+            return Ok(None);
         }
         let kept: Vec<Saved> = self.saved.by_ref().take(end - start).collect();
         // planned as if the others of the round had not been played either
-        let mut agents = if kept.len() < end - start { self.plan(start, len) } else { vec![[0, 1]; len] };
+        let is_planned = kept.len() < end - start || self.takes_turns(start);
+        let mut agents = if is_planned { self.plan(start, len) } else { vec![[0, 1]; len] };
         for (saved, agents) in kept.into_iter().zip(&mut agents) {
+            if let Some(journal) = self.journal.as_ref().filter(|_| is_planned && *agents != saved.agents) {
+                return Err(journal.other_agents(self.next, saved.agents, *agents));
+            }
             *agents = saved.agents;
             self.count(saved.agents, saved.pair);
             self.standing.games += 2;
             self.standing.kept += 2;
         }
         self.planned = end;
-        Some((start..end).zip(agents))
+        Ok(Some((start..end).zip(agents)))
+    }
+
+    /// Whether the agents of the round that begins with pair `start` do not depend on results.
+    fn takes_turns(&self, start: usize) -> bool {
+        start == 0 || self.plan.pairing != Pairing::Adaptive
     }
 
     /// The agents of `len` pairs from number `start` on, for which the results of all pairs before are known.
@@ -239,7 +249,7 @@ impl<'a, G: Game> Book<'a, G> {
         let candidates = self.plan.pairing.candidates(self.agents);
         let in_turn = |number: usize| candidates[number % candidates.len()];
         match self.plan.pairing {
-            Pairing::Adaptive if start > 0 => {
+            Pairing::Adaptive if !self.takes_turns(start) => {
                 let mut planner = Planner::new(&self.ratings());
                 (0..len).filter_map(|_| planner.choose(&candidates)).collect()
             }

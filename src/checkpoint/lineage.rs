@@ -189,8 +189,12 @@ impl Lineage {
     /// Whether the run came by something by this `change`, from a checkpoint at or in `source`, of this `generation` if it
     /// is given.
     pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
+        // the same folder may be named in several ways
+        let real =
+            |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or(path.into());
+        let source = real(source);
         let is_meant = |from: &Ancestor| {
-            Path::new(&from.path).starts_with(source)
+            real(Path::new(&from.path)).starts_with(&source)
                 && generation.is_none_or(|number| number == from.generation)
         };
         let chapters = self.chapters.iter().filter(|chapter| chapter.change == change);

@@ -11,7 +11,7 @@ pub mod lineage;
 mod manifest;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -383,7 +383,7 @@ impl Checkpoint {
         let (mut file, length) = match attachment::find(path)? {
             Some(attached) => (attached.open()?, attached.length),
             None => {
-                let file = File::open(path).map_err(Error::io(path))?;
+                let file = storage::open(path)?;
                 let length = file.metadata().map_err(Error::io(path))?.len();
                 (file, length)
             }
@@ -426,14 +426,37 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
 /// The folder of runs, unless another is named.
 pub const RUNS: &str = "runs";
 
-/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`.
+/// `; it has the generations 1 to 3` of a run.
+fn generations_of(run: &Path) -> String {
+    let numbers: Vec<usize> =
+        list(run).unwrap_or_default().iter().filter_map(|path| store::generation_of(path)).collect();
+    match numbers[..] {
+        [] => format!("; {} has no generations yet", run.display()),
+        [only] => format!("; {} has only generation {only}", run.display()),
+        [first, .., last] if last - first + 1 == numbers.len() => {
+            format!("; {} has the generations {first} to {last}", run.display())
+        }
+        _ => {
+            let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+            format!("; {} has the generations {}", run.display(), numbers.join(", "))
+        }
+    }
+}
+
+/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`; the generations of its run
+/// for a checkpoint.
 pub(crate) fn runs_beside(path: &Path) -> String {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(RUNS));
+    if let Some(run) =
+        parent.parent().filter(|_| parent.ends_with(FOLDER) && store::generation_of(path).is_some())
+    {
+        return generations_of(run);
+    }
     let mut found: Vec<String> = fs::read_dir(parent)
         .into_iter()
         .flatten()
         .flatten()
-        .filter(|entry| entry.path().join(FOLDER).is_dir())
+        .filter(|entry| entry.path().join(FOLDER).is_dir() && !storage::is_temporary(&entry.file_name()))
         .map(|entry| entry.path().display().to_string())
         .collect();
     found.sort();

@@ -3,13 +3,13 @@
 //! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay as they are. The file is bounded: when it is
 //! full, its older half is dropped. A run does not depend on whether it can be written.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::own_command;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::program::Program;
 use crate::run::LOG;
 use crate::storage;
@@ -56,8 +56,7 @@ fn append(path: &Path, lines: &str) -> Result<()> {
         let text = storage::read_at_most(path, LARGEST, "a log").unwrap_or_default();
         storage::write_whole(path, newer_half(&text))?;
     }
-    let file = File::options().append(true).create(true).open(path);
-    file.and_then(|mut file| file.write_all(lines.as_bytes())).map_err(crate::error::Error::io(path))
+    storage::open_or_create(path)?.write_all(lines.as_bytes()).map_err(Error::io(path))
 }
 
 /// The lines that begin in the newer half of `text`.

@@ -47,7 +47,7 @@ mod train;
 mod watch;
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -61,6 +61,7 @@ use crate::program::Program;
 use crate::registry::{self, Job, Registry};
 use crate::storage::attachment;
 use signals::{catch_interrupts, interrupted};
+use text::harmless;
 
 /// A complete program for the games of `R`: parses the command line, runs the command, and prints any error. It is a
 /// bot if a network is attached to its file.
@@ -80,7 +81,7 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
-            let text = help::with_own_name(error.to_string());
+            let text = harmless(&help::with_own_name(error.to_string()));
             // standard error may be closed
             let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {text}");
             ExitCode::from(error.exit_code())
@@ -277,6 +278,8 @@ fn on_game<R: Registry>(game: &GameArgs, job: impl Job<Output = Result<()>>) -> 
 /// Prints one line to standard output, colored if it is a terminal. `main` treats the error of a closed pipe as
 /// success.
 fn print(line: impl std::fmt::Display) -> Result<()> {
+    let line = line.to_string();
+    let line = if std::io::stdout().is_terminal() { harmless(&line) } else { line };
     let mut out = anstream::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
 }
@@ -284,7 +287,7 @@ fn print(line: impl std::fmt::Display) -> Result<()> {
 /// Says on standard error what the user should know about what was done.
 fn warn(what: impl std::fmt::Display) {
     // standard error may be closed
-    let _ = writeln!(anstream::stderr(), "warning: {what}");
+    let _ = writeln!(anstream::stderr(), "warning: {}", harmless(&what.to_string()));
 }
 
 /// Refuses to overwrite an existing file.

@@ -6,17 +6,13 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-use serde_json::Value;
-
 use super::calibration::Calibration;
 use super::forecast::{Costs, Forecast, Plan};
 use super::progress::roughly;
 use super::text::counted;
 use crate::config::{Bootstrap, Config, GateKind};
 use crate::error::Result;
-use crate::run::{METRICS, Played};
-use crate::storage;
+use crate::run::History;
 
 /// Measures this machine; the argument tells whether the bootstrap is still ahead.
 type Measure<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
@@ -74,13 +70,9 @@ impl Outline<'_> {
     fn plies_so_far(&self) -> Option<f64> {
         let settings = &self.config.selfplay;
         let first = if settings.bootstrap_games > 0 { 2 } else { 1 };
-        let text = storage::read(&self.folder.join(METRICS)).ok()?;
-        let lines =
-            text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let mut played = lines
-            .filter(|line| line["kind"] == "selfplay" && line["generation"].as_u64() >= Some(first))
-            .filter_map(|line| Played::deserialize(line).ok());
-        let last = played.next_back().filter(|played| played.games > 0)?;
+        let history = History::of(self.folder).ok()?;
+        let (generation, line) = history.selfplay.newest()?;
+        let last = Some(line.played()).filter(|played| generation >= first && played.games > 0)?;
         // on average an opening has half of its longest length
         let opening = (settings.random_plies + settings.policy_plies) as f64 / 2.0;
         let unsearched = opening * (1.0 - f64::from(settings.opening_share));

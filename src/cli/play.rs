@@ -239,7 +239,8 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     fn load(&mut self, path: &Path) -> Result<()> {
-        let text = storage::read_text(path, "a saved game");
+        let text = storage::read_given(path, saved::LARGEST, "a saved game");
+        let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
         match text.and_then(|text| saved::parse(self.rules, &text, &path.display().to_string())) {
             Ok((session, resigned)) => {
                 self.session = session;

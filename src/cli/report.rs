@@ -1,5 +1,6 @@
 //! `petteia report`: one page about one or more runs.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,11 +9,13 @@ use super::{print, refuse_existing};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::registry::{Job, Registry};
-use crate::report::{self, Numbers};
+use crate::report::{self, Numbers, page};
 use crate::storage;
 
 /// The page if no other is named.
 pub const PAGE: &str = "report.html";
+/// Where the head of a page ends at the latest, in bytes.
+const LONGEST_HEAD: u64 = 1 << 18;
 
 /// Write a page about one or more runs: curves, strength, time, games.
 #[derive(Args)]
@@ -58,20 +61,41 @@ impl Report {
     }
 }
 
-/// Refuses to overwrite what is no page: pages are made again and again, anything else that is there stays.
+/// Refuses to overwrite what is no page of ours: pages are made again and again, anything else that is there stays.
 pub fn refuse_other_files(out: &Path) -> Result<()> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(Error::Missing(format!("{}: there is no such folder", folder.display())));
     }
-    match out.extension().is_some_and(|extension| extension == "html") {
-        true => Ok(()),
-        false => refuse_existing(out),
+    match out.exists() && title_at(out)?.is_none() {
+        true => refuse_existing(out),
+        false => Ok(()),
+    }
+}
+
+/// The title of the page at `out`; `None` if what is there is none of ours.
+fn title_at(out: &Path) -> Result<Option<String>> {
+    let mut head = Vec::new();
+    storage::open(out)?.take(LONGEST_HEAD).read_to_end(&mut head).map_err(Error::io(out))?;
+    Ok(page::title_of(&String::from_utf8_lossy(&head)).map(String::from))
+}
+
+/// Refuses to overwrite anything but a page of the same title.
+pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
+    refuse_other_files(out)?;
+    let there = if out.exists() { title_at(out)? } else { None };
+    match there {
+        Some(title) if page::title_of(page) != Some(&title) => Err(Error::Config(format!(
+            "{} already exists and is another page ({title}): choose another file with --out",
+            out.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
 /// Writes a page, and says where it is.
 pub fn write_page(out: &Path, page: &str) -> Result<()> {
+    refuse_other_pages(out, page)?;
     storage::write_whole(out, page.as_bytes())?;
     print(format_args!("{} ({} kB)", out.display(), page.len().div_ceil(1000)))
 }

@@ -34,7 +34,7 @@ const HEADINGS: [(&str, u8); 7] = [
 #[derive(Args)]
 #[command(after_help = "\
 A run is running if a process trains it now, finished if all of its generations are \
-trained, and interrupted otherwise: `petteia train --run RUN` resumes it. Strength is \
+trained and the last one is rated, and interrupted otherwise: `petteia train --run RUN` resumes it. Strength is \
 in Elo with 95 % bounds: that of the newest rated generation above the first one, by \
 all games of the run but the final ones between the two, and above the opponent of the evaluation, by the games of its \
 newest evaluation.

@@ -16,7 +16,7 @@ use super::log::Log;
 use super::outline::Outline;
 use super::progress::{duration, gate_lines, rating_parts, roughly, sprt_standing, verdict};
 use super::table::{Column, Table};
-use super::text::{draws_bars, hanging};
+use super::text::{draws_bars, hanging, harmless};
 use crate::run::{Event, Observer, Played};
 use crate::selfplay;
 use crate::train::loss::Losses;
@@ -25,6 +25,8 @@ use crate::train::loss::Losses;
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 /// The minimum time between text updates on a terminal.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
+/// How much longer than drawing takes nothing is drawn: drawing costs at most a hundredth of the time.
+const REST: u32 = 100;
 /// The minimum width of the bar if the terminal has [`WITH_BAR`] columns.
 const BAR: usize = 8;
 /// The minimum width of a terminal with room for a bar next to the text.
@@ -57,8 +59,8 @@ struct State<'a> {
     started: Instant,
     phase_started: Instant,
     generation_started: Instant,
-    /// The last time that text was shown.
-    shown: Option<Instant>,
+    /// When text was last shown, and how long that took.
+    shown: (Instant, Duration),
     generation: usize,
     generations: usize,
     /// The number of games in the current generation.
@@ -98,7 +100,7 @@ impl Screen<'_> {
             started: now,
             phase_started: now,
             generation_started: now,
-            shown: None,
+            shown: (now, Duration::ZERO),
             generation: 0,
             generations: 0,
             games: 0,
@@ -188,14 +190,23 @@ impl Screen<'_> {
     }
 
     /// Updates the bar and the text next to it, as far as it fits: progress, remaining time, details. Without a
-    /// terminal, prints a line from time to time.
+    /// terminal, prints a line from time to time. Not before the last drawing is [`REST`] times as long ago as it took.
     fn show(&self, state: &mut State, phase: Phase) {
-        let interval = if self.bar.is_some() { BAR_INTERVAL } else { PLAIN_INTERVAL };
-        let shown = state.shown.get_or_insert(state.started);
-        if shown.elapsed() < interval && (self.bar.is_none() || phase.done < phase.all) {
+        let interval = match &self.bar {
+            Some(_) if phase.done >= phase.all => Duration::ZERO,
+            Some(_) => BAR_INTERVAL,
+            None => PLAIN_INTERVAL,
+        };
+        let (shown, took) = state.shown;
+        if shown.elapsed() < interval.max(REST * took) {
             return;
         }
-        *shown = Instant::now();
+        let begun = Instant::now();
+        self.draw(state, phase);
+        state.shown = (Instant::now(), begun.elapsed());
+    }
+
+    fn draw(&self, state: &State, phase: Phase) {
         let place = match state.generations {
             0 => phase.name.to_string(),
             all => format!("{}/{all} {}", state.generation, phase.name),
@@ -342,7 +353,14 @@ impl Observer for Screen<'_> {
         if !is_finished && !matches!(event, Event::Warning(_)) {
             self.log.lock().expect("no panic while logging").begin();
         }
-        let mut guard = self.state.lock().expect("no panic while drawing");
+        let mut guard = match event {
+            // threads that play do not wait for one that draws: another such event follows
+            Event::Selfplay(progress) if progress.in_flight > 0 => match self.state.try_lock() {
+                Ok(guard) => guard,
+                Err(_) => return,
+            },
+            _ => self.state.lock().expect("no panic while drawing"),
+        };
         let state = &mut *guard;
         let now = state.started.elapsed().as_secs_f64();
         if let Some(forecast) = &mut state.forecast {
@@ -389,7 +407,7 @@ fn fitting(parts: &[String], width: usize) -> String {
 
 /// Prints a line to standard error; a run does not depend on whether anyone reads it.
 fn print_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }
 
 #[cfg(test)]

@@ -58,12 +58,50 @@ fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
 }
 
+/// Text of others (a log, the name of a folder or of a program) without what would command the terminal: escape sequences,
+/// control characters, and characters that change the direction of what follows.
+pub fn foreign(text: &str) -> String {
+    let commands = |letter: char| {
+        let turns =
+            matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (letter.is_control() && letter != '\t') || turns
+    };
+    anstream::adapter::strip_str(text).to_string().replace(commands, "")
+}
+
+/// What a line of ours may send to a terminal: its colors, and nothing else that commands it. A line in which somebody else's
+/// text stands has passed [`foreign`]; this is the net below.
+pub fn harmless(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')) {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match color(rest) {
+            Some(length) => {
+                kept.push_str(&rest[..length]);
+                rest = &rest[length..];
+            }
+            None => rest = &rest[rest.chars().next().map_or(0, char::len_utf8)..],
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// The length of the sequence for a color or style at the beginning of `text`.
+fn color(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix("\x1b[")?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    rest[end..].starts_with('m').then_some(2 + end + 1)
+}
+
 /// A value as text for people.
 pub fn display_value(value: &Value) -> String {
     let join = |parts: Vec<String>| if parts.is_empty() { "none".into() } else { parts.join(", ") };
     match value {
         Value::Null => "none".into(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => foreign(text),
         Value::Array(values) => join(values.iter().map(display_value).collect()),
         Value::Object(fields) => {
             join(fields.iter().map(|(name, value)| format!("{name} {}", display_value(value))).collect())
@@ -79,6 +117,25 @@ pub mod tests {
     /// Text without its escape sequences.
     pub fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn text_of_others_does_not_command_the_terminal() {
+        for (text, shown) in [
+            ("runs/a", "runs/a"),
+            ("\u{1b}[31mred", "red"),
+            ("\u{1b}]0;title\u{7}log", "log"),
+            ("\u{1b}[2J\u{1b}[Hcleared", "cleared"),
+            ("a\rb\u{8}\u{9b}31mc\td", "ab31mc\td"),
+            ("\u{202e}txt.exe\u{2066}", "txt.exe"),
+            ("é Ω 木", "é Ω 木"),
+        ] {
+            assert_eq!(foreign(text), shown, "{text:?}");
+        }
+        let ours = painted("b2-b3", ACCENT);
+        assert_eq!(harmless(&format!("hint {ours}\n\tmore")), format!("hint {ours}\n\tmore"));
+        let theirs = "\u{1b}]0;title\u{7}x\u{1b}[2Jy\u{1b}[1;31mz\u{9b}w\u{1b}";
+        assert_eq!(harmless(theirs), "]0;titlex[2Jy\u{1b}[1;31mzw");
     }
 
     #[test]

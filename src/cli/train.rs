@@ -5,7 +5,8 @@
 mod plan;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -15,7 +16,7 @@ use super::calibration::calibrate;
 use super::flags::DeviceArg;
 use super::outline::Outline;
 use super::progress::{duration, rating_parts, verdict};
-use super::report::PAGE;
+use super::report::{PAGE, refuse_other_pages};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
@@ -94,7 +95,8 @@ pub struct Train {
     /// Check the settings, the device and the memory, and make nothing
     #[arg(long)]
     check: bool,
-    /// Write the page of `petteia report` to report.html in the run folder, after each generation
+    /// Write the page of `petteia report` to report.html in the run folder, after a generation (at most
+    /// a hundredth of the time) and at the end
     #[arg(long)]
     report: bool,
     /// Worker threads; the result does not depend on them [default: all cores]
@@ -184,7 +186,13 @@ impl Job for TrainGame<'_> {
         });
         said.iter().for_each(|what| screen.say(what));
         let prepared = plan.prepare(&rules, &screen);
-        let reporting = Reporting { screen: &screen, rules: &rules, folder, wanted: self.flags.report };
+        let reporting = Reporting {
+            screen: &screen,
+            rules: &rules,
+            folder,
+            wanted: self.flags.report,
+            written: Mutex::new(None),
+        };
         let result = prepared.and_then(|()| run::train(&rules, config, folder, &reporting));
         reporting.write();
         screen.finish();
@@ -222,12 +230,17 @@ impl Job for TrainGame<'_> {
     }
 }
 
-/// Shows the run, and writes a page about it after each generation if that is wanted.
+/// How much longer than writing the page takes it is not written again: that costs at most a hundredth of the time.
+const REST: u32 = 100;
+
+/// Shows the run, and writes a page about it after a generation if that is wanted.
 struct Reporting<'a, 's, G: Game> {
     screen: &'a Screen<'s>,
     rules: &'a Rules<G>,
     folder: &'a Path,
     wanted: bool,
+    /// When the page was last written, and how long that took.
+    written: Mutex<Option<(Instant, Duration)>>,
 }
 
 impl<G: Game> Reporting<'_, '_, G> {
@@ -236,13 +249,27 @@ impl<G: Game> Reporting<'_, '_, G> {
         if !self.wanted || !run::is_run(self.folder) {
             return;
         }
+        let begun = Instant::now();
         let path = self.folder.join(PAGE);
         let page = report::read(&[self.folder]).and_then(|runs| report::report(self.rules, &runs));
         // before the first generation there is nothing to show
-        if let Err(error) = page.and_then(|page| storage::write_whole(&path, page.as_bytes()))
+        let written = page.and_then(|page| {
+            refuse_other_pages(&path, &page)?;
+            storage::write_whole(&path, page.as_bytes())
+        });
+        if let Err(error) = written
             && !matches!(error, Error::Missing(_))
         {
             self.screen.say(&format!("warning: {} was not written: {error}", path.display()));
+        }
+        *self.written.lock().expect("no panic while writing") = Some((Instant::now(), begun.elapsed()));
+    }
+
+    /// [`Reporting::write`], unless that was done a short time ago.
+    fn write_sometimes(&self) {
+        let written = *self.written.lock().expect("no panic while writing");
+        if written.is_none_or(|(at, took)| at.elapsed() >= REST * took) {
+            self.write();
         }
     }
 }
@@ -250,7 +277,7 @@ impl<G: Game> Reporting<'_, '_, G> {
 impl<G: Game> Observer for Reporting<'_, '_, G> {
     fn event(&self, event: Event) {
         if matches!(event, Event::Generation { number, .. } if number > 1) {
-            self.write();
+            self.write_sometimes();
         }
         self.screen.event(event);
     }

@@ -1,6 +1,5 @@
 //! `petteia watch`: a run of another process, in this terminal.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::thread;
@@ -9,10 +8,11 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 
-use super::text::draws_bars;
+use super::text::{draws_bars, foreign};
 use super::{catch_interrupts, interrupted, print};
 use crate::error::{Error, Result};
-use crate::run::{self, LOG, State};
+use crate::run::{self, LOG, Reader, State};
+use crate::storage;
 
 /// The time between two looks.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -40,10 +40,11 @@ impl Watch {
         let mut state = run::state_of(&self.run)?;
         catch_interrupts();
         let mut log = Tail::new(self.run.join(LOG));
+        let mut metrics = Reader::new(&self.run);
         let bar = draws_bars().then(ProgressBar::new_spinner);
         loop {
             let lines = log.lines()?;
-            let show = || lines.iter().try_for_each(print);
+            let show = || lines.iter().try_for_each(|line| print(foreign(line)));
             match &bar {
                 Some(bar) => bar.suspend(show)?,
                 None => show()?,
@@ -52,8 +53,9 @@ impl Watch {
                 break;
             }
             if let Some(bar) = &bar {
-                let (lines, _) = run::metrics_of(&self.run).unwrap_or_default();
-                bar.set_message(run::doing(&self.run, &lines));
+                // a run is watched as well as it can be read
+                let _ = metrics.read(u64::MAX);
+                bar.set_message(foreign(&run::doing(&self.run, metrics.history())));
                 bar.tick();
             }
             thread::sleep(INTERVAL);
@@ -62,7 +64,7 @@ impl Watch {
         if let Some(bar) = &bar {
             bar.finish_and_clear();
         }
-        let place = self.run.display();
+        let place = foreign(&self.run.display().to_string());
         match state {
             State::Running => Ok(()),
             State::Finished => print(format_args!("{place} is finished")),
@@ -88,7 +90,7 @@ impl Tail {
 
     /// The lines that were added since the last time; the first time, the last ones that there are.
     fn lines(&mut self) -> Result<Vec<String>> {
-        let Ok(mut file) = File::open(&self.path) else { return Ok(Vec::new()) };
+        let Ok(mut file) = storage::open(&self.path) else { return Ok(Vec::new()) };
         let length = file.metadata().map_err(Error::io(&self.path))?.len();
         let is_first = self.at.is_none();
         // a file that was cut is read anew

@@ -12,6 +12,8 @@ pub const MAX_LEAF_NODES: usize = 10_000;
 pub const MAX_LEAVES: usize = 1_024;
 /// The most games of a match.
 pub const MAX_MATCH_GAMES: usize = 1_000_000;
+/// The most generations of a run.
+pub const MAX_GENERATIONS: usize = 100_000;
 /// The most games of a generation.
 pub const MAX_GAMES: usize = 10_000_000;
 /// The most positions or games that are computed together.

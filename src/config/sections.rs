@@ -1,8 +1,8 @@
 //! The sections of a run's own work, each a table of documentation, field, default and range.
 
 use super::limits::{
-    MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_LEAF_NODES, MAX_LEAVES, MAX_OPENING_PLIES,
-    MAX_SIMULATIONS, MAX_SOLVE_NODES,
+    MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_GENERATIONS, MAX_LEAF_NODES, MAX_LEAVES,
+    MAX_OPENING_PLIES, MAX_SIMULATIONS, MAX_SOLVE_NODES,
 };
 use super::table::{choice, is_off, is_one, section};
 
@@ -317,7 +317,7 @@ section! {
     /// `[train]`
     pub struct TrainConfig, "train" {
         /// Number of generations: self-play, training and evaluation each.
-        generations: usize = 10, 1..=100_000;
+        generations: usize = 10, 1..=MAX_GENERATIONS;
         /// Samples per step (AlphaZero: 4096). Short runs learn more from many small steps.
         batch: usize = 64, 1..=MAX_BATCH;
         /// How often a new position is sampled on average: a generation takes

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::{env, fs};
 
+use crate::storage;
+
 /// Compares what a test writes `now`, such as a [`playthrough`](super::playthrough), with the file that a person has
 /// looked at. Where the environment has PETTEIA_BLESS, the file is written instead, to be looked at again. Its line ends may
 /// be those of Windows.
@@ -19,8 +21,9 @@ fn kept(path: &Path, now: &str, bless: bool) -> Result<(), String> {
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
         return folder.and_then(|()| fs::write(path, now)).map_err(|e| format!("{place}: {e}"));
     }
-    let then = fs::read_to_string(path)
-        .map_err(|e| format!("{place}: {e}; PETTEIA_BLESS=1 writes it, and then it must be looked at"))?;
+    let read = storage::read_at_most(path, storage::LARGEST_TEXT, "a golden file");
+    let then = read.map_err(|e| format!("{e}; PETTEIA_BLESS=1 writes it, and then it must be looked at"))?;
+    let then = String::from_utf8_lossy(&then);
     compare(now, &then).map_err(|differs| {
         format!("{place} {differs}\nIf the change is right, PETTEIA_BLESS=1 writes the file again; then look at it.")
     })

@@ -4,9 +4,13 @@
 //! takes; in goes `train.device`, out comes burn's device for a [`Trainer`](crate::train::Trainer). Weights, checkpoints and
 //! exports know nothing of it.
 
+use std::sync::Arc;
+
 use burn::tensor::Device;
 
-use super::cuda::{self, Gpu};
+use super::compared::{WITH_16_BITS, WITH_32_BITS, expect_same, sample};
+use super::cuda::{self, CudaNet, Gpu};
+use super::forward::BurnNet;
 use super::{model, vulkan};
 use crate::config::{DeviceKind, TrainDevice};
 use crate::error::{Error, Input, Result};
@@ -24,12 +28,12 @@ pub enum Processor {
 }
 
 impl Processor {
-    /// The processor of this kind. For `auto` it is an NVIDIA GPU if there is one, and otherwise the CPU with a sentence that says why.
+    /// The processor of this kind; a GPU has computed a small network as the CPU does. For `auto` it is an NVIDIA GPU if there is one, and otherwise the CPU with a sentence that says why.
     ///
     /// # Errors
-    /// The kind was named, and this machine lacks it.
+    /// The kind was named, and this machine lacks it, or it computes something else than the CPU.
     pub fn of(kind: DeviceKind) -> Result<(Processor, Option<String>)> {
-        Processor::found(kind, cuda::gpu)
+        Processor::found(kind, || cuda::gpu().and_then(trusted))
     }
 
     /// The same with the search for a GPU as an argument.
@@ -43,7 +47,7 @@ impl Processor {
                     Err(Error::Config(format!("{}, and {auto}", unusable(kind, &error))))
                 }
             },
-            DeviceKind::Vulkan => match vulkan::device() {
+            DeviceKind::Vulkan => match trusted_vulkan() {
                 Ok(device) => Ok((Processor::Vulkan(device), None)),
                 Err(error) => Err(Error::Config(unusable(kind, &error)).about(Input::RunDevice)),
             },
@@ -80,7 +84,7 @@ impl Processor {
 pub fn for_training(kind: TrainDevice) -> Result<Device> {
     match kind {
         TrainDevice::Cpu => Ok(model::training_device()),
-        TrainDevice::Vulkan => match vulkan::device() {
+        TrainDevice::Vulkan => match trusted_vulkan() {
             Ok(device) => Ok(device.autodiff()),
             Err(error) => {
                 let says = format!(
@@ -90,6 +94,22 @@ pub fn for_training(kind: TrainDevice) -> Result<Device> {
             }
         },
     }
+}
+
+/// The GPU, if it computes a small network as the CPU does.
+pub(super) fn trusted(gpu: Gpu) -> Result<Gpu> {
+    let weights = sample().weights();
+    let net = CudaNet::new(&gpu, &weights)?;
+    expect_same(Arc::new(net), &weights, WITH_16_BITS, gpu.name())?;
+    Ok(gpu)
+}
+
+/// The same with burn's device for any GPU.
+fn trusted_vulkan() -> Result<Device> {
+    let (device, sample) = (vulkan::device()?, sample());
+    let net = BurnNet::new(&sample, &device);
+    expect_same(Arc::new(net), &sample.weights(), WITH_32_BITS, &vulkan::name(&device))?;
+    Ok(device)
 }
 
 fn unusable(kind: DeviceKind, error: &Error) -> String {

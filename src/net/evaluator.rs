@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 
+use super::compared::{WITH_16_BITS, WITH_32_BITS, watched};
 use super::cpu::{CpuNet, Wanted};
 use super::cuda::CudaNet;
 use super::device::Processor;
 use super::forward::{Batch, BurnNet, Forward, Pass};
 use super::model::Network;
+use super::vulkan;
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::{Planes, Shape};
 use crate::error::Result;
@@ -44,7 +46,8 @@ impl SharedNet {
         })
     }
 
-    /// The forward pass of a [`Network::snapshot`] on a processor: on the CPU that of [`SharedNet::new`].
+    /// The forward pass of a [`Network::snapshot`] on a processor: on the CPU that of [`SharedNet::new`]. The first batch of a
+    /// GPU is compared with the CPU's pass, and is an error if they differ.
     ///
     /// # Errors
     /// The processor cannot compute this network, or fails.
@@ -52,10 +55,13 @@ impl SharedNet {
         match processor {
             Processor::Cpu => Ok(SharedNet::new(snapshot, config, &super::model::device())),
             Processor::Cuda(gpu) => {
-                Ok(SharedNet::from_forward(Arc::new(CudaNet::new(gpu, &snapshot.weights())?)))
+                let weights = snapshot.weights();
+                let net = Arc::new(CudaNet::new(gpu, &weights)?);
+                Ok(SharedNet::from_forward(watched(net, &weights, WITH_16_BITS, gpu.name().into())))
             }
             Processor::Vulkan(device) => {
-                Ok(SharedNet::from_forward(Arc::new(BurnNet::new(snapshot, device))))
+                let (net, name) = (Arc::new(BurnNet::new(snapshot, device)), vulkan::name(device));
+                Ok(SharedNet::from_forward(watched(net, &snapshot.weights(), WITH_32_BITS, name)))
             }
         }
     }

@@ -13,6 +13,7 @@
 //! the fastest on this CPU; the kernels of both passes are written with `vector` and `tiles`.
 
 pub mod auxiliary;
+mod compared;
 pub mod cpu;
 pub mod cuda;
 pub mod device;

@@ -42,7 +42,7 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
     let length = u64::from_le_bytes(prefix);
     if length > whole.saturating_sub(PREFIX) {
-        return Err(format!("its header would have {length} bytes, more than the file"));
+        return Err("it does not begin with a safetensors header that fits into it".into());
     }
     if length > LARGEST_HEADER {
         return Err(format!("its header has {length} bytes, more than the limit of {LARGEST_HEADER}"));

@@ -198,6 +198,12 @@ impl Record {
         if self.game != identity.id {
             return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));
         }
+        if self.encoding > identity.encoding {
+            let (theirs, ours) = (self.encoding, identity.encoding);
+            return Err(Error::Mismatch(format!(
+                "a record of encoding version {theirs}, but this program knows up to {ours}"
+            )));
+        }
         if self.options != identity.options {
             let differences = option_differences(&self.options, &identity.options);
             return Err(Error::Mismatch(format!(

@@ -3,7 +3,8 @@
 //! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The checksum is
 //! written last, so a shard without one was never finished; a comment after it says which run played the games. A
 //! damaged shard is renamed to `....bad`, reported, and never trained on. Reading holds the text of a few games at a
-//! time, of bounded length, so a file that would unpack to more than a shard can hold costs next to nothing.
+//! time, and lines, games and unpacked bytes are bounded, so a file that would unpack to more than a shard can hold is refused
+//! before it costs that much.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -16,6 +17,7 @@ use zstd::Decoder;
 use super::place::{Origin, Place};
 use super::record::Record;
 use super::sample::{Replayed, replayed};
+use crate::config::limits::MAX_BATCH;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::storage;
@@ -35,6 +37,8 @@ const BYTES_OF_ENTRY: usize = 48;
 const BYTES_OF_PLY: usize = 256;
 const BYTES_OF_HEAD: usize = 1 << 16;
 const LARGEST_CHECKSUM: u64 = 4096;
+/// The most bytes that all lines of a shard or set have together when unpacked, when written and when read.
+const LARGEST_TEXT: u64 = 1 << 30;
 /// Bytes of text whose games are replayed in parallel.
 const TOGETHER: usize = 1 << 20;
 /// What a line takes beside its text, at least.
@@ -126,6 +130,13 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
                 record.index
             )));
         }
+        if lines.len() as u64 > LARGEST_TEXT {
+            return Err(Error::Data(format!(
+                "{}: the games need more than the {LARGEST_TEXT} bytes that a shard may have: set selfplay.batch to fewer \
+                 games in each shard",
+                path.display()
+            )));
+        }
     }
     let packed = zstd::encode_all(lines.as_slice(), 3).map_err(Error::io(path))?;
     storage::write_whole(path, &packed)?;
@@ -185,6 +196,18 @@ pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
     read_checked(path, LONGEST_LINE, None, &|_| Ok(())).map(|shard| shard.records)
 }
 
+/// The first record of a shard whose checksum is right, and nothing else of it.
+///
+/// # Errors
+/// As [`read_unplayed`], as far as the first record shows it.
+pub fn first_record(path: &Path) -> Result<Record> {
+    let first = Lines::open(path)?.next().transpose()?.unwrap_or_default();
+    Record::parse(&first).map_err(|error| {
+        let text = format!("{}: line 1: {error}", path.display());
+        error.reworded(text)
+    })
+}
+
 /// The longest possible record, in bytes: each ply has an entry of visits and one of policy for each action.
 fn longest_record<G: Game>(rules: &Rules<G>) -> usize {
     let ply = rules.identity.shape.actions.saturating_mul(2 * BYTES_OF_ENTRY).saturating_add(BYTES_OF_PLY);
@@ -197,6 +220,8 @@ pub struct Lines {
     path: PathBuf,
     text: BufReader<Decoder<'static, BufReader<File>>>,
     longest: usize,
+    /// Bytes that may still follow.
+    left: u64,
     /// SHA-256 of the file.
     pub sha256: String,
 }
@@ -212,17 +237,24 @@ impl Lines {
         Lines::up_to(path, LONGEST_LINE)
     }
 
-    fn up_to(path: &Path, longest: usize) -> Result<Lines> {
+    /// Opens the file at `path`, in which no line has more than `longest` bytes.
+    pub(crate) fn up_to(path: &Path, longest: usize) -> Result<Lines> {
         let damaged = |what: &str| Error::Data(format!("{}: {what}", path.display()));
         let checksum = checksum(path)?;
         let sha256 = storage::sha256_of(path)?;
         if !checksum.starts_with(&sha256) {
             return Err(damaged("the SHA-256 differs from the one in its checksum file"));
         }
-        let file = File::open(path).map_err(Error::io(path))?;
+        let file = storage::open(path)?;
         let mut packed = Decoder::new(file).map_err(|e| unpacked(path, e))?;
         packed.window_log_max(WINDOW_LOG).map_err(Error::io(path))?;
-        Ok(Lines { path: path.to_path_buf(), text: BufReader::new(packed), longest, sha256 })
+        Ok(Lines {
+            path: path.to_path_buf(),
+            text: BufReader::new(packed),
+            longest,
+            left: LARGEST_TEXT,
+            sha256,
+        })
     }
 
     fn next_line(&mut self) -> Result<Option<String>> {
@@ -232,11 +264,14 @@ impl Lines {
         part.read_until(b'\n', &mut line).map_err(|e| unpacked(&self.path, e))?;
         if line.len() > self.longest {
             let longest = self.longest;
-            return Err(damaged(format!("a line is longer than the {longest} bytes that a record may have")));
+            return Err(damaged(format!("a line is longer than the {longest} bytes that it may have")));
         }
         if line.is_empty() {
             return Ok(None);
         }
+        self.left = self.left.checked_sub(line.len() as u64).ok_or_else(|| {
+            damaged(format!("it unpacks to more than the {LARGEST_TEXT} bytes that it may have"))
+        })?;
         if line.last() == Some(&b'\n') {
             line.pop();
         }
@@ -269,6 +304,7 @@ fn read_checked<T: Send>(
     let shown = path.display();
     let mut lines = Lines::up_to(path, longest)?;
     let mut shard = Shard { records: Vec::<Record>::new(), found: Vec::new(), sha256: String::new() };
+    let most = place.map_or(MAX_BATCH, |place| place.games.len());
     loop {
         let (mut some, mut bytes) = (Vec::new(), 0);
         while bytes < TOGETHER
@@ -290,6 +326,18 @@ fn read_checked<T: Send>(
             .collect();
         for parsed in parsed {
             let number = shard.records.len() + 1;
+            // how many more there are does not matter
+            if number > most {
+                let what = match place {
+                    Some(_) => Error::Foreign(format!(
+                        "{shown}: it holds more games than the {most} that belong there"
+                    )),
+                    None => Error::Data(format!(
+                        "{shown}: it holds more than the {most} games that a shard may have"
+                    )),
+                };
+                return Err(what);
+            }
             let checked = parsed.and_then(|(record, found)| {
                 check_place(&record, shard.records.last(), path, place)?;
                 found.map(|found| (record, found))
@@ -320,6 +368,12 @@ fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Opt
         let found = record.generation;
         return Err(Error::Foreign(format!(
             "a record of generation {found} in a shard of generation {generation}"
+        )));
+    }
+    if let Some(before) = before.filter(|before| before.generation != record.generation) {
+        let [before, found] = [before, record].map(|record| record.generation);
+        return Err(Error::Foreign(format!(
+            "a record of generation {found} after one of generation {before}"
         )));
     }
     let first = place.map_or(record.index, |place| place.games.start);

@@ -1,5 +1,7 @@
 //! Pictures of numbers: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a table.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
@@ -47,6 +49,30 @@ pub struct Chart {
     pub over: String,
     /// The lines.
     pub series: Vec<Series>,
+}
+
+/// A number of the horizontal axis, in order.
+#[derive(Clone, Copy, Debug)]
+struct Place(f64);
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Place {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Place) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Place) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
 }
 
 /// A bar for each name, made of parts.
@@ -100,28 +126,32 @@ impl Chart {
     }
 
     fn table(&self) -> Markup {
-        let mut places: Vec<f64> =
-            self.series.iter().flat_map(|s| s.points.iter().map(|point| point.0)).collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let cell = |series: &Series, x: f64| {
-            let point = series.points.iter().find(|point| point.0 == x)?;
-            let text = number(point.1);
-            Some(match series.band.iter().find(|band| band.0 == x) {
-                Some((_, Some(low), Some(high))) => format!("{text} ({} to {})", number(*low), number(*high)),
-                Some((_, Some(low), None)) => format!("{text} ({} or more)", number(*low)),
-                Some((_, None, Some(high))) => format!("{text} ({} or less)", number(*high)),
-                _ => text,
-            })
-        };
+        // series and their bands ascend, so one walk through each finds all cells
+        let mut rows: BTreeMap<Place, Vec<Option<String>>> = BTreeMap::new();
+        for (column, series) in self.series.iter().enumerate() {
+            let bands: BTreeMap<Place, (Option<f64>, Option<f64>)> =
+                series.band.iter().map(|(x, low, high)| (Place(*x), (*low, *high))).collect();
+            for (x, y) in &series.points {
+                let cells = rows.entry(Place(*x)).or_insert_with(|| vec![None; self.series.len()]);
+                let text = number(*y);
+                cells[column].get_or_insert(match bands.get(&Place(*x)) {
+                    Some((Some(low), Some(high))) => {
+                        format!("{text} ({} to {})", number(*low), number(*high))
+                    }
+                    Some((Some(low), None)) => format!("{text} ({} or more)", number(*low)),
+                    Some((None, Some(high))) => format!("{text} ({} or less)", number(*high)),
+                    _ => text,
+                });
+            }
+        }
         html! {
             table {
                 thead { tr { th { (self.over) } @for series in &self.series { th { (series.name) } } } }
                 tbody {
-                    @for x in places {
+                    @for (x, cells) in &rows {
                         tr {
-                            th { (number(x)) }
-                            @for series in &self.series { td { (cell(series, x).unwrap_or_default()) } }
+                            th { (number(x.0)) }
+                            @for cell in cells { td { (cell.as_deref().unwrap_or_default()) } }
                         }
                     }
                 }
@@ -136,10 +166,11 @@ impl Chart {
         let heights =
             points().map(|point| point.1).chain(bands().flat_map(|band| [band.1, band.2]).flatten());
         let ticks = ticks(range(heights), 5);
-        let decimals = decimals(ticks[1] - ticks[0]);
+        let step = ticks[1] - ticks[0];
+        let decimals = if step < 1.0 { decimals(step) } else { 0 };
         let (low, high) = (ticks[0], ticks[ticks.len() - 1]);
-        let x = |at: f64| LEFT + (at - across.0) / (across.1 - across.0).max(1e-9) * (WIDTH - LEFT - RIGHT);
-        let y = |at: f64| TOP + (high - at) / (high - low).max(1e-9) * (HEIGHT - TOP - BELOW);
+        let x = |at: f64| LEFT + part(across.0, at, across.1) * (WIDTH - LEFT - RIGHT);
+        let y = |at: f64| TOP + (1.0 - part(low, at, high)) * (HEIGHT - TOP - BELOW);
         let mut out = format!(
             "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>{}</title>",
             escaped(&self.title)
@@ -296,6 +327,13 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     d
 }
 
+/// How far a number is on the way from one to another, 0 to 1 between them; halves, because the difference may be too
+/// large.
+fn part(low: f64, at: f64, high: f64) -> f64 {
+    let at = if at.is_finite() { at } else { low };
+    (at / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0).max(1e-9)
+}
+
 /// The least and the greatest of these numbers, apart.
 fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -306,19 +344,27 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
         (false, _) => (0.0, 1.0),
         // a share stands between none and all, another number between 0 and its double
         (true, true) if (0.0..=1.0).contains(&low) => (0.0, 1.0),
-        (true, true) => (low.min(0.0) + low.min(0.0), high.max(0.0) + high.max(0.0)),
+        (true, true) => ((2.0 * low).clamp(-f64::MAX, 0.0), (2.0 * high).clamp(0.0, f64::MAX)),
         (true, false) => (low, high),
     }
 }
 
-/// Round numbers, about `count` of them, that enclose a range.
+/// Round numbers, about `count` of them and at least two, that enclose a range; where numbers are so large, so small or
+/// so close to each other that there are none, its ends.
 fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
-    let raw = (high - low) / count as f64;
+    let raw = high / count as f64 - low / count as f64;
     let power = 10f64.powf(raw.log10().floor());
     let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|of| of * power).find(|step| *step >= raw * 0.999);
     let step = step.unwrap_or(power * 10.0);
     let (first, last) = ((low / step + 1e-9).floor(), (high / step - 1e-9).ceil());
-    (0..=(last - first) as usize).map(|index| (first + index as f64) * step).collect()
+    let ticks = (0..=count * 4).map(|index| (first + index as f64) * step);
+    let ticks: Vec<f64> = ticks.take_while(|tick| *tick < (last + 0.5) * step).collect();
+    let is_right = ticks.len() > 1
+        && ticks.iter().all(|tick| tick.is_finite())
+        && ticks.windows(2).all(|two| two[0] < two[1])
+        && ticks[0] <= low + 1e-6 * step
+        && ticks[ticks.len() - 1] >= high - 1e-6 * step;
+    if is_right { ticks } else { vec![low, high] }
 }
 
 /// How many decimals tell multiples of this step apart.
@@ -330,8 +376,8 @@ fn decimals(step: f64) -> usize {
 /// Whole numbers within a range, at most about `count` of them.
 fn whole_ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let span = (high - low).max(1.0);
-    let step = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
-    let step = step.into_iter().find(|step| span / step <= count as f64).unwrap_or(span / count as f64);
+    let step = (0..18).flat_map(|power| [1.0, 2.0, 5.0].map(|of| of * 10f64.powi(power)));
+    let step = { step }.find(|step| span / step <= count as f64).unwrap_or(span / count as f64);
     let first = (low / step).ceil() as i64;
     let last = (high / step).floor() as i64;
     (first..=last).map(|index| index as f64 * step).collect()
@@ -342,7 +388,7 @@ pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = match size {
         0.0 => return "0".into(),
-        1000.0.. => format!("{value:.0}"),
+        1e15.. => format!("{value:.2e}"),
         100.0.. => format!("{value:.0}"),
         10.0.. => format!("{value:.1}"),
         1.0.. => format!("{value:.2}"),

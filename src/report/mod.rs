@@ -22,19 +22,39 @@ pub use self::numbers::Numbers;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
-use crate::run::RatedGeneration;
+use crate::run::{Health, RatedGeneration, Thinned, TrainLine};
 
 /// What a chart shows of each run.
 struct Measure {
     title: &'static str,
     about: &'static str,
     unit: &'static str,
-    /// The kind of the lines and the place of the number in them: those of the run, then those to compare it with.
-    lines: &'static [(&'static str, &'static str, &'static str)],
+    /// The numbers by generation: those of the run, then those to compare it with.
+    lines: &'static [(&'static str, Number)],
+}
+
+/// Where a number by generation is found.
+enum Number {
+    Training(fn(&TrainLine) -> Option<f64>),
+    Health(fn(&Health) -> Option<f64>),
+}
+
+impl Number {
+    fn of(&self, run: &Numbers) -> Vec<(f64, f64)> {
+        fn points<T>(of: &Thinned<T>, number: fn(&T) -> Option<f64>) -> Vec<(f64, f64)> {
+            of.iter().filter_map(|(generation, line)| Some((generation as f64, number(line)?))).collect()
+        }
+        match self {
+            Number::Training(number) => points(&run.history.training, *number),
+            Number::Health(number) => points(&run.history.health, *number),
+        }
+    }
 }
 
 /// Characters of a page before its games are shown in fewer diagrams.
 const GAMES: usize = 370_000;
+
+use Number::{Health as OfHealth, Training as OfTraining};
 
 /// Numbers that stand in the metrics as they are.
 const MEASURES: [Measure; 7] = [
@@ -44,9 +64,9 @@ const MEASURES: [Measure; 7] = [
                 search's policy, the floor, and never below it.",
         unit: "nats",
         lines: &[
-            ("in training", "train", "policy_loss"),
-            ("floor", "train", "policy_floor"),
-            ("on new games", "health", "fresh.policy_loss"),
+            ("in training", OfTraining(|line| line.policy_loss)),
+            ("floor", OfTraining(|line| line.policy_floor)),
+            ("on new games", OfHealth(|health| Some(health.fresh?.policy_loss))),
         ],
     },
     Measure {
@@ -56,9 +76,9 @@ const MEASURES: [Measure; 7] = [
                 rise without harm: games between better players are closer.",
         unit: "nats",
         lines: &[
-            ("in training", "train", "value_loss"),
-            ("on new games", "health", "fresh.value_loss"),
-            ("a constant", "health", "fresh.value_constant"),
+            ("in training", OfTraining(|line| line.value_loss)),
+            ("on new games", OfHealth(|health| Some(health.fresh?.value_loss))),
+            ("a constant", OfHealth(|health| Some(health.fresh?.value_constant))),
         ],
     },
     Measure {
@@ -67,8 +87,8 @@ const MEASURES: [Measure; 7] = [
                 perfect.",
         unit: "points",
         lines: &[
-            ("on new games", "health", "fresh.calibration"),
-            ("on its window", "health", "seen.calibration"),
+            ("on new games", OfHealth(|health| Some(health.fresh?.calibration))),
+            ("on its window", OfHealth(|health| Some(health.seen.calibration))),
         ],
     },
     Measure {
@@ -77,9 +97,9 @@ const MEASURES: [Measure; 7] = [
                 rules.",
         unit: "nats",
         lines: &[
-            ("the network", "health", "fresh.policy_entropy"),
-            ("the search", "health", "fresh.policy_floor"),
-            ("equal chances", "health", "fresh.policy_uniform"),
+            ("the network", OfHealth(|health| Some(health.fresh?.policy_entropy))),
+            ("the search", OfHealth(|health| Some(health.fresh?.policy_floor))),
+            ("equal chances", OfHealth(|health| Some(health.fresh?.policy_uniform))),
         ],
     },
     Measure {
@@ -87,19 +107,19 @@ const MEASURES: [Measure; 7] = [
         about: "The mean divergence of the search's policy from the network's in new games, in nats. Near 0, more games of this \
                 kind teach nothing.",
         unit: "nats",
-        lines: &[("surprise", "health", "surprise")],
+        lines: &[("surprise", OfHealth(|health| health.surprise))],
     },
     Measure {
         title: "Duplicates in the window",
         about: "The share of the positions that training draws from that are repetitions of others.",
         unit: "share",
-        lines: &[("duplicates", "health", "duplicates")],
+        lines: &[("duplicates", OfHealth(|health| Some(health.duplicates)))],
     },
     Measure {
         title: "Length of games",
         about: "Actions in a game of self-play, on average.",
         unit: "actions",
-        lines: &[("length", "health", "length")],
+        lines: &[("length", OfHealth(|health| Some(health.length)))],
     },
 ];
 
@@ -146,8 +166,15 @@ pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
 
 /// The curves of these runs.
 pub fn charts(runs: &[Numbers]) -> Markup {
+    let every = runs.iter().map(Numbers::every).max().unwrap_or(1);
     html! {
         h2 { "What it learned" }
+        @if every > 1 {
+            p.why {
+                "Many generations: the charts and their tables show one in " (every) " and the newest; "
+                code { "metrics.jsonl" } " has them all."
+            }
+        }
         div.charts {
             (strength(runs).figure())
             (against(runs).figure())
@@ -165,23 +192,26 @@ pub fn charts(runs: &[Numbers]) -> Markup {
 
 /// What a run is, in a few lines, and what it said about itself.
 fn summary(run: &Numbers, named: bool) -> Markup {
-    let signs = run.signs();
+    let history = &run.history;
     html! {
         @if named { h2 { (run.name) } }
         p.facts {
-            (run.state()) ". " (run.games()) " games, " (run.positions()) " positions"
-            @if let Some(steps) = run.steps() { ", " (steps) " training steps" }
+            (run.state()) ". " (history.played.games) " games, " (history.played.positions) " positions"
+            @if let Some((_, line)) = history.training.newest() { ", " (line.step) " training steps" }
             ". A network of " (run.config.net.filters) " filters and " (run.config.net.blocks) " blocks, "
             (run.config.search.simulations) " simulations an action, seed " (run.config.seed) "."
         }
-        @match run.damaged {
+        @match history.unreadable.count {
             0 => {}
             1 => p.why { "A line of " code { "metrics.jsonl" } " is damaged and left out." }
             lines => p.why { (lines) " lines of " code { "metrics.jsonl" } " are damaged and left out." }
         }
-        @if !signs.is_empty() {
+        @if !history.signs.is_empty() {
             h3 { "What the run noticed" }
-            ul.signs { @for (generation, sign) in &signs { li { b { "Generation " (generation) ": " } (sign) } } }
+            @if history.earlier_signs > 0 {
+                p { "The newest; the log has " (history.earlier_signs) " more." }
+            }
+            ul.signs { @for (generation, sign) in &history.signs { li { b { "Generation " (generation) ": " } (sign) } } }
         }
     }
 }
@@ -207,9 +237,9 @@ fn series(
 
 fn measure_chart(runs: &[Numbers], measure: &Measure) -> Chart {
     let lines = measure.lines.iter().enumerate();
-    let series = lines.flat_map(|(style, (label, kind, key))| {
+    let series = lines.flat_map(|(style, (label, number))| {
         let label = if measure.lines.len() == 1 { "" } else { label };
-        series(runs, label, style, |run| run.of(kind, key))
+        series(runs, label, style, |run| number.of(run))
     });
     Chart::by_generation(measure.title, measure.about, measure.unit, series.collect())
 }

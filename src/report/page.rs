@@ -8,6 +8,17 @@ use crate::program::Program;
 /// The style of pages and charts, without the colors of boards.
 pub const STYLE: &str = include_str!("page.css");
 
+/// What all pages name as their generator.
+pub const GENERATOR: &str = "Petteia";
+
+/// The title of a page that [`page`] made, or `None` for anything else: `text` is its beginning.
+pub fn title_of(text: &str) -> Option<&str> {
+    let head = text.split_once("</head>")?.0;
+    let mark = format!("<meta name=\"generator\" content=\"{GENERATOR}\">");
+    let (_, rest) = head.split_once(&mark)?.1.split_once("<title>")?;
+    Some(rest.split_once("</title>")?.0)
+}
+
 /// A page that needs nothing else.
 pub fn page(title: &str, body: &Markup) -> String {
     let page = html! {
@@ -15,6 +26,7 @@ pub fn page(title: &str, body: &Markup) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="generator" content=(GENERATOR);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
                 style { (PreEscaped(STYLE)) (PreEscaped(draw::STYLE)) }
@@ -23,4 +35,20 @@ pub fn page(title: &str, body: &Markup) -> String {
         }
     };
     page.into_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_known_by_their_mark() {
+        let made = page("Phage: a < b", &html! { p { "text" } });
+        assert_eq!(title_of(&made), Some("Phage: a &lt; b"));
+        for other in ["", "<html><head><title>mine</title></head>", &made.replace("generator", "author")] {
+            assert_eq!(title_of(other), None, "{other}");
+        }
+        // only the head counts
+        assert_eq!(title_of(&format!("<html><head></head>{made}")), None);
+    }
 }

@@ -33,10 +33,36 @@ fn odd_numbers_make_a_picture_too() {
         vec![(1.0, 0.0), (2.0, 0.0)],
         vec![(1.0, f64::NAN), (2.0, 1.0)],
         vec![(1.0, 1e12), (2.0, -1e-12)],
+        vec![(1.0, 1e308)],
+        vec![(1.0, -1e308), (2.0, 1e308)],
+        vec![(1.0, f64::MAX), (2.0, f64::MIN), (3.0, f64::NAN)],
+        vec![(1.0, 5e-324), (2.0, 0.0)],
+        vec![(1.0, 5e-324)],
+        vec![(1.0, 1e308), (2.0, 1e308 * (1.0 + 1e-15))],
+        vec![(1.0, 1.0), (2.0, 1.0 + 1e-16), (3.0, 1.0 + 3e-16)],
+        vec![(0.0, 1.0), (1e300, 2.0)],
     ] {
         let text = chart(points).figure().into_string();
         assert!(text.contains("<svg") && !text.contains("inf"), "{text}");
+        // what is drawn is in the picture
+        let is_inside = |[x, y]: &[f64; 2]| (0.0..=560.0).contains(x) && (0.0..=230.0).contains(y);
+        assert!(dots(&text).iter().all(is_inside), "{text}");
+        assert!(text.matches("class=\"grid").count() >= 2, "{text}");
+        assert!(text.matches("class=\"y\"").count() <= 21, "{text}");
     }
+}
+
+/// A chart over many generations has labels at round numbers.
+#[test]
+fn generations_are_counted_in_round_numbers() {
+    let labels = |last: f64| {
+        let text = chart(vec![(1.0, 1.0), (last, 2.0)]).figure().into_string();
+        let after = text.split("<text class=\"x\"").skip(1);
+        let texts = after.map(|part| part.split_once('>').unwrap().1.split_once('<').unwrap().0.to_string());
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(labels(100_000.0)[..2], ["10000", "20000"]);
+    assert_eq!(labels(6_000.0)[..2], ["500", "1000"]);
 }
 
 /// The labels of the axis, from the bottom.

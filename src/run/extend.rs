@@ -4,13 +4,18 @@
 //! From then on the run goes on as one that had the new settings from its beginning would: its learning rate is what
 //! the schedule of the new length gives at that point, so it rises if the run had come further down the old one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::audit::{Depth, audit, settle};
 use super::folder::{Folder, other_settings, settings_of, write_settings};
 use crate::checkpoint;
 use crate::checkpoint::lineage::{Change, Chapter, Lineage};
 use crate::config::{Config, TrainConfig};
 use crate::error::{Error, Result};
+use crate::game::{Game, Rules};
+use crate::replay::place::Place;
+use crate::replay::store;
 use crate::train::schedule::learning_rate;
 
 /// The settings that may change.
@@ -28,11 +33,18 @@ pub struct Extension {
 }
 
 /// Gives the run in `folder` the settings `config`, which may differ in the number of generations (and in whether event
-/// files are written). `None` if it has them already.
+/// files are written). `None` if it has them already. `accepts_missing` says whether it may go on without what it was trained
+/// on; [`train`](super::train) then asks about that.
 ///
 /// # Errors
-/// There is no run in `folder`, it differs in other settings, more generations are done, or it is in use.
-pub fn extend(folder: &Path, config: &Config) -> Result<Option<Extension>> {
+/// There is no run in `folder`, it differs in other settings, more generations are done, it is in use, or it does not hold what
+/// it was trained on; it then keeps the settings that it has.
+pub fn extend<G: Game>(
+    rules: &Rules<G>,
+    folder: &Path,
+    config: &Config,
+    accepts_missing: bool,
+) -> Result<Option<Extension>> {
     config.check()?;
     if settings_of(folder)?.differences(config).is_empty() {
         return Ok(None);
@@ -52,6 +64,11 @@ pub fn extend(folder: &Path, config: &Config) -> Result<Option<Extension>> {
             generations[1],
             generations[1]
         )));
+    }
+    if !accepts_missing {
+        let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
+        let mut found = audit(folder, &before, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
+        settle(&mut found, folder, &before, false)?;
     }
     let chapter =
         Chapter { change: Change::Extended, generation: done, settings: before.to_toml(), from: None };

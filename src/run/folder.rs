@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::extend::FREE;
+use super::look::is_judged;
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::{Config, Reading};
@@ -80,7 +81,7 @@ impl Folder {
 pub enum State {
     /// A process trains it now.
     Running,
-    /// All of its generations are trained.
+    /// All of its generations are trained, and the last one is evaluated and rated.
     Finished,
     /// It was ended before, and can be resumed.
     Interrupted,
@@ -102,18 +103,22 @@ impl State {
 /// # Errors
 /// There is no run in `folder`, or its newest checkpoint cannot be read.
 pub fn state_of(folder: &Path) -> Result<State> {
-    let planned = reading_of(folder)?.config.train.generations;
+    let config = reading_of(folder)?.config;
     if storage::is_locked(&folder.join(LOCK)) {
         return Ok(State::Running);
     }
     let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
-    Ok(if done >= planned { State::Finished } else { State::Interrupted })
+    let is_finished = done >= config.train.generations && is_judged(folder, &config, done);
+    Ok(if is_finished { State::Finished } else { State::Interrupted })
 }
 
-/// Whether there is a run in `folder`: settings, and what only a run has beside them.
+/// Whether there is a run in `folder`: settings, and what only a run has beside them. One that is still being copied, or was
+/// left by an interrupted copy, is none.
 pub fn is_run(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
-    has(SETTINGS) && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
+    !folder.file_name().is_some_and(storage::is_temporary)
+        && has(SETTINGS)
+        && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
 }
 
 /// The settings of the run in `folder`.

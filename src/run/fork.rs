@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::METRICS;
 use super::folder::{settings_of, write_settings};
 use super::inherit::{Progress, check_new, check_whole, other_net};
-use super::metrics::{lines_until, text_of};
+use super::metrics::copy_until;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};
@@ -53,8 +53,7 @@ impl Fork<'_> {
                 }
                 storage::copy_whole(&source.join(name), &copy.join(name))?;
             }
-            let (lines, _) = lines_until(&source.join(METRICS), generation)?;
-            storage::write_whole(&copy.join(METRICS), text_of(&lines).as_bytes())?;
+            copy_until(&source.join(METRICS), generation, &copy.join(METRICS))?;
             lineage.write(copy)?;
             write_settings(copy, config)?;
             match accepts_missing {

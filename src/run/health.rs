@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::lines::{HealthLine, Line};
 use super::{Run, rounded, signs};
 use crate::error::Result;
 use crate::game::Game;
@@ -17,8 +17,6 @@ use crate::replay::window::Window;
 use crate::train::Trainer;
 use crate::train::quality::Quality;
 
-/// The kind of its lines in the metrics.
-const HEALTH: &str = "health";
 /// The most positions that are measured.
 const POSITIONS: usize = 2048;
 /// Positions in a batch.
@@ -79,10 +77,10 @@ impl<G: Game> Run<'_, G> {
         fresh: Option<Quality>,
     ) -> Result<Vec<String>> {
         let started = Instant::now();
-        let played = self.metrics.played().last().unwrap_or_default();
+        let games = self.metrics.history().last_selfplay.clone().unwrap_or_default();
+        let played = games.played();
         let share = |count: f64| count / played.games.max(1) as f64;
         let (dead, channels) = trainer.snapshot().weights().dead_channels();
-        let endings = self.metrics.line_of("selfplay", number).map(|line| line["endings"].clone());
         let health = Health {
             generation: number,
             fresh,
@@ -94,17 +92,12 @@ impl<G: Game> Run<'_, G> {
             length: share(played.plies as f64),
             first_score: share(played.first as f64 + 0.5 * played.draw as f64),
             draws: share(played.draw as f64),
-            endings: endings.and_then(|endings| serde_json::from_value(endings).ok()).unwrap_or_default(),
+            endings: games.endings,
         };
-        let earlier = self.metrics.lines_of(HEALTH);
-        let mut series: Vec<Health> = earlier.filter_map(|line| Health::deserialize(line).ok()).collect();
-        series.push(health);
-        let signs = signs::new_ones(&series);
-        let mut line = json!(series.last());
-        line["kind"] = HEALTH.into();
-        line["signs"] = json!(signs);
-        line["seconds"] = rounded(started.elapsed()).into();
-        self.metrics.write(line)?;
+        let signs = signs::new_ones(&self.metrics.learning().with(health.clone()));
+        let seconds = rounded(started.elapsed());
+        let line = HealthLine { health, signs: signs.clone(), seconds };
+        self.metrics.write(&Line::Health(Box::new(line)))?;
         Ok(signs)
     }
 }

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
+use super::lines::{EvaluationLine, GateLine, Line};
 use super::{Event, Run, gate, rounded};
 use crate::arena::agent::Contestant;
 use crate::arena::{Match, play_match};
@@ -58,10 +57,13 @@ impl<G: Game> Run<'_, G> {
                 !self.observer.interrupted()
             })?;
         let promoted = decision.promoted;
-        if self.metrics.line_of("gate", number).is_none() {
-            self.metrics.write(json!({
-                "kind": "gate", "generation": number, "promoted": promoted, "champion": decision.champion,
-                "result": decision.result, "seconds": rounded(started.elapsed()),
+        if self.metrics.history().last_gate != Some(number) {
+            self.metrics.write(&Line::Gate(GateLine {
+                generation: number,
+                promoted,
+                champion: decision.champion,
+                result: decision.result.as_ref(),
+                seconds: rounded(started.elapsed()),
             }))?;
             self.observer.event(Event::Gated { generation: number, decision: Box::new(decision) });
         }
@@ -90,10 +92,13 @@ impl<G: Game> Run<'_, G> {
             self.observer.event(Event::Evaluating { standing: *standing, games });
             !self.observer.interrupted()
         })?;
-        self.metrics.write(json!({
-            "kind": "evaluation", "generation": number, "player": player, "opponent": settings.opponent,
-            "simulations": settings.simulations, "result": result,
-            "seconds": rounded(started.elapsed()),
+        self.metrics.write(&Line::Evaluation(EvaluationLine {
+            generation: number,
+            player,
+            opponent: settings.opponent.clone(),
+            simulations: settings.simulations,
+            result: &result,
+            seconds: rounded(started.elapsed()),
         }))?;
         let opponent = settings.opponent.clone();
         self.observer.event(Event::Evaluated { generation: player, opponent, result: Box::new(result) });

@@ -8,13 +8,13 @@
 //! that never played there.
 //! The games are lines of the metrics; nothing that is trained depends on them.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::gate::contestant;
-use super::metrics::{Metrics, lines_of};
+use super::lines::{Against, EvaluationLine, GateLine, LadderLine, Line, Scored};
 use super::{Event, Run, rounded};
 use crate::arena::Standing;
 use crate::arena::agent::Contestant;
@@ -34,8 +34,6 @@ const DIFFERENT: f64 = 0.5;
 const POOL: usize = 100;
 /// The most opponents of a generation.
 const OPPONENTS: usize = 5;
-/// The kind of its lines in the metrics.
-const KIND: &str = "ladder";
 /// The number of the evaluation's opponent among the agents; generations follow.
 const OPPONENT: usize = 0;
 
@@ -55,54 +53,159 @@ pub struct Rating {
     pub seconds: f64,
 }
 
-/// The games against one earlier generation, as in the metrics.
-#[derive(Serialize, Deserialize)]
-struct Against {
-    generation: usize,
-    wins: usize,
-    draws: usize,
-    losses: usize,
-    pairs: Pentanomial,
-    effective_games: f64,
-    /// The games of the last generation against the first.
-    #[serde(rename = "final", default, skip_serializing_if = "std::ops::Not::not")]
-    is_final: bool,
+/// The lines of the metrics that rate generations, as far as they are needed: those of the newest [`POOL`] generations,
+/// and of the newest that were rated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Games {
+    ladder: BTreeMap<usize, LadderLine>,
+    gates: BTreeMap<usize, GateLine<Scored>>,
+    evaluations: BTreeMap<usize, EvaluationLine<Scored>>,
+    /// The newest generation that was rated, and the newest of all; 0 if there is none.
+    rated: usize,
+    newest: usize,
+    /// The number of lines so far.
+    lines: usize,
+    /// Games of ladders so far, and the seconds that they took.
+    played: usize,
+    seconds: f64,
 }
 
-/// What the metrics say about the generations from `first` to `last`.
+impl Games {
+    pub(super) fn ladder(&mut self, line: LadderLine) {
+        let games = line.matches.iter().map(|game| game.wins + game.draws + game.losses);
+        self.played = self.played.saturating_add(games.sum());
+        self.seconds += line.seconds;
+        self.rated = self.rated.max(line.generation);
+        let generation = line.generation;
+        self.ladder.insert(generation, line);
+        self.forget(generation);
+    }
+
+    pub(super) fn gate(&mut self, line: GateLine<Scored>) {
+        let generation = line.generation;
+        self.gates.insert(generation, line);
+        self.forget(generation);
+    }
+
+    pub(super) fn evaluation(&mut self, line: EvaluationLine<Scored>) {
+        let generation = line.generation;
+        self.evaluations.insert(generation, line);
+        self.forget(generation);
+    }
+
+    /// Drops what no rating will need once there are many lines, after one about a generation.
+    fn forget(&mut self, generation: usize) {
+        self.lines += 1;
+        self.newest = self.newest.max(generation);
+        let (rated, newest) = (self.rated, self.newest);
+        let of_rated = Pool::first(rated)..=rated;
+        let is_needed = |of: usize| of_rated.contains(&of) || of >= Pool::first(newest);
+        // seldom, because it looks at all of them
+        let is_full = |length: usize| length > 4 * POOL;
+        if is_full(self.ladder.len()) {
+            self.ladder.retain(|of, _| is_needed(*of));
+        }
+        if is_full(self.gates.len()) {
+            self.gates.retain(|of, _| is_needed(*of));
+        }
+        if is_full(self.evaluations.len()) {
+            self.evaluations.retain(|of, _| is_needed(*of));
+        }
+    }
+
+    /// The first of the generations that are rated together with this one.
+    pub(super) fn first_rated_with(generation: usize) -> usize {
+        Pool::first(generation)
+    }
+
+    pub(super) fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// Whether any generation was rated, and whether this one was.
+    pub(super) fn has_ratings(&self) -> bool {
+        !self.ladder.is_empty()
+    }
+
+    pub(super) fn has_rated(&self, generation: usize) -> bool {
+        self.ladder.contains_key(&generation)
+    }
+
+    /// How much stronger the generations are than the first one that is rated with them, by all of their games
+    /// together.
+    pub(super) fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
+        if self.ladder.is_empty() {
+            return Vec::new();
+        }
+        let pool = Pool::of(self, opponent, self.rated);
+        let ratings = pool.ratings();
+        let above = |number: usize| {
+            let Difference { elo, low, high, .. } =
+                ratings.difference(pool.place(number)?, pool.place(pool.first)?)?;
+            Some(RatedGeneration { generation: number, elo, low, high })
+        };
+        (pool.first..=pool.last).filter_map(above).collect()
+    }
+
+    /// The rating of generation `number`, one of the newest, by the games so far; `None` if it was not rated.
+    pub(super) fn rating(&self, opponent: &str, number: usize) -> Option<Rating> {
+        let line = self.ladder.get(&number)?;
+        let finals = line.matches.iter().find(|game| game.is_final);
+        // copies of a few games say less than those so far
+        let finals = finals.and_then(|game| meeting([1, 0], &game.pairs, game.effective_games));
+        let finals = finals.filter(|games| games.worth >= DIFFERENT);
+        let pool = Pool::of(self, opponent, number);
+        let (ratings, own) = (pool.ratings(), pool.place(number)?);
+        let mut earlier = vec![number / 2, pool.first];
+        earlier.dedup();
+        let above = |earlier: usize| {
+            let by = match &finals {
+                Some(games) if earlier == pool.first => {
+                    Ratings::fit(2, std::slice::from_ref(games)).difference(1, 0)
+                }
+                _ => ratings.difference(own, pool.place(earlier)?),
+            };
+            Some((earlier, by?))
+        };
+        let above_earlier =
+            earlier.into_iter().filter(|earlier| *earlier < number).filter_map(above).collect();
+        let above_opponent = ratings.difference(own, OPPONENT).map(|above| (opponent.to_string(), above));
+        Some(Rating {
+            generation: number,
+            above_earlier,
+            above_opponent,
+            games: self.played,
+            seconds: self.seconds,
+        })
+    }
+}
+
+/// The games among the generations from `first` to `last`.
 struct Pool {
     first: usize,
     last: usize,
     meetings: Vec<Meeting>,
-    games: usize,
-    seconds: f64,
 }
 
 impl Pool {
     /// The first of the generations that are rated together with this one.
     fn first(last: usize) -> usize {
-        (last + 1).saturating_sub(POOL).max(1)
+        last.saturating_sub(POOL - 1).max(1)
     }
 
-    fn read(lines: &[Value], opponent: &str, last: usize) -> Pool {
-        let first = Pool::first(last);
-        let mut pool = Pool { first, last, meetings: Vec::new(), games: 0, seconds: 0.0 };
-        for line in lines_of(lines, "evaluation").filter(|line| line["opponent"] == opponent) {
-            pool.meet(generation(&line["player"]), Some(OPPONENT), &line["result"]);
+    fn of(games: &Games, opponent: &str, last: usize) -> Pool {
+        let mut pool = Pool { first: Pool::first(last), last, meetings: Vec::new() };
+        for line in games.evaluations.values().filter(|line| line.opponent == opponent) {
+            pool.meet(line.player, Some(OPPONENT), &line.result.pairs, line.result.effective_games);
         }
-        for line in lines_of(lines, "gate") {
-            let champion = generation(&line["champion"]).and_then(|champion| pool.place(champion));
-            pool.meet(generation(&line["generation"]), champion, &line["result"]);
+        for line in games.gates.values() {
+            if let (Some(champion), Some(result)) = (line.champion, &line.result) {
+                pool.meet(line.generation, pool.place(champion), &result.pairs, result.effective_games);
+            }
         }
-        for line in lines_of(lines, KIND) {
-            pool.seconds += line["seconds"].as_f64().unwrap_or(0.0);
-            for game in line["matches"].as_array().into_iter().flatten() {
-                let earlier = generation(&game["generation"]).and_then(|earlier| pool.place(earlier));
-                if game["final"] != true {
-                    pool.meet(generation(&line["generation"]), earlier, game);
-                }
-                let counts = ["wins", "draws", "losses"].map(|count| game[count].as_u64().unwrap_or(0));
-                pool.games += counts.iter().sum::<u64>() as usize;
+        for line in games.ladder.values() {
+            for game in line.matches.iter().filter(|game| !game.is_final) {
+                pool.meet(line.generation, pool.place(game.generation), &game.pairs, game.effective_games);
             }
         }
         pool
@@ -114,61 +217,24 @@ impl Pool {
     }
 
     /// Counts the games of a generation, if it and its opponent are in the pool.
-    fn meet(&mut self, generation: Option<usize>, other: Option<usize>, result: &Value) {
-        let own = generation.and_then(|generation| self.place(generation));
-        if let (Some(own), Some(other)) = (own, other)
+    fn meet(&mut self, generation: usize, other: Option<usize>, pairs: &Pentanomial, effective: Option<f64>) {
+        if let (Some(own), Some(other)) = (self.place(generation), other)
             && own != other
         {
-            self.meetings.extend(meeting([own, other], result));
+            self.meetings.extend(meeting([own, other], pairs, effective));
         }
     }
 
     fn ratings(&self) -> Ratings {
-        Ratings::fit(self.last - self.first + 2, &self.meetings)
+        Ratings::fit(self.last + 2 - self.first, &self.meetings)
     }
 }
 
-/// The games of a line between two agents, if there are any.
-fn meeting(agents: [usize; 2], result: &Value) -> Option<Meeting> {
-    let pairs = Pentanomial::deserialize(&result["pairs"]).unwrap_or_default();
+/// The games of a line between two agents, if there are any; `effective` is how many of them are not copies.
+fn meeting(agents: [usize; 2], pairs: &Pentanomial, effective: Option<f64>) -> Option<Meeting> {
     let played: usize = pairs.iter().sum();
-    let effective = result["effective_games"].as_f64();
-    let worth = effective.map_or(1.0, |games| games / (2 * played) as f64);
-    (played > 0).then_some(Meeting { agents, pairs, worth })
-}
-
-fn generation(value: &Value) -> Option<usize> {
-    value.as_u64().map(|number| number as usize)
-}
-
-/// The rating of generation `number` by the games so far; `None` if it was not rated.
-pub(super) fn rating(metrics: &Metrics, opponent: &str, number: usize) -> Option<Rating> {
-    let line = metrics.line_of(KIND, number)?;
-    let finals = line["matches"].as_array().into_iter().flatten().find(|game| game["final"] == true);
-    // copies of a few games say less than those so far
-    let finals = finals.and_then(|game| meeting([1, 0], game)).filter(|games| games.worth >= DIFFERENT);
-    let pool = Pool::read(metrics.lines(), opponent, number);
-    let (ratings, own) = (pool.ratings(), pool.place(number)?);
-    let mut earlier = vec![number / 2, pool.first];
-    earlier.dedup();
-    let above = |earlier: usize| {
-        let by = match &finals {
-            Some(games) if earlier == pool.first => {
-                Ratings::fit(2, std::slice::from_ref(games)).difference(1, 0)
-            }
-            _ => ratings.difference(own, pool.place(earlier)?),
-        };
-        Some((earlier, by?))
-    };
-    let above_earlier = earlier.into_iter().filter(|earlier| *earlier < number).filter_map(above).collect();
-    let above_opponent = ratings.difference(own, OPPONENT).map(|above| (opponent.to_string(), above));
-    Some(Rating {
-        generation: number,
-        above_earlier,
-        above_opponent,
-        games: pool.games,
-        seconds: pool.seconds,
-    })
+    let worth = effective.map_or(1.0, |games| (games / (2 * played) as f64).clamp(0.0, 1.0));
+    (played > 0).then_some(Meeting { agents, pairs: *pairs, worth })
 }
 
 /// How much stronger a generation is than another player.
@@ -184,33 +250,17 @@ pub struct RatedGeneration {
     pub high: Option<f64>,
 }
 
-/// How much stronger the generations are than the first one that is rated with them, by all games in these lines of the
-/// metrics together.
-pub fn ratings_of(lines: &[Value], opponent: &str) -> Vec<RatedGeneration> {
-    let generations =
-        lines.iter().filter(|line| line["kind"] == KIND).map(|line| generation(&line["generation"]));
-    let Some(last) = generations.flatten().max() else { return Vec::new() };
-    let pool = Pool::read(lines, opponent, last);
-    let ratings = pool.ratings();
-    let above = |number: usize| {
-        let Difference { elo, low, high, .. } =
-            ratings.difference(pool.place(number)?, pool.place(pool.first)?)?;
-        Some(RatedGeneration { generation: number, elo, low, high })
-    };
-    (pool.first..=last).filter_map(above).collect()
-}
-
 impl<G: Game> Run<'_, G> {
     /// Rates the generation of a checkpoint, unless that was done before.
     pub(super) fn rate(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.ladder_games;
-        if games == 0 || self.metrics.line_of(KIND, number).is_some() {
+        if games == 0 || self.metrics.games().has_rated(number) {
             return Ok(());
         }
         // a run that a version without ratings finished is only read
         let is_last = number > 1 && number == self.config.train.generations;
-        if is_last && self.metrics.lines_of(KIND).next().is_none() {
+        if is_last && !self.metrics.games().has_ratings() {
             return Ok(());
         }
         let started = Instant::now();
@@ -221,11 +271,13 @@ impl<G: Game> Run<'_, G> {
         }
         rounds.retain(|(opponents, games)| !opponents.is_empty() && *games > 0);
         let matches = self.play_against(checkpoint, &rounds)?;
-        self.metrics.write(json!({
-            "kind": KIND, "generation": number, "simulations": self.config.arena.simulations, "matches": matches,
-            "seconds": rounded(started.elapsed()),
+        self.metrics.write(&Line::Ladder(LadderLine {
+            generation: number,
+            simulations: self.config.arena.simulations,
+            matches,
+            seconds: rounded(started.elapsed()),
         }))?;
-        if let Some(rating) = rating(&self.metrics, &self.config.arena.opponent, number) {
+        if let Some(rating) = self.metrics.games().rating(&self.config.arena.opponent, number) {
             self.observer.event(Event::Rated(Box::new(rating)));
         }
         Ok(())
@@ -233,8 +285,8 @@ impl<G: Game> Run<'_, G> {
 
     /// The earlier generations whose games with this one tell most.
     fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
-        let pool = Pool::read(self.metrics.lines(), &self.config.arena.opponent, number);
-        let own = number - pool.first + 1;
+        let pool = Pool::of(self.metrics.games(), &self.config.arena.opponent, number);
+        let own = number + 1 - pool.first;
         let mut candidates = Vec::new();
         for earlier in pool.first..number {
             if let Some(place) = pool.place(earlier)
@@ -307,7 +359,7 @@ impl<G: Game> Run<'_, G> {
             draws: met.draws,
             losses: met.losses,
             pairs: met.pairs,
-            effective_games: met.effective_games,
+            effective_games: Some(met.effective_games),
             is_final: false,
         });
         Ok(against.collect())
@@ -319,42 +371,86 @@ mod tests {
     use super::*;
 
     /// A line of a generation's games: against whom, pairs, and whether they are the final ones.
-    fn line(number: usize, matches: &[(usize, [usize; 5], bool)]) -> Value {
-        let matches: Vec<Value> = matches
-            .iter()
-            .map(|(generation, pairs, is_final)| {
-                let mut game = json!({
-                    "generation": generation, "wins": 0, "draws": 2 * pairs.iter().sum::<usize>(), "losses": 0,
-                    "pairs": pairs, "effective_games": 2 * pairs.iter().sum::<usize>(),
-                });
-                if *is_final {
-                    game["final"] = true.into();
-                }
-                game
-            })
-            .collect();
-        json!({"kind": KIND, "generation": number, "matches": matches})
+    fn line(number: usize, matches: &[(usize, [usize; 5], bool)]) -> LadderLine {
+        let met = matches.iter().map(|&(generation, pairs, is_final)| {
+            let draws = 2 * pairs.iter().sum::<usize>();
+            Against {
+                generation,
+                draws,
+                pairs,
+                effective_games: Some(draws as f64),
+                is_final,
+                ..Against::default()
+            }
+        });
+        LadderLine { generation: number, matches: met.collect(), ..LadderLine::default() }
+    }
+
+    fn games(lines: impl IntoIterator<Item = LadderLine>) -> Games {
+        let mut games = Games::default();
+        lines.into_iter().for_each(|line| games.ladder(line));
+        games
     }
 
     #[test]
     fn final_games_that_are_copies_do_not_replace_the_others() {
-        let folder = tempfile::tempdir().unwrap();
-        let rated = |effective: usize| {
-            let mut metrics = Metrics::open(folder.path(), 0, false).unwrap().0;
+        let rated = |effective: f64| {
             let mut last = line(2, &[(1, [0, 0, 3, 2, 5], false), (1, [0, 0, 40, 0, 0], true)]);
-            last["matches"][1]["effective_games"] = effective.into();
-            [line(1, &[]), last].into_iter().for_each(|line| metrics.write(line).unwrap());
-            rating(&metrics, "random", 2).unwrap().above_earlier[0].1.elo
+            last.matches[1].effective_games = Some(effective);
+            games([line(1, &[]), last]).rating("random", 2).unwrap().above_earlier[0].1.elo
         };
-        let (copies, different) = (rated(2), rated(80));
+        let (copies, different) = (rated(2.0), rated(80.0));
         assert!(copies > 50.0 && different.abs() < 1e-6, "{copies} {different}");
+    }
+
+    /// What is forgotten changes no rating.
+    #[test]
+    fn old_games_are_forgotten() {
+        let of = |number: usize| match number {
+            1 => line(1, &[]),
+            _ => line(
+                number,
+                &[(number - 1, [0, 1, 5, 2, number % 3], false), (number / 2, [0, 0, 1, 0, 0], false)],
+            ),
+        };
+        let (all, newest) = (games((1..=1000).map(of)), games((850..=1000).map(of)));
+        assert!(all.ladder.len() <= 4 * POOL + 1, "{}", all.ladder.len());
+        assert_eq!(all.ratings("random"), newest.ratings("random"));
+        let [all, newest] = [&all, &newest].map(|games| games.rating("random", 1000).unwrap());
+        assert_eq!(all.above_earlier, newest.above_earlier);
+        assert!(all.games > newest.games, "all games are counted");
+    }
+
+    /// A run that began with weights has a generation before the first, which nobody meets.
+    #[test]
+    fn generation_0_is_not_rated() {
+        let zero = games([line(0, &[])]);
+        assert!(zero.ratings("random").is_empty() && zero.rating("random", 0).is_none());
+        let rated =
+            games([line(0, &[]), line(1, &[]), line(2, &[(1, [0, 0, 3, 2, 5], false)])]).ratings("random");
+        assert_eq!(rated.iter().map(|rated| rated.generation).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn strange_numbers_are_no_games() {
+        let strange = Against { generation: usize::MAX, pairs: [1 << 40; 5], ..Against::default() };
+        let own = Against { generation: 2, pairs: [1, 0, 0, 0, 0], ..Against::default() };
+        let odd = Against {
+            generation: 1,
+            pairs: [1 << 40; 5],
+            effective_games: Some(f64::MAX),
+            ..Against::default()
+        };
+        let last = LadderLine { generation: 2, matches: vec![strange, own, odd], ..LadderLine::default() };
+        let rated = games([line(1, &[]), last]).ratings("random");
+        assert!(rated.len() == 2 && rated[1].elo.abs() < 1.0, "{rated:?}");
     }
 
     #[test]
     fn the_final_games_stand_for_themselves() {
         let (second, third) = (line(2, &[(1, [0, 0, 3, 2, 5], false)]), [(2, [0, 1, 5, 2, 2], false)]);
         let rated = |third: &[(usize, [usize; 5], bool)]| {
-            ratings_of(&[line(1, &[]), second.clone(), line(3, third)], "random")
+            games([line(1, &[]), second.clone(), line(3, third)]).ratings("random")
         };
         let without = rated(&third);
         // decided openings hold the last generation down against the first

@@ -5,8 +5,7 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
+use super::lines::{Line, TrainLine};
 use super::{Event, Refused, Run, rounded};
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -59,15 +58,20 @@ impl<G: Game> Run<'_, G> {
             if (step + 1) % every == 0 || step + 1 == steps {
                 let losses = mean.take();
                 self.observer.event(Event::Training { done: step + 1, steps, losses });
-                let mut line = json!({
-                    "kind": "train", "generation": number, "step": trainer.step, "learning_rate": rate,
-                    "policy_loss": losses.policy, "policy_floor": losses.policy_floor, "value_loss": losses.value,
-                    "seconds": rounded(started.elapsed()),
+                let heads = trainer.heads().map(|head| {
+                    (format!("{}_loss", head.name()), f64::from(losses.auxiliary[head as usize]))
                 });
-                for head in trainer.heads() {
-                    line[format!("{}_loss", head.name())] = losses.auxiliary[head as usize].into();
-                }
-                self.metrics.write(line)?;
+                let line = TrainLine {
+                    generation: number,
+                    step: trainer.step,
+                    learning_rate: rate,
+                    policy_loss: Some(losses.policy.into()),
+                    policy_floor: Some(losses.policy_floor.into()),
+                    value_loss: Some(losses.value.into()),
+                    seconds: rounded(started.elapsed()),
+                    heads: heads.collect(),
+                };
+                self.metrics.write(&Line::Train(line))?;
             }
         }
         self.observer.event(Event::Step { done: steps, steps });

@@ -1,68 +1,99 @@
 //! What another process can see of a run: what it is doing, and how long it will take.
 
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use serde_json::Value;
-
+use super::history::Part;
+use super::lines::{Line, Scored};
+use super::{History, METRICS};
+use crate::config::Config;
 use crate::replay::store;
+use crate::storage;
 
 /// What `petteia train` said, over all sessions: a file in the run's folder.
 pub const LOG: &str = "train.log";
 
-/// What the run in `folder` is doing, by its [metrics](super::metrics_of) and the games that are there.
-pub fn doing(folder: &Path, lines: &[Value]) -> String {
-    let last = |kind: &str| lines.iter().rfind(|line| line["kind"] == kind);
-    let number = |line: Option<&Value>, key: &str| line.and_then(|line| line[key].as_u64()).unwrap_or(0);
-    let [played, trained] = ["selfplay", "train"].map(|kind| number(last(kind), "generation"));
+/// What the run in `folder` is doing, by its metrics and the games that are there.
+pub fn doing(folder: &Path, history: &History) -> String {
+    let played = history.last_selfplay.as_ref().map_or(0, |line| line.generation);
+    let (trained, step) = history.last_training.as_ref().map_or((0, 0), |line| (line.generation, line.step));
     let next = played + 1;
     let shards = store::list(folder).unwrap_or_default();
-    let shards = shards.iter().filter(|(generation, _)| *generation as u64 == next).count();
+    let shards = shards.iter().filter(|(generation, _)| *generation == next).count();
     match (trained < played, shards) {
         (true, _) => format!("generation {played}: training"),
-        (false, _) if lines.last().is_some_and(|line| line["kind"] == "train") => {
-            format!("generation {played}: training, step {}", number(last("train"), "step"))
-        }
+        (false, _) if history.is_training => format!("generation {played}: training, step {step}"),
         (false, 0) => format!("generation {next}: self-play"),
         (false, shards) => format!("generation {next}: self-play, {shards} shards of games are finished"),
     }
 }
 
 /// Seconds until the last of `planned` generations, if those to come take as long as the newest one, whose time is the sum
-/// of its parts in `lines`; `None` before the first one that was not played by random playouts is complete.
-pub fn seconds_left(lines: &[Value], planned: usize) -> Option<f64> {
-    let of = |line: &Value| line["generation"].as_u64().unwrap_or(0);
-    let is_trained = |line: &&Value| line["kind"] == "train";
-    let newest = lines.iter().filter(is_trained).map(of).max().filter(|newest| *newest > 1)?;
+/// of its parts; `None` before the first one that was not played by random playouts is complete.
+pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
+    let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&Part::Training);
+    let newest = *history.timed.keys().rev().find(is_trained).filter(|newest| **newest > 1)?;
+    let parts = &history.timed[&newest];
     // nobody knows how long its games took if it was resumed after the line that said so was lost
-    let is_timed =
-        |line: &Value| line["kind"] == "selfplay" && of(line) == newest && line["seconds"].is_number();
-    if !lines.iter().any(is_timed) {
-        return None;
-    }
-    let parts = lines.iter().filter(|line| of(line) == newest).filter_map(|line| line["seconds"].as_f64());
-    Some(parts.sum::<f64>() * (planned as f64 - newest as f64).max(0.0))
+    parts.get(&Part::Selfplay).copied().flatten()?;
+    let seconds: f64 = parts.values().flatten().sum();
+    Some(seconds * (planned as f64 - newest as f64).max(0.0))
+}
+
+/// More than the metrics have about the last generation, in bytes.
+const LAST_GENERATION: u64 = 1 << 18;
+
+/// Whether the evaluation and the rating that follow the checkpoint of the last generation, `done`, are in the metrics,
+/// as far as the run with these settings has them.
+pub(super) fn is_judged(folder: &Path, config: &Config, done: usize) -> bool {
+    let lines = last_lines(folder).unwrap_or_default();
+    let is_rating = |line: &&Line<Scored>| matches!(line, Line::Ladder(_));
+    let is_evaluation = |line: &&Line<Scored>| matches!(line, Line::Evaluation(_));
+    let of_last: Vec<&Line<Scored>> = lines.iter().filter(|line| line.generation() == done).collect();
+    // without its lines nothing is known, and a version without ratings rated nothing
+    let (is_known, is_rated) = (!of_last.is_empty(), lines.iter().any(|line| is_rating(&line)));
+    let lacks_rating = config.arena.ladder_games > 0 && is_rated && !of_last.iter().any(is_rating);
+    let lacks_evaluation = config.arena.final_games > 0 && !of_last.iter().any(is_evaluation);
+    !is_known || !(lacks_rating || lacks_evaluation)
+}
+
+/// The last lines of the metrics, as far as they can be read.
+fn last_lines(folder: &Path) -> Option<Vec<Line<Scored>>> {
+    let mut file = storage::open(&folder.join(METRICS)).ok()?;
+    let begin = file.metadata().ok()?.len().saturating_sub(LAST_GENERATION);
+    file.seek(SeekFrom::Start(begin)).ok()?;
+    let mut text = Vec::new();
+    file.take(LAST_GENERATION).read_to_end(&mut text).ok()?;
+    let lines = text.split(|byte| *byte == b'\n');
+    Some(lines.filter_map(|line| Line::read(line).ok().flatten()).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn what_is_left_takes_as_long_as_the_newest_generation() {
         let line = |kind: &str, generation: u64, seconds: f64| json!({"kind": kind, "generation": generation, "seconds": seconds});
+        let left = |lines: &[Value], planned| {
+            let mut history = History::default();
+            lines.iter().for_each(|line| history.add(line.to_string().as_bytes()));
+            seconds_left(&history, planned)
+        };
         let mut lines = vec![line("selfplay", 1, 100.0), line("train", 1, 50.0)];
-        assert_eq!(seconds_left(&lines, 5), None);
-        lines.extend([line("selfplay", 2, 20.0), line("train", 2, 10.0), line("selfplay", 3, 25.0)]);
-        assert_eq!(seconds_left(&lines, 5), Some(90.0));
-        assert_eq!(seconds_left(&lines, 2), Some(0.0));
-        lines.extend([line("selfplay", 3, 25.0), line("train", 3, 5.0)]);
-        assert!(seconds_left(&lines, 5).is_some());
+        assert_eq!(left(&lines, 5), None);
+        lines.extend([line("selfplay", 2, 20.0), line("train", 2, 4.0), line("train", 2, 10.0)]);
+        lines.push(line("selfplay", 3, 25.0));
+        assert_eq!(left(&lines, 5), Some(90.0));
+        assert_eq!(left(&lines, 2), Some(0.0));
+        lines.push(line("train", 3, 5.0));
+        assert_eq!(left(&lines, 5), Some(60.0));
         lines
             .iter_mut()
             .filter(|line| line["kind"] == "selfplay")
             .for_each(|line| line["seconds"] = json!(null));
-        assert_eq!(seconds_left(&lines, 5), None);
+        assert_eq!(left(&lines, 5), None);
     }
 }

@@ -14,10 +14,12 @@ mod folder;
 pub mod fork;
 pub mod gate;
 mod health;
+mod history;
 mod inherit;
 mod judge;
 mod ladder;
 mod learn;
+mod lines;
 mod look;
 mod metrics;
 mod play;
@@ -27,6 +29,7 @@ mod resume;
 mod signs;
 pub mod start;
 mod tensorboard;
+mod thinned;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,14 +39,17 @@ pub use self::event::{Event, Observer, Played, Summary, Times};
 use self::folder::Folder;
 pub use self::folder::{State, is_run, reading_of, settings_of, state_of};
 pub use self::health::Health;
+pub use self::history::{History, Reader, Unreadable};
 pub use self::inherit::Progress;
-pub use self::ladder::{RatedGeneration, Rating, ratings_of};
+pub use self::ladder::{RatedGeneration, Rating};
+pub use self::lines::{SelfplayLine, TrainLine};
 pub use self::look::{LOG, doing, seconds_left};
+pub use self::metrics::METRICS;
 use self::metrics::Metrics;
-pub use self::metrics::{METRICS, metrics_of, times_of};
 pub use self::precision::resolve_precision;
 pub use self::refused::{Part, Refused};
 pub use self::tensorboard::EVENTS;
+pub use self::thinned::Thinned;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
@@ -136,7 +142,7 @@ pub fn train<G: Game>(
         }
     };
     // only now, so that nothing of a run refused above has been touched
-    let (metrics, lost) = Metrics::open(folder, done, config.train.tensorboard)?;
+    let (metrics, lost) = Metrics::open(folder, done, config)?;
     lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let held = &held;
     // if its file was lost, the newest checkpoint has it
@@ -180,9 +186,9 @@ pub fn train<G: Game>(
         steps: trainer.step,
         champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
-        rating: ladder::rating(&run.metrics, &config.arena.opponent, config.train.generations),
-        played: run.metrics.played().collect(),
-        times: run.metrics.times(),
+        rating: run.metrics.games().rating(&config.arena.opponent, config.train.generations),
+        played: run.metrics.played()?,
+        times: run.metrics.history().times(),
     })
 }
 

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
+use super::lines::{Line, SelfplayLine};
 use super::{Event, Run, rounded, signs};
 use crate::config::{Bootstrap, Config, DeviceKind, RootKind};
 use crate::error::{Error, Result};
@@ -79,7 +78,7 @@ impl<G: Game> Run<'_, G> {
         let started = Instant::now();
         let (mut positions, mut fresh, mut plies, mut cut_short) = (0, 0, 0, 0);
         let mut outcomes = [0usize; 3];
-        let mut endings: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut endings: BTreeMap<String, usize> = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
             let found = finished.remove(&index);
             let was_finished = found.is_some();
@@ -93,7 +92,7 @@ impl<G: Game> Run<'_, G> {
                 cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
                 let ids = ["first", "second", "draw"];
                 outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
-                *endings.entry(found.ending).or_default() += 1;
+                *endings.entry(found.ending.to_string()).or_default() += 1;
             }
             self.shards.push(shard.info(number, index));
             let split = self.split(shard);
@@ -110,17 +109,23 @@ impl<G: Game> Run<'_, G> {
             )));
         }
         endings.remove("");
-        self.metrics.write(json!({
-            "kind": "selfplay", "generation": number, "games": games, "positions": positions, "plies": plies,
-            "first": outcomes[0], "second": outcomes[1], "draw": outcomes[2], "endings": endings, "window": window.len(),
-            "bootstrap": place::is_bootstrap(self.config, number), "seconds": seconds,
-            "window_seconds": rounded(started.elapsed()),
-        }))?;
-        self.metrics
-            .played()
-            .last()
-            .into_iter()
-            .for_each(|played| self.observer.event(Event::Played(played)));
+        let line = SelfplayLine {
+            generation: number,
+            games,
+            positions,
+            plies,
+            first: outcomes[0],
+            second: outcomes[1],
+            draw: outcomes[2],
+            endings,
+            window: window.len(),
+            bootstrap: place::is_bootstrap(self.config, number),
+            seconds,
+            window_seconds: rounded(started.elapsed()),
+        };
+        let played = line.played();
+        self.metrics.write(&Line::Selfplay(line))?;
+        self.observer.event(Event::Played(played));
         Ok(positions)
     }
 

@@ -3,6 +3,8 @@
 //! Each sign looks at the series of generations so far. Most need two generations in a row, so that chance alone rarely
 //! speaks, and a sign is said when it appears, not again while it lasts.
 
+use std::collections::VecDeque;
+
 use super::health::Health;
 use crate::selfplay::Bulk;
 use crate::train::quality::Quality;
@@ -51,6 +53,49 @@ const NOTHING: f64 = 0.01;
 const DEAD: f64 = 0.1;
 /// "Mostly", of a GPU's time and of its batches.
 const HALF: f64 = 0.5;
+
+/// The newest generations that signs look at: with the one before, three of each.
+const NEWEST: usize = 4;
+
+/// What signs need of a series, however long it is: the newest generations and, of the others, the first one to compare
+/// with and the one whose values were best.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Learning {
+    first: Option<Health>,
+    best: Option<Health>,
+    newest: VecDeque<Health>,
+}
+
+impl Learning {
+    /// Adds the next generation.
+    pub(super) fn add(&mut self, health: Health) {
+        self.newest.push_back(health);
+        while self.newest.len() > NEWEST {
+            self.newest.pop_front().into_iter().for_each(|old| self.outlast(old));
+        }
+    }
+
+    /// Keeps a generation that is none of the newest, if it is still needed.
+    fn outlast(&mut self, old: Health) {
+        let loss = |health: &Health| health.fresh.map(|fresh| fresh.value_loss);
+        if self.first.is_none() && old.generation >= 2 {
+            self.first = Some(old.clone());
+        }
+        if let Some(new) = loss(&old).filter(|_| old.generation >= EARLY)
+            && self.best.as_ref().and_then(loss).is_none_or(|least| new.total_cmp(&least).is_lt())
+        {
+            self.best = Some(old);
+        }
+    }
+
+    /// The series that ends in `health`, without what no sign looks at.
+    pub(super) fn with(&self, health: Health) -> Vec<Health> {
+        let mut all = self.clone();
+        all.add(health);
+        let best = all.best.filter(|best| all.first.as_ref().is_none_or(|first| first != best));
+        all.first.into_iter().chain(best).chain(all.newest).collect()
+    }
+}
 
 /// The signs that the last generation of the series shows and the one before did not.
 pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
@@ -227,7 +272,10 @@ fn channels_die(series: &[Health]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use rand::RngExt;
+
     use super::*;
+    use crate::random::{Purpose, stream};
 
     /// Eight generations of a run in which nothing looks wrong, each changed by `change`.
     fn series(change: impl Fn(usize, &mut Health)) -> Vec<Health> {
@@ -273,6 +321,37 @@ mod tests {
         let said = said(series);
         assert_eq!(said.iter().map(|(generation, _)| *generation).collect::<Vec<_>>(), [after], "{said:?}");
         said[0].1.clone()
+    }
+
+    /// Signs are the same without the generations that a long run forgets.
+    #[test]
+    fn a_long_run_needs_few_generations() {
+        let mut random = stream(5, Purpose::Sampling, &[]);
+        let mut noise = |low: f64, high: f64| random.random_range(low..high);
+        let (mut all, mut learning, mut signs) = (Vec::new(), Learning::default(), 0);
+        let healthy = series(|_, _| ()).remove(1);
+        for generation in 1..=400 {
+            let mut health = Health { generation, ..healthy.clone() };
+            health.length = noise(20.0, 60.0);
+            health.duplicates = noise(0.3, 0.9);
+            health.seen.value_loss = noise(0.2, 0.6);
+            if let Some(fresh) = &mut health.fresh {
+                fresh.value_loss = noise(0.3, 1.2);
+                fresh.calibration = noise(0.0, 0.2);
+                fresh.value_constant = noise(0.5, 1.0);
+            }
+            all.push(health.clone());
+            let expected = new_ones(&all);
+            assert_eq!(
+                new_ones(&learning.with(health.clone())),
+                expected,
+                "generation {}",
+                health.generation
+            );
+            signs += expected.len();
+            learning.add(health);
+        }
+        assert!(signs > 50 && learning.with(Health::default()).len() <= NEWEST + 2, "{signs}");
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! The metrics as an event file for TensorBoard, beside them.
 //!
 //! Every number in a line of `metrics.jsonl` becomes a scalar `KIND/KEY`, at the line's optimizer step if it has one and
-//! otherwise at its generation, with the line's own time. So the file is a function of the metrics: after a crash what is
-//! missing is appended, and a file that says something else is written anew. No step is there twice.
+//! otherwise at its generation, with the line's own time. A line with games between generations is followed by the
+//! rating that they lead to, with its bounds: `rating/above_first` is above the first generation that is rated with it,
+//! and `rating/above_half_age` above the one of half its age. So the file is a function of the metrics: after a crash
+//! what is missing is appended, and a file that says something else is written anew. No step is there twice.
+//!
+//! Ratings take longer than all else, so those that are there are not computed again, and of earlier generations only
+//! some are added later.
 //!
 //! Format: TFRecords (<https://www.tensorflow.org/tutorials/load_data/tfrecord>) of `tensorflow.Event` messages.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -15,8 +20,11 @@ use prost::Message;
 use serde_json::Value;
 
 use super::METRICS;
+use super::history::LONGEST_LINE;
+use super::ladder::Games;
+use super::lines::Line;
 use crate::error::{Error, Result};
-use crate::storage;
+use crate::storage::{self, Found, Tail};
 
 /// The file in the run's folder; TensorBoard looks for `tfevents`.
 pub const EVENTS: &str = "events.out.tfevents.petteia";
@@ -24,6 +32,15 @@ pub const EVENTS: &str = "events.out.tfevents.petteia";
 const VERSION: &str = "brain.Event:2";
 /// What the checksums of TFRecords are masked with.
 const MASK: u32 = 0xa282_ead8;
+/// The most ratings of earlier generations that are computed when a run is resumed.
+const LATER_RATINGS: usize = 200;
+/// The longest message of an event that is read, in bytes.
+const LONGEST_EVENT: usize = 1 << 20;
+/// The bytes before the message of a record, and after it.
+const HEAD: usize = 12;
+const SUM: usize = 4;
+/// How ratings are called.
+const RATING: &str = "rating/";
 /// Keys that say where and when, not what.
 const COORDINATES: [&str; 4] = ["kind", "generation", "step", "time"];
 
@@ -57,64 +74,239 @@ struct Scalar {
 }
 
 /// The event file of a run in training.
+#[derive(Debug)]
 pub(super) struct Events {
-    metrics: PathBuf,
     path: PathBuf,
-    /// The bytes of the metrics that are in the file.
-    read: u64,
+    /// The metrics, of which what was read is in the file.
+    metrics: Tail,
+    records: Records,
 }
 
 impl Events {
-    /// Brings the file in line with the metrics that a resumed run has.
-    pub(super) fn open(folder: &Path) -> Result<Events> {
-        let mut events = Events { metrics: folder.join(METRICS), path: folder.join(EVENTS), read: 0 };
-        let expected = events.new_ones()?;
-        let found = match storage::exists(&events.path)? {
-            true => storage::read_at_most(&events.path, expected.len() as u64, "the events of these metrics"),
-            false => Ok(Vec::new()),
+    /// Brings the file in line with the metrics that a resumed run has after `done` generations; `opponent` is that of
+    /// its evaluation.
+    pub(super) fn open(folder: &Path, opponent: &str, done: usize) -> Result<Events> {
+        let every = done.div_ceil(LATER_RATINGS).next_power_of_two();
+        let new = || Events {
+            path: folder.join(EVENTS),
+            metrics: Tail::new(&folder.join(METRICS), LONGEST_LINE),
+            records: Records { games: Games::default(), opponent: opponent.into(), is_begun: false, every },
         };
-        match found {
-            Ok(found) if expected.starts_with(&found) => events.append(&expected[found.len()..])?,
+        let mut events = new();
+        let mut known = Known::open(&events.path)?;
+        let mut is_right = Ok(true);
+        events.metrics.read(u64::MAX, &mut |found| {
+            if let (Found::Line(line), Ok(true)) = (found, &is_right) {
+                is_right = known.go_on(&mut events.records, line);
+            }
+        })?;
+        if !(is_right? && known.end()?) {
             // it has something else, or more
-            Ok(_) | Err(Error::Data(_)) => storage::write_whole(&events.path, &expected)?,
-            Err(error) => return Err(error),
+            events = new();
+            let path = events.path.clone();
+            storage::stream_whole(&path, |file| {
+                let mut written = Ok(());
+                events.metrics.read(u64::MAX, &mut |found| {
+                    if let (Found::Line(line), true) = (found, written.is_ok()) {
+                        written = file.write_all(&events.records.of(line));
+                    }
+                })?;
+                written.map_err(Error::io(&path))
+            })?;
         }
+        events.records.every = 1;
         Ok(events)
     }
 
     /// Adds what was written to the metrics since.
     pub(super) fn update(&mut self) -> Result<()> {
-        let new = self.new_ones()?;
-        self.append(&new)
+        let mut new = Vec::new();
+        self.metrics.read(u64::MAX, &mut |found| {
+            if let Found::Line(line) = found {
+                new.extend(self.records.of(line));
+            }
+        })?;
+        match new.is_empty() {
+            true => Ok(()),
+            false => storage::open_or_create(&self.path)?.write_all(&new).map_err(Error::io(&self.path)),
+        }
+    }
+}
+
+/// Makes records of the lines of metrics, one after another.
+#[derive(Debug)]
+struct Records {
+    games: Games,
+    opponent: String,
+    is_begun: bool,
+    /// One generation in so many gets its rating.
+    every: usize,
+}
+
+impl Records {
+    /// The records of the next line, with its rating if there is one.
+    fn of(&mut self, line: &[u8]) -> Vec<u8> {
+        let (mut records, rated) = self.without_rating(line);
+        records.extend(rated.and_then(|event| self.rating(&event)));
+        records.concat()
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
+    /// The records of the next line without its rating, and its event if a rating follows.
+    fn without_rating(&mut self, line: &[u8]) -> (Vec<Vec<u8>>, Option<Event>) {
+        let Some(event) = serde_json::from_slice(line).ok().and_then(|line| event(&line)) else {
+            return (Vec::new(), None);
+        };
+        let mut records = Vec::new();
+        if !std::mem::replace(&mut self.is_begun, true) {
+            let (wall_time, file_version) = (event.wall_time, Some(VERSION.to_string()));
+            records.push(record(&Event { wall_time, step: 0, file_version, summary: None }));
         }
-        let file = File::options().append(true).create(true).open(&self.path);
-        file.and_then(|mut file| file.write_all(bytes)).map_err(Error::io(&self.path))
+        records.push(record(&event));
+        let is_rated = match Line::read(line) {
+            Ok(Some(Line::Gate(line))) => {
+                self.games.gate(line);
+                false
+            }
+            Ok(Some(Line::Evaluation(line))) => {
+                self.games.evaluation(line);
+                false
+            }
+            Ok(Some(Line::Ladder(line))) => {
+                self.games.ladder(line);
+                true
+            }
+            _ => false,
+        };
+        (records, is_rated.then_some(event))
     }
 
-    /// The records of the lines that were not read yet.
-    fn new_ones(&mut self) -> Result<Vec<u8>> {
-        let mut text = String::new();
-        let mut file = File::open(&self.metrics).map_err(Error::io(&self.metrics))?;
-        let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_string(&mut text));
-        let is_first = self.read == 0;
-        self.read += read.map_err(Error::io(&self.metrics))? as u64;
-        let mut events: Vec<Event> = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .filter_map(|line: Value| event(&line))
-            .collect();
-        if let Some(first) = events.first().filter(|_| is_first) {
-            let version = Some(VERSION.to_string());
-            let version = Event { wall_time: first.wall_time, step: 0, file_version: version, summary: None };
-            events.insert(0, version);
+    /// The record of the rating that a line with games between generations leads to, whose event this is.
+    fn rating(&self, of: &Event) -> Option<Vec<u8>> {
+        let number = usize::try_from(of.step).ok().filter(|number| number % self.every == 0)?;
+        let rating = self.games.rating(&self.opponent, number)?;
+        let first = Games::first_rated_with(number);
+        let mut scalars = Vec::new();
+        for (earlier, above) in &rating.above_earlier {
+            let name = if *earlier == first { "above_first" } else { "above_half_age" };
+            let bounds = [("", Some(above.elo)), ("_low", above.low), ("_high", above.high)];
+            let known = bounds.iter().filter_map(|(bound, elo)| Some((bound, (*elo)? as f32)));
+            scalars.extend(known.map(|(bound, elo)| Scalar {
+                tag: format!("{RATING}{name}{bound}"),
+                simple_value: Some(elo),
+            }));
         }
-        Ok(events.iter().flat_map(record).collect())
+        let summary = (!scalars.is_empty()).then_some(Summary { value: scalars })?;
+        Some(record(&Event { summary: Some(summary), ..of.clone() }))
     }
+}
+
+/// The file that was found, which is compared with what it should be, and continued where it ends.
+struct Known<'a> {
+    path: &'a Path,
+    found: Option<BufReader<File>>,
+    /// The next record of the file.
+    next: Option<Vec<u8>>,
+    /// The bytes that are right.
+    right: u64,
+    /// The file, once it is continued.
+    added: Option<BufWriter<File>>,
+}
+
+impl<'a> Known<'a> {
+    fn open(path: &'a Path) -> Result<Known<'a>> {
+        let found = storage::exists(path)?.then(|| storage::open(path)).transpose()?;
+        Ok(Known { path, found: found.map(BufReader::new), next: None, right: 0, added: None })
+    }
+
+    /// Compares the file with the records of the next line, or adds them; returns whether the file is right so far.
+    fn go_on(&mut self, records: &mut Records, line: &[u8]) -> Result<bool> {
+        let (plain, rated) = records.without_rating(line);
+        for expected in plain {
+            match self.peek() {
+                Some(record) if *record == expected => self.accept(),
+                Some(_) => return Ok(false),
+                None => self.add(&expected)?,
+            }
+        }
+        let Some(event) = rated else { return Ok(true) };
+        match self.peek() {
+            Some(record) if is_rating(record, event.step) => self.accept(),
+            // a file without this rating is right, too
+            Some(_) => {}
+            None => records.rating(&event).map_or(Ok(()), |rating| self.add(&rating))?,
+        }
+        Ok(true)
+    }
+
+    /// The next whole record of the file; `None` at its end.
+    fn peek(&mut self) -> Option<&Vec<u8>> {
+        if self.next.is_none() {
+            self.next = self.found.as_mut().and_then(next_record);
+        }
+        self.next.as_ref()
+    }
+
+    fn accept(&mut self) {
+        self.right += self.next.take().map_or(0, |record| record.len() as u64);
+    }
+
+    /// Continues the file; what was cut off when the run was killed is replaced.
+    fn add(&mut self, record: &[u8]) -> Result<()> {
+        let io = Error::io(self.path);
+        let mut file = match self.added.take() {
+            Some(file) => file,
+            None => {
+                self.found = None;
+                self.cut()?
+            }
+        };
+        file.write_all(record).map_err(io)?;
+        self.added = Some(file);
+        Ok(())
+    }
+
+    fn cut(&self) -> Result<BufWriter<File>> {
+        let file = storage::open_or_create(self.path)?;
+        file.set_len(self.right).map_err(Error::io(self.path))?;
+        Ok(BufWriter::new(file))
+    }
+
+    /// Ends the file; returns false if it has more than it should.
+    fn end(mut self) -> Result<bool> {
+        if self.peek().is_some() {
+            return Ok(false);
+        }
+        match self.added.take() {
+            Some(mut file) => file.flush().map_err(Error::io(self.path))?,
+            None if self.found.is_some() => drop(self.cut()?),
+            None => {}
+        }
+        Ok(true)
+    }
+}
+
+/// The next record of a file, if it is whole.
+fn next_record(file: &mut BufReader<File>) -> Option<Vec<u8>> {
+    let mut record = vec![0; HEAD];
+    file.read_exact(&mut record).ok()?;
+    let length = u64::from_le_bytes(record[..8].try_into().expect("eight of the bytes"));
+    let length = usize::try_from(length).ok().filter(|length| *length <= LONGEST_EVENT)?;
+    record.resize(HEAD + length + SUM, 0);
+    file.read_exact(&mut record[HEAD..]).ok()?;
+    Some(record)
+}
+
+/// Whether a record is an intact rating at this step.
+fn is_rating(record: &[u8], step: i64) -> bool {
+    let (head, rest) = record.split_at(HEAD);
+    let (message, sum) = rest.split_at(rest.len() - SUM);
+    let is_intact = head[8..] == masked(&head[..8]) && *sum == masked(message);
+    let Some(Event { step: at, summary: Some(summary), .. }) =
+        Event::decode(message).ok().filter(|_| is_intact)
+    else {
+        return false;
+    };
+    at == step && summary.value.iter().all(|scalar| scalar.tag.starts_with(RATING))
 }
 
 /// The event of a line of metrics; `None` if there is no number in it.
@@ -201,7 +393,7 @@ mod tests {
     #[test]
     fn numbers_become_scalars() {
         let folder = folder(&LINES);
-        Events::open(folder.path()).unwrap();
+        Events::open(folder.path(), "random", 3).unwrap();
         let found = events(folder.path());
         assert_eq!(found[0].file_version.as_deref(), Some(VERSION));
         assert_eq!(found[0].wall_time, 1_795_321_852.25);
@@ -221,10 +413,10 @@ mod tests {
     #[test]
     fn the_file_is_a_function_of_the_metrics() {
         let whole = folder(&LINES);
-        Events::open(whole.path()).unwrap();
+        Events::open(whole.path(), "random", 3).unwrap();
         let expected = std::fs::read(whole.path().join(EVENTS)).unwrap();
         let grown = folder(&[]);
-        let mut file = Events::open(grown.path()).unwrap();
+        let mut file = Events::open(grown.path(), "random", 3).unwrap();
         let path = grown.path().join(EVENTS);
         for count in [1, 3] {
             write(grown.path(), &LINES[..count]);
@@ -234,9 +426,111 @@ mod tests {
         // killed while it was appended to, or with more than the metrics that count, or with something else
         for found in [&expected[..expected.len() - 7], &[&expected[..], b"more"].concat(), b"else"] {
             std::fs::write(&path, found).unwrap();
-            Events::open(grown.path()).unwrap();
+            Events::open(grown.path(), "random", 3).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), expected);
         }
+    }
+
+    /// A run of so many generations, each a little stronger than the one before.
+    fn rated_run(generations: usize) -> Vec<String> {
+        let line = |number: usize| {
+            let met = match number {
+                1 => String::new(),
+                _ => format!(
+                    r#"{{"generation":{},"wins":5,"pairs":[1,2,9,4,2],"effective_games":36}}"#,
+                    number - 1
+                ),
+            };
+            format!(
+                r#"{{"kind":"ladder","generation":{number},"matches":[{met}],"seconds":1.5,"time":"2026-11-22T04:30:5{}Z"}}"#,
+                number % 10
+            )
+        };
+        (1..=generations).map(line).collect()
+    }
+
+    fn texts(lines: &[String]) -> Vec<&str> {
+        lines.iter().map(|line| &**line).collect()
+    }
+
+    /// The ratings in a file: step, and value by tag.
+    fn ratings(folder: &Path) -> Vec<(i64, Vec<(String, f32)>)> {
+        let values = |event: Event| {
+            let values = event.summary.into_iter().flat_map(|summary| summary.value);
+            let rated = values.filter(|value| value.tag.starts_with(RATING));
+            let rated: Vec<_> = rated.map(|value| (value.tag, value.simple_value.unwrap())).collect();
+            (!rated.is_empty()).then_some((event.step, rated))
+        };
+        events(folder).into_iter().filter_map(values).collect()
+    }
+
+    #[test]
+    fn ratings_have_their_bounds() {
+        let lines = rated_run(4);
+        let folder = folder(&texts(&lines));
+        Events::open(folder.path(), "random", 4).unwrap();
+        let rated = ratings(folder.path());
+        assert_eq!(
+            rated.iter().map(|(step, _)| *step).collect::<Vec<_>>(),
+            [2, 3, 4],
+            "the first has nobody to meet"
+        );
+        let tags = |at: usize| rated[at].1.iter().map(|(tag, _)| &**tag).collect::<Vec<_>>();
+        let first = ["rating/above_first", "rating/above_first_low", "rating/above_first_high"];
+        let half = ["rating/above_half_age", "rating/above_half_age_low", "rating/above_half_age_high"];
+        assert_eq!(tags(0), first);
+        assert_eq!(tags(2), [half, first].concat());
+        let values: Vec<f32> = rated[2].1.iter().map(|(_, value)| *value).collect();
+        assert!(values[4] < values[3] && values[3] < values[5] && values[0] < values[3], "{values:?}");
+        // the same as what a run says of itself
+        let mut games = Games::default();
+        for line in &lines {
+            let Ok(Some(Line::Ladder(line))) = Line::read(line.as_bytes()) else { panic!("{line}") };
+            games.ladder(line);
+        }
+        assert_eq!(games.rating("random", 4).unwrap().above_earlier[1].1.elo as f32, values[3]);
+    }
+
+    #[test]
+    fn ratings_that_are_there_are_kept_and_missing_ones_added() {
+        let lines = rated_run(6);
+        let whole = folder(&texts(&lines));
+        Events::open(whole.path(), "random", 6).unwrap();
+        let expected = std::fs::read(whole.path().join(EVENTS)).unwrap();
+        let grown = folder(&[]);
+        let path = grown.path().join(EVENTS);
+        let mut file = Events::open(grown.path(), "random", 0).unwrap();
+        for count in 1..=6 {
+            write(grown.path(), &texts(&lines)[..count]);
+            file.update().unwrap();
+        }
+        assert!(std::fs::read(&path).unwrap() == expected, "one by one");
+        // killed anywhere
+        for length in 0..expected.len() {
+            std::fs::write(&path, &expected[..length]).unwrap();
+            Events::open(grown.path(), "random", 6).unwrap();
+            assert!(std::fs::read(&path).unwrap() == expected, "cut at {length}");
+        }
+        // a file of a version without ratings goes on
+        let mut old = Records { games: Games::default(), opponent: String::new(), is_begun: false, every: 1 };
+        let old: Vec<u8> =
+            lines[..5].iter().flat_map(|line| old.without_rating(line.as_bytes()).0.concat()).collect();
+        std::fs::write(&path, &old).unwrap();
+        Events::open(grown.path(), "random", 6).unwrap();
+        assert!(std::fs::read(&path).unwrap().starts_with(&old));
+        assert_eq!(ratings(grown.path()).iter().map(|(step, _)| *step).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    /// Of the earlier generations of a long run only some are rated later.
+    #[test]
+    fn not_all_ratings_of_a_long_run_are_computed() {
+        let mut lines = rated_run(3 * LATER_RATINGS);
+        // few games are quickly rated
+        lines.iter_mut().skip(20).for_each(|line| *line = line.replace("[1,2,9,4,2]", "[0,0,0,0,0]"));
+        let long = folder(&texts(&lines));
+        Events::open(long.path(), "random", lines.len()).unwrap();
+        assert!(events(long.path()).len() > lines.len());
+        assert!(ratings(long.path()).iter().all(|(step, _)| step % 4 == 0), "{:?}", ratings(long.path()));
     }
 
     #[test]

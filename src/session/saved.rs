@@ -10,6 +10,8 @@ use crate::game::{Game, GameIdentity, Player, Rules, Settings, option_difference
 
 /// The version of the format.
 const FORMAT: u32 = 1;
+/// The largest file of a saved game, in bytes: enough for 100,000 actions.
+pub const LARGEST: u64 = 4 << 20;
 
 /// A saved game as it stands in its text, not yet checked by the rules.
 #[derive(Debug, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::storage;
 
 const MAGIC: &[u8; 16] = b"petteia payload\n";
 const SUM: usize = 32;
@@ -71,7 +72,7 @@ pub struct Attached {
 impl Attached {
     /// Opens the program's file at the first byte of the payload; the trailer follows the last one.
     pub fn open(&self) -> Result<File> {
-        let mut file = File::open(&self.path).map_err(Error::io(&self.path))?;
+        let mut file = storage::open(&self.path)?;
         file.seek(SeekFrom::Start(self.start)).map_err(Error::io(&self.path))?;
         Ok(file)
     }
@@ -93,7 +94,7 @@ impl Attached {
 
 /// The payload of a program's file; `None` if it has none or is not a program, an error if the payload is damaged.
 pub fn find(path: &Path) -> Result<Option<Attached>> {
-    let mut file = File::open(path).map_err(Error::io(path))?;
+    let mut file = storage::open(path)?;
     let mut first = [0; 4];
     if file.read_exact(&mut first).is_err() || !PROGRAMS.contains(&first) {
         return Ok(None);
@@ -154,7 +155,7 @@ fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
             path.display()
         ))
     };
-    let mut file = File::open(path).map_err(Error::io(path))?;
+    let mut file = storage::open(path)?;
     let whole = file.metadata().map_err(Error::io(path))?.len();
     let start =
         whole.checked_sub(TRAILER as u64).and_then(|end| end.checked_sub(length)).ok_or_else(damaged)?;

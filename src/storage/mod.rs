@@ -1,81 +1,37 @@
 //! Files that are written completely or not at all, their checksums, and locks.
 //!
-//! Reads are bounded: a file larger than its kind may be is rejected before it is read.
+//! Reads are bounded: a file larger than its kind may be is rejected before it is read. What is no regular file is not even
+//! opened ([`open`]).
 
 pub mod attachment;
+mod door;
+mod lines;
+mod tail;
+mod whole;
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+pub use self::door::{open, open_log, open_or_create, open_to_append, read_given};
+pub use self::lines::{Lines, lines, lines_of};
+pub use self::tail::{Found, Tail};
+pub use self::whole::{
+    copy_whole, is_temporary, remove_temporaries, stream_whole, write_folder_whole, write_program_whole,
+    write_whole,
+};
 use crate::error::{Error, Result};
 
-const TEMPORARY: &str = ".tmp-";
 /// The largest text file (settings, manifest, gate decision) that is read: enough for a manifest of 100,000 shards.
 pub const LARGEST_TEXT: u64 = 32 << 20;
 /// The text before and after the checksum at the end of a sealed file.
 const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");
 /// Hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
-
-/// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. On an error nothing is left behind.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
-}
-
-/// [`write_whole`] for a file that all who can read it may execute.
-pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    fill_whole(path, |file| {
-        file.write_all(bytes).and_then(|()| permit_to_run(file.get_ref())).map_err(Error::io(path))
-    })
-}
-
-/// [`write_whole`] with what `fill` writes, for contents that are better not held in memory.
-pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    fill_whole(path, |file| fill(file))
-}
-
-fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
-    let temporary = temporary_beside(path)?;
-    let mut file = BufWriter::new(File::create(&temporary).map_err(Error::io(path))?);
-    let finish =
-        |file: BufWriter<File>| file.into_inner()?.sync_all().and_then(|()| fs::rename(&temporary, path));
-    let written = fill(&mut file).and_then(|()| finish(file).map_err(Error::io(path)));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-        return written;
-    }
-    sync_folder(parent(path))
-}
-
-/// Copies a file, whole; the folders of `to` are created.
-pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
-    create_parent(to)?;
-    let mut source = File::open(from).map_err(Error::io(from))?;
-    stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
-}
-
-/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist. On an error
-/// nothing is left behind.
-pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let temporary = temporary_beside(path)?;
-    if exists(&temporary)? {
-        fs::remove_dir_all(&temporary).map_err(Error::io(&temporary))?;
-    }
-    let filled = fs::create_dir(&temporary).map_err(Error::io(path)).and_then(|()| fill(&temporary));
-    let finish =
-        || sync_folder(&temporary).and_then(|()| fs::rename(&temporary, path).map_err(Error::io(path)));
-    if let Err(error) = filled.and_then(|()| finish()) {
-        let _ = fs::remove_dir_all(&temporary);
-        return Err(error);
-    }
-    sync_folder(parent(path))
-}
 
 /// Creates a folder and its missing parents; when this returns, each is on disk, along with its entry in its parent.
 pub fn create_folder(path: &Path) -> Result<()> {
@@ -115,13 +71,13 @@ fn create_one_folder(path: &Path) -> Result<()> {
 /// Opens or creates an empty file for a lock. A link is rejected, and an existing file is not changed.
 pub fn open_lock(path: &Path) -> Result<File> {
     let made = match fs::symlink_metadata(path) {
-        Ok(about) if about.is_file() => File::options().write(true).open(path),
+        Ok(about) if about.is_file() => door::regular(path, File::options().write(true)),
         Ok(_) => {
             let what = "is not a regular file, so it cannot be the lock: remove it";
             return Err(Error::Config(format!("{} {what}", path.display())));
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            match File::options().write(true).create_new(true).open(path) {
+            match door::regular(path, File::options().write(true).create_new(true)) {
                 // someone else was faster
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => return open_lock(path),
                 made => made,
@@ -189,21 +145,10 @@ pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
 
 /// Whether somebody holds the lock of the file at `path`; it is asked for, shared, and given back at once.
 pub fn is_locked(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| match file.try_lock_shared() {
+    open(path).is_ok_and(|file| match file.try_lock_shared() {
         Ok(()) => file.unlock().is_err(),
         Err(error) => matches!(error, TryLockError::WouldBlock),
     })
-}
-
-/// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
-pub fn remove_temporaries(folder: &Path) -> Result<()> {
-    for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
-        // a link itself is removed, not its target
-        let is_folder = fs::symlink_metadata(&path).map_err(Error::io(&path))?.is_dir();
-        let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        removed.map_err(Error::io(&path))?;
-    }
-    Ok(())
 }
 
 /// The name of a file or folder, also where its path ends in `.` or `..`.
@@ -255,7 +200,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// The SHA-256 of a file; only a small part is in memory at a time.
 pub fn sha256_of(path: &Path) -> Result<String> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(Error::io(path))?);
+    let mut file = BufReader::with_capacity(1 << 16, open(path)?);
     let mut digest = Sha256::new();
     let mut part = [0; 1 << 14];
     loop {
@@ -270,21 +215,12 @@ pub fn sha256_of(path: &Path) -> Result<String> {
 
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(Error::io(path))
+    door::at_most(open(path)?, path, u64::MAX, "a file")
 }
 
 /// Reads a whole file of at most `most` bytes; `what` names its kind in the error.
 pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(Error::io(path))?;
-    file.take(most + 1).read_to_end(&mut bytes).map_err(Error::io(path))?;
-    match bytes.len() as u64 <= most {
-        true => Ok(bytes),
-        false => Err(Error::Data(format!(
-            "{}: it has more than the {most} bytes that {what} may have, so it is not one",
-            path.display()
-        ))),
-    }
+    door::at_most(open(path)?, path, most, what)
 }
 
 /// Reads a text file of Petteia's; bytes that are not UTF-8 are replaced.
@@ -315,33 +251,6 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether this is the name of a file left by an interrupted write.
-pub fn is_temporary(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
-}
-
-#[cfg(unix)]
-fn permit_to_run(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = file.metadata()?.permissions().mode();
-    file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
-}
-
-/// On other systems a file's name says whether it is a program.
-#[cfg(not(unix))]
-fn permit_to_run(_file: &File) -> std::io::Result<()> {
-    Ok(())
-}
-
-fn temporary_beside(path: &Path) -> Result<PathBuf> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| Error::Config(format!("`{}` does not name a file", path.display())))?;
-    let mut temporary = OsString::from(TEMPORARY);
-    temporary.push(name);
-    Ok(path.with_file_name(temporary))
-}
-
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -349,7 +258,7 @@ fn parent(path: &Path) -> &Path {
 fn sync_folder(folder: &Path) -> Result<()> {
     // folders can be opened and synced only on Unix
     if cfg!(unix) {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
+        door::folder(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
     }
     Ok(())
 }
@@ -357,27 +266,6 @@ fn sync_folder(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_and_folders_appear_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.txt");
-        write_whole(&path, b"one").unwrap();
-        write_whole(&path, b"two").unwrap();
-        assert_eq!(read(&path).unwrap(), b"two");
-        let failed = stream_whole(&path, |file| {
-            file.write_all(b"half").unwrap();
-            Err(Error::Interrupted)
-        });
-        assert!(failed.is_err() && read(&path).unwrap() == b"two");
-        let whole = folder.path().join("whole");
-        let failed = write_folder_whole(&whole, |_| Err(Error::Interrupted));
-        assert!(failed.is_err() && !whole.exists());
-        remove_temporaries(folder.path()).unwrap();
-        write_folder_whole(&whole, |inside| write_whole(&inside.join("b"), b"b")).unwrap();
-        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names.len(), 2, "{names:?}");
-    }
 
     #[test]
     fn a_deleted_root_is_not_created_again() {

@@ -21,6 +21,13 @@ pub const FORMAT: u32 = 1;
 pub const MAX_POSITIONS: usize = 1_000_000;
 /// The strongest compression of zstd's usual levels: sets are small, and kept with the source.
 const LEVEL: i32 = 19;
+/// The longest first line, and the most of any other line that is not about its actions, in bytes.
+const LONGEST_HEADER: usize = 1 << 16;
+/// The most that a line has for an action, with its value and its score, in bytes.
+const BYTES_OF_ACTION: usize = 128;
+/// Bytes of text that are checked together, and what a line takes beside its text, at least.
+const TOGETHER: usize = 1 << 20;
+const BYTES_OF_LINE: usize = 256;
 
 /// What a set says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,7 +126,7 @@ pub fn write(path: &Path, header: &Header, lines: &[Line]) -> Result<()> {
 /// # Errors
 /// As [`read`], as far as the first line shows it.
 pub fn header(path: &Path) -> Result<Header> {
-    let mut lines = Lines::open(path)?;
+    let mut lines = Lines::up_to(path, LONGEST_HEADER)?;
     read_header(path, &mut lines)
 }
 
@@ -130,26 +137,50 @@ pub fn header(path: &Path) -> Result<Header> {
 /// the line, [`Error::Io`] if it cannot be read.
 pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
     let shown = path.display();
-    let mut lines = Lines::open(path)?;
+    let mut lines = Lines::up_to(path, longest_line(rules))?;
     let header = read_header(path, &mut lines)?;
     check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
-    let texts = lines.by_ref().take(header.count + 1).collect::<Result<Vec<String>>>()?;
-    if texts.len() != header.count {
-        let found = if texts.len() > header.count { "more".into() } else { texts.len().to_string() };
+    let mut positions = Vec::new();
+    // one more than there may be
+    while positions.len() <= header.count {
+        let texts = piece(&mut lines, header.count + 1 - positions.len())?;
+        if texts.is_empty() {
+            break;
+        }
+        // all of them, so that it is the first error that is reported
+        let checked =
+            |index: usize| Ok(parsed(&texts[index]).and_then(|line| checked(rules, &header, &line)));
+        for position in parallel::map(texts.len(), &checked)? {
+            // after the header
+            positions.push(position.map_err(|error| at_line(path, positions.len() + 2, error))?);
+        }
+    }
+    if positions.len() != header.count {
+        let found = if positions.len() > header.count { "more".into() } else { positions.len().to_string() };
         return Err(Error::Data(format!(
             "{shown}: it has {found} positions, but its first line says {}",
             header.count
         )));
     }
-    // all of them, so that it is the first error that is reported
-    let checked = |index: usize| Ok(parsed(&texts[index]).and_then(|line| checked(rules, &header, &line)));
-    let positions = parallel::map(texts.len(), &checked)?
-        .into_iter()
-        .enumerate()
-        // after the header
-        .map(|(index, position)| position.map_err(|error| at_line(path, index + 2, error)))
-        .collect::<Result<_>>()?;
     Ok(Set { header, sha256: lines.sha256, positions })
+}
+
+/// The next lines that are checked together, at most `most`.
+fn piece(lines: &mut Lines, most: usize) -> Result<Vec<String>> {
+    let (mut texts, mut bytes) = (Vec::new(), 0);
+    while bytes < TOGETHER
+        && texts.len() < most
+        && let Some(text) = lines.next().transpose()?
+    {
+        bytes += text.len() + BYTES_OF_LINE;
+        texts.push(text);
+    }
+    Ok(texts)
+}
+
+/// The longest possible line of a position, in bytes.
+fn longest_line<G: Game>(rules: &Rules<G>) -> usize {
+    rules.identity.shape.actions.saturating_mul(BYTES_OF_ACTION).saturating_add(LONGEST_HEADER)
 }
 
 fn at_line(path: &Path, number: usize, error: Error) -> Error {

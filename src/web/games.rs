@@ -1,7 +1,9 @@
 //! Recorded games as the page reads them: saved games, records of self-play, files of matches.
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
+use crate::arena::journal::Line;
 use crate::error::{Error, Result};
 use crate::game::Player;
 use crate::options::Settings;
@@ -10,6 +12,28 @@ use crate::session::saved::Saved;
 
 /// Games of a file that are shown.
 const MOST: usize = 2000;
+/// The longest name of an agent that is shown, in characters.
+const LONGEST_NAME: usize = 200;
+
+/// What the first line of a file shows of its kind.
+#[derive(Deserialize)]
+struct First {
+    agents: Option<IgnoredAny>,
+    visits: Option<IgnoredAny>,
+}
+
+/// The first line of the file of a match or ladder.
+#[derive(Deserialize)]
+struct Header {
+    game: Played,
+    agents: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Played {
+    id: String,
+    options: Settings,
+}
 
 /// A game that was read and not yet checked by its rules.
 pub(super) struct Loaded {
@@ -40,11 +64,11 @@ impl Loaded {
 /// The games of a text: a saved game, one record, or the file of a match or ladder.
 pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
     let first = text.lines().next().unwrap_or_default();
-    if let Ok(header) = serde_json::from_str::<Value>(first) {
-        if header.get("agents").is_some() {
-            return of_match(&header, text);
+    if let Ok(kind) = serde_json::from_str::<First>(first) {
+        if kind.agents.is_some() {
+            return of_match(first, text);
         }
-        if header.get("visits").is_some() {
+        if kind.visits.is_some() {
             return Ok(vec![Loaded::of_record(Record::parse(first)?)]);
         }
     }
@@ -58,53 +82,41 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
     Ok(vec![Loaded { name, of_selfplay: false, game, options, start, actions, resigned, values: Vec::new() }])
 }
 
-fn of_match(header: &Value, text: &str) -> Result<Vec<Loaded>> {
+fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
     let wrong = |line: usize| Error::Data(format!("line {line} of the file is not one of a match"));
-    let game = header["game"]["id"].as_str().ok_or_else(|| wrong(1))?;
-    let options: Settings =
-        serde_json::from_value(header["game"]["options"].clone()).map_err(|_| wrong(1))?;
+    let Header { game, agents } = serde_json::from_str(first).map_err(|_| wrong(1))?;
     // an agent's identity goes on with the hash of its weights
-    let name = |agent: &Value| {
-        agent.as_str().map(|name| name.split(", SHA-256").next().unwrap_or_default().to_string())
+    let name = |agent: &String| {
+        let name = agent.split(", SHA-256").next().unwrap_or_default();
+        name.chars().take(LONGEST_NAME).collect::<String>()
     };
-    let agents: Option<Vec<String>> =
-        header["agents"].as_array().and_then(|all| all.iter().map(name).collect());
-    let agents = agents.ok_or_else(|| wrong(1))?;
+    let agents: Vec<String> = agents.iter().map(name).collect();
     let mut games = Vec::new();
     for (number, line) in text.lines().enumerate().skip(1) {
-        // the last line of a match in progress may lack its end
-        let Ok(line) = serde_json::from_str::<Value>(line) else { break };
-        let pair = (|| {
-            let number_of = |at: usize| match line.get("agents") {
-                Some(agents) => agents[at].as_u64().map(|agent| agent as usize),
-                None => Some(at),
-            };
-            let names = [agents.get(number_of(0)?)?, agents.get(number_of(1)?)?];
-            let mut pair = Vec::new();
-            for (index, played) in line["games"].as_array()?.iter().enumerate() {
-                let text = |action: &Value| action.as_str().map(String::from);
-                let actions: Option<Vec<String>> = played["actions"].as_array()?.iter().map(text).collect();
-                let score = played["score"].as_f64()?;
-                let [first, second] = [names[index % 2], names[(index + 1) % 2]];
-                let [a, b] = if index == 0 { [score, 1.0 - score] } else { [1.0 - score, score] };
-                let fault = match played["fault"].as_str() {
-                    Some(fault) => format!(" ({fault})"),
-                    None => String::new(),
-                };
-                pair.push(Loaded {
-                    name: format!("{first} against {second}: {} to {}{fault}", points(a), points(b)),
-                    of_selfplay: false,
-                    game: game.into(),
-                    options: options.clone(),
-                    start: None,
-                    actions: actions?,
-                    resigned: None,
-                    values: Vec::new(),
-                });
-            }
-            Some(pair)
-        })();
-        games.extend(pair.ok_or_else(|| wrong(number + 1))?);
+        let line: Line = match serde_json::from_str(line) {
+            Ok(line) => line,
+            // the last line of a match in progress may lack its end
+            Err(error) if error.is_eof() => break,
+            Err(_) => return Err(wrong(number + 1)),
+        };
+        let pair = line.agents.unwrap_or([0, 1]).map(|agent| agents.get(agent));
+        let [Some(one), Some(other)] = pair else { return Err(wrong(number + 1)) };
+        let sides = [[one, other], [other, one]];
+        for (index, (played, [first, second])) in line.games.into_iter().zip(sides).enumerate() {
+            let score = played.score;
+            let [a, b] = if index == 0 { [score, 1.0 - score] } else { [1.0 - score, score] };
+            let fault = played.fault.map_or(String::new(), |fault| format!(" ({fault})"));
+            games.push(Loaded {
+                name: format!("{first} against {second}: {} to {}{fault}", points(a), points(b)),
+                of_selfplay: false,
+                game: game.id.clone(),
+                options: game.options.clone(),
+                start: None,
+                actions: played.actions,
+                resigned: None,
+                values: Vec::new(),
+            });
+        }
         if games.len() >= MOST {
             break;
         }
@@ -139,5 +151,24 @@ mod tests {
         assert_eq!(names, ["A against B: 1 to 0", "B against A: ½ to ½"]);
         assert_eq!(games[1].actions, ["a1", "b2"]);
         assert!(read("{}").is_err() && read("").is_err() && read("{\"agents\":[]}").is_err());
+    }
+
+    #[test]
+    fn a_line_has_two_games_and_a_file_no_more_than_are_shown() {
+        let header = |name: &str| {
+            format!(
+                r#"{{"game":{{"id":"tic-tac-toe","options":{{}},"encoding":1}},"agents":["{name}","B"],"seed":1}}"#
+            )
+        };
+        let game = r#"{"actions":["b2"],"score":1.0}"#;
+        let many = vec![game; 150_000].join(",");
+        let error = read(&format!("{}\n{{\"pair\":0,\"games\":[{many}]}}\n", header("A"))).err().unwrap();
+        assert_eq!(error.to_string(), "line 2 of the file is not one of a match");
+        let pairs: String =
+            (0..MOST).map(|pair| format!("{{\"pair\":{pair},\"games\":[{game},{game}]}}\n")).collect();
+        let long = "A".repeat(4000);
+        let games = read(&format!("{}\n{pairs}", header(&long))).unwrap();
+        assert_eq!(games.len(), MOST);
+        assert!(games.iter().all(|game| game.name.len() < LONGEST_NAME + 50));
     }
 }

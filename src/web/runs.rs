@@ -1,10 +1,11 @@
 //! The runs that a page can watch: found, named by numbers, and described.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
@@ -12,18 +13,21 @@ use serde_json::{Value, json};
 use super::players::{Player, key_of};
 use super::{Shown, locked};
 use crate::checkpoint::{self, Checkpoint};
-use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::report::Numbers;
-use crate::run::{self, LOG, METRICS, State};
+use crate::run::{self, LOG, METRICS, Reader, State};
 use crate::storage;
 
 /// How many of a run's generations are offered as opponents; all of them can be played from the page of the run.
 const OFFERED: usize = 8;
 /// How much of the end of a log is shown, in bytes.
 const END_OF_LOG: u64 = 6000;
+/// How much of the metrics of all runs is read for one answer, in bytes: the rest follows with the next ones.
+const PORTION: u64 = 64 << 20;
+/// Checkpoints that are listed: the newest ones, and some of the others.
+const LISTED: usize = 200;
 /// Games of the newest generation that are shown.
 const GAMES: usize = 200;
 
@@ -34,6 +38,43 @@ pub(super) struct Runs {
     /// Those found so far: a number, once given, stays.
     known: Mutex<Vec<PathBuf>>,
     files: Vec<PathBuf>,
+    /// What was read of their metrics.
+    read: Mutex<BTreeMap<PathBuf, Arc<Mutex<Watched>>>>,
+}
+
+/// The metrics of a run, of which only what was added is read.
+struct Watched {
+    reader: Reader,
+    /// The strength of its generations, and for how many lines and which opponent that was computed.
+    strengths: (usize, String, Strengths),
+}
+
+/// The strength of generations in Elo above the first rated one, with its bounds.
+type Strengths = BTreeMap<usize, [Option<f64>; 3]>;
+
+impl Watched {
+    fn new(folder: &Path) -> Watched {
+        Watched { reader: Reader::new(folder), strengths: Default::default() }
+    }
+
+    /// Reads what was added, at most `most` bytes, which are counted down.
+    fn read(&mut self, most: &mut u64) -> Result<()> {
+        let before = self.reader.position();
+        self.reader.read(*most)?;
+        *most = most.saturating_sub(self.reader.position().saturating_sub(before));
+        Ok(())
+    }
+
+    fn strengths(&mut self, opponent: &str) -> &Strengths {
+        let history = self.reader.history();
+        let lines = history.rated_lines();
+        if (self.strengths.0, &*self.strengths.1) != (lines, opponent) {
+            let ratings = history.ratings(opponent);
+            let of = ratings.iter().map(|rated| (rated.generation, [Some(rated.elo), rated.low, rated.high]));
+            self.strengths = (lines, opponent.to_string(), of.collect());
+        }
+        &self.strengths.2
+    }
 }
 
 impl Runs {
@@ -48,7 +89,7 @@ impl Runs {
             }
         }
         let within = shown.sources.is_empty().then(|| shown.folder.clone());
-        Ok(Runs { within, known: Mutex::new(known), files })
+        Ok(Runs { within, known: Mutex::new(known), files, read: Mutex::default() })
     }
 
     /// Exported files.
@@ -74,30 +115,35 @@ impl Runs {
         known.clone()
     }
 
-    /// The runs in a few words, and the agents that they and the files have to offer, by game.
+    /// What was read of the metrics of a run.
+    fn watched(&self, folder: &Path) -> Arc<Mutex<Watched>> {
+        let mut read = locked(&self.read);
+        let new = || Arc::new(Mutex::new(Watched::new(folder)));
+        read.entry(folder.to_path_buf()).or_insert_with(new).clone()
+    }
+
+    /// The runs in a few words, and the agents that they and the files have to offer, by game. A run that cannot be
+    /// read is there with the reason.
     pub(super) fn list(&self) -> (Vec<Value>, BTreeMap<String, Vec<Player>>) {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
+        let mut most = PORTION;
         for (id, folder) in self.all().iter().enumerate() {
-            let Ok(config) = run::reading_of(folder).map(|reading| reading.config) else { continue };
-            let game = &config.game;
-            let done = generations(folder);
-            runs.push(json!({
-                "id": id,
-                "name": name(folder),
-                "game": game.id,
-                "state": state(folder),
-                "generation": done.last().copied().unwrap_or(0),
-                "planned": config.train.generations,
-            }));
-            let (lines, _) = run::metrics_of(folder).unwrap_or_default();
-            let elo = strengths(&lines, &config);
-            let offered = spaced(&done).into_iter().rev().map(|generation| {
-                let title = format!("{}, generation {generation}", name(folder));
-                let player = Player::trained(key_of(id, generation), title, game.options.clone());
-                let elo = elo.get(&generation).map(|[elo, ..]| elo.unwrap_or(0.0));
-                Player { elo, generation: Some(generation), run: Some(id), ..player }
-            });
-            players.entry(game.id.clone()).or_default().extend(offered);
+            // the other runs do not depend on what is wrong with one
+            let found = catch_unwind(AssertUnwindSafe(|| self.in_short(id, folder, &mut most)));
+            match found
+                .unwrap_or_else(|_| Err(Error::Data("the program failed; its terminal says why".into())))
+            {
+                Ok((run, game, offered)) => {
+                    runs.push(run);
+                    players.entry(game).or_default().extend(offered);
+                }
+                Err(error) => {
+                    let problem = error.to_string();
+                    runs.push(
+                        json!({"id": id, "name": name(folder), "state": "damaged", "problem": problem}),
+                    );
+                }
+            }
         }
         for (number, file) in self.files.iter().enumerate() {
             let Ok(checkpoint) = Checkpoint::find(file) else { continue };
@@ -108,25 +154,53 @@ impl Runs {
         (runs, players)
     }
 
+    /// A run in a few words, its game, and the agents that it has to offer.
+    fn in_short(&self, id: usize, folder: &Path, most: &mut u64) -> Result<(Value, String, Vec<Player>)> {
+        let config = run::reading_of(folder)?.config;
+        let game = &config.game;
+        let done = generations(folder);
+        let run = json!({
+            "id": id,
+            "name": name(folder),
+            "game": game.id,
+            "state": state(folder),
+            "generation": done.last().copied().unwrap_or(0),
+            "planned": config.train.generations,
+        });
+        let watched = self.watched(folder);
+        let mut watched = locked(&watched);
+        watched.read(most)?;
+        let elo = watched.strengths(&config.arena.opponent);
+        let offered = spaced(&done, OFFERED).into_iter().rev().map(|generation| {
+            let title = format!("{}, generation {generation}", name(folder));
+            let player = Player::trained(key_of(id, generation), title, game.options.clone());
+            let elo = elo.get(&generation).map(|[elo, ..]| elo.unwrap_or(0.0));
+            Player { elo, generation: Some(generation), run: Some(id), ..player }
+        });
+        Ok((run, game.id.clone(), offered.collect()))
+    }
+
     /// What is known about a run, and what it is doing.
     pub(super) fn about(&self, id: usize) -> Result<Value> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
         let (done, planned) = (generations(&folder), config.train.generations);
-        let ((lines, _), state) = (run::metrics_of(&folder).unwrap_or_default(), state(&folder));
+        let state = state(&folder);
         let is_running = state == "running";
-        let of_kind = |kind: &'static str| lines.iter().filter(move |line| line["kind"] == kind);
-        let steps: BTreeMap<u64, u64> = of_kind("train")
-            .filter_map(|line| Some((line["generation"].as_u64()?, line["step"].as_u64()?)))
-            .collect();
-        let speed = of_kind("selfplay").next_back().and_then(|line| {
-            let seconds = line["seconds"].as_f64().filter(|seconds| *seconds > 0.0)?;
-            Some(line["positions"].as_f64()? / seconds)
+        let watched = self.watched(&folder);
+        let mut watched = locked(&watched);
+        watched.read(&mut { PORTION })?;
+        let elo = watched.strengths(&config.arena.opponent).clone();
+        let history = watched.reader.history();
+        let steps: BTreeMap<usize, usize> =
+            history.training.iter().map(|(at, line)| (at, line.step)).collect();
+        let speed = history.selfplay.newest().and_then(|(_, line)| {
+            let seconds = line.seconds.filter(|seconds| *seconds > 0.0)?;
+            Some(line.positions as f64 / seconds)
         });
-        let elo = strengths(&lines, &config);
-        let checkpoints: Vec<Value> = done
-            .iter()
-            .map(|&generation| {
+        let checkpoints: Vec<Value> = listed(&done)
+            .into_iter()
+            .map(|generation| {
                 let [elo, low, high] = elo.get(&generation).copied().unwrap_or_default();
                 json!({
                     "generation": generation,
@@ -134,7 +208,7 @@ impl Runs {
                     "low": low,
                     "high": high,
                     "agent": key_of(id, generation),
-                    "steps": steps.get(&(generation as u64)),
+                    "steps": steps.get(&generation),
                 })
             })
             .collect();
@@ -144,22 +218,29 @@ impl Runs {
             "game": config.game.id,
             "options": config.game.options,
             "state": state,
-            "doing": is_running.then(|| run::doing(&folder, &lines)),
+            "doing": is_running.then(|| run::doing(&folder, history)),
             "generation": done.last().copied().unwrap_or(0),
             "planned": planned,
-            "seconds_left": run::seconds_left(&lines, planned).filter(|_| is_running),
+            "seconds_left": run::seconds_left(history, planned).filter(|_| is_running),
             "positions_per_second": speed,
             "log": end_of_log(&folder.join(LOG)),
-            "stamp": stamp(&folder),
+            "stamp": stamp(&folder, &watched.reader),
             "checkpoints": checkpoints,
+            "all_checkpoints": done.len(),
         }))
     }
 
     /// The curves of a run.
     pub(super) fn charts(&self, id: usize) -> Result<Value> {
         let folder = self.folder(id)?;
-        let stamp = stamp(&folder);
-        let html = crate::report::charts(&[Numbers::read(&folder)?]).into_string();
+        let config = run::reading_of(&folder)?.config;
+        let (stamp, history) = {
+            let watched = self.watched(&folder);
+            let mut watched = locked(&watched);
+            watched.read(&mut { PORTION })?;
+            (stamp(&folder, &watched.reader), watched.reader.history().clone())
+        };
+        let html = crate::report::charts(&[Numbers::of(&folder, config, history)?]).into_string();
         Ok(json!({"stamp": stamp, "html": html}))
     }
 
@@ -196,22 +277,27 @@ fn generations(folder: &Path) -> Vec<usize> {
     folders.iter().filter_map(|folder| store::generation_of(folder)).collect()
 }
 
-/// The strength of generations in Elo above the first rated one, with its bounds.
-fn strengths(lines: &[Value], config: &Config) -> BTreeMap<usize, [Option<f64>; 3]> {
-    let ratings = run::ratings_of(lines, &config.arena.opponent);
-    ratings.iter().map(|rated| (rated.generation, [Some(rated.elo), rated.low, rated.high])).collect()
-}
-
-/// Up to [`OFFERED`] of the generations: the first, the last, and some between.
-fn spaced(generations: &[usize]) -> Vec<usize> {
+/// Up to `most` of the generations: the first, the last, and some between.
+fn spaced(generations: &[usize], most: usize) -> Vec<usize> {
     let last = generations.len().saturating_sub(1);
-    let count = OFFERED.min(generations.len());
+    let count = most.min(generations.len());
     let at = |index: usize| generations[if count > 1 { index * last / (count - 1) } else { last }];
     (0..count).map(at).collect()
 }
 
-/// Something that changes whenever the run has written something.
-fn stamp(folder: &Path) -> String {
+/// Up to [`LISTED`] of the generations: the newest half as they are, and some of the others.
+fn listed(generations: &[usize]) -> Vec<usize> {
+    match generations.len().checked_sub(LISTED / 2) {
+        Some(others) if generations.len() > LISTED => {
+            let (others, newest) = generations.split_at(others);
+            [&spaced(others, LISTED / 2)[..], newest].concat()
+        }
+        _ => generations.to_vec(),
+    }
+}
+
+/// Something that changes whenever the run has written something, or more of it was read.
+fn stamp(folder: &Path, reader: &Reader) -> String {
     let of = |file: Metadata| {
         let changed =
             file.modified().unwrap_or(SystemTime::UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH);
@@ -219,18 +305,17 @@ fn stamp(folder: &Path) -> String {
     };
     let files = [METRICS, checkpoint::FOLDER].map(|name| std::fs::metadata(folder.join(name)).map(of));
     let parts = files.into_iter().flatten().map(|(changed, length)| format!("{changed:x}-{length:x}"));
-    parts.collect::<Vec<_>>().join("-")
+    parts.chain([format!("{:x}", reader.position())]).collect::<Vec<_>>().join("-")
 }
 
 fn end_of_log(path: &Path) -> Vec<String> {
-    let read = || -> std::io::Result<(Vec<u8>, bool)> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let begin = length.saturating_sub(END_OF_LOG);
-        file.seek(SeekFrom::Start(begin))?;
+    let read = || {
+        let mut file = storage::open(path).ok()?;
+        let begin = file.metadata().ok()?.len().saturating_sub(END_OF_LOG);
+        file.seek(SeekFrom::Start(begin)).ok()?;
         let mut text = Vec::new();
-        file.take(END_OF_LOG).read_to_end(&mut text)?;
-        Ok((text, begin > 0))
+        file.take(END_OF_LOG).read_to_end(&mut text).ok()?;
+        Some((text, begin > 0))
     };
     let (text, is_cut) = read().unwrap_or_default();
     // the first line may have lost its beginning
@@ -243,11 +328,21 @@ mod tests {
 
     #[test]
     fn offered_generations_have_both_ends() {
-        assert!(spaced(&[]).is_empty());
-        assert_eq!(spaced(&[3]), [3]);
-        assert_eq!(spaced(&[1, 2, 3]), [1, 2, 3]);
+        let offered = |generations: &[usize]| spaced(generations, OFFERED);
+        assert!(offered(&[]).is_empty());
+        assert_eq!(offered(&[3]), [3]);
+        assert_eq!(offered(&[1, 2, 3]), [1, 2, 3]);
         let many: Vec<usize> = (1..=30).collect();
-        let found = spaced(&many);
+        let found = offered(&many);
         assert_eq!((found.len(), found[0], found[OFFERED - 1]), (OFFERED, 1, 30));
+    }
+
+    #[test]
+    fn of_many_checkpoints_some_are_listed() {
+        let all = |count: usize| (1..=count).collect::<Vec<usize>>();
+        assert_eq!([0, 1, 150, LISTED].map(|count| listed(&all(count)).len()), [0, 1, 150, LISTED]);
+        let found = listed(&all(5000));
+        assert_eq!((found.len(), found[0], found[LISTED / 2], found[LISTED - 1]), (LISTED, 1, 4901, 5000));
+        assert!(found.windows(2).all(|two| two[0] < two[1]));
     }
 }

@@ -83,9 +83,15 @@ extern "C" int emulate(int tiles, int blocks, int threads, int shared_bytes, con
 extern "C" int size_of_step() { return sizeof(Step); }
 extern "C" int size_of_work() { return sizeof(Work); }
 
-// A driver for one GPU that is this CPU. It counts its calls and can fail at one of them; what was allocated and not freed is counted.
+// A driver for one GPU that is this CPU. It counts its calls and can fail at one of them, or lie: with 1 all results are zeros, with 2
+// not numbers. What was allocated and not freed is counted.
 // The test reads and writes these numbers.
+#ifndef LIES
+#define LIES 0
+#endif
+
 extern "C" {
+int lies = LIES;
 int gpu_compute = 80, gpu_shared = 100 << 10, gpu_multiprocessors = 3;
 int calls = 0, fails_at = -1, living = 0, launches = 0, is_intact = 1;
 }
@@ -179,6 +185,9 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, 
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*) {
     CALL
     memcpy(to, reinterpret_cast<void*>(from), bytes);
+    if (lies) {
+        memset(to, lies == 1 ? 0 : 0xff, bytes);
+    }
     return 0;
 }
 int cuMemsetD32Async(unsigned long long to, unsigned word, size_t count, void*) {

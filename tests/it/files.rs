@@ -246,7 +246,7 @@ fn inspect_finds_damage() {
     let weights = run.join("checkpoints/generation-0002/weights.safetensors");
     flip_a_byte(&weights);
     flip_a_byte(&shard(&run, 1, 1));
-    fs::write(run.join("metrics.jsonl"), "{\"kind\": \"train\"}\n{\"kin").unwrap();
+    fs::write(run.join("metrics.jsonl"), "{\"kind\": \"train\", \"generation\": 1}\n{\"kin").unwrap();
     let bad = store::set_aside(&shard(&run, 3, 1)).unwrap();
     let problems = |path: &Path, code: i32| {
         let output = petteia(&["inspect", text(path), "--json"], "");

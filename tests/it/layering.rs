@@ -166,6 +166,29 @@ fn nobody_asks_for_the_default_device() {
     }
 }
 
+/// Opening a FIFO waits for ever, and a device has no end: `storage::open` and its like ask first what a file is.
+#[test]
+fn files_are_opened_in_one_place() {
+    let doors = [
+        "File::open",
+        "File::create",
+        "File::options",
+        "OpenOptions",
+        "fs::read(",
+        "fs::read_to_string",
+        "fs::copy",
+    ];
+    let mut found = Vec::new();
+    let library =
+        all_sources().into_iter().filter(|path| layer_of(path) != "storage" && layer_of(path) != "lib");
+    for path in library.filter(|path| !is_tests(path)) {
+        let text = code(&fs::read_to_string(&path).unwrap());
+        let used = doors.into_iter().filter(|door| text.contains(door));
+        found.extend(used.map(|door| format!("{}: {door} instead of storage::open", path.display())));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn files_stay_readable() {
     for path in all_sources() {

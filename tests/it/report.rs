@@ -134,7 +134,7 @@ fn what_cannot_be_shown_is_said() {
     fs::write(&metrics, format!("{{\"kind\": 5}}\nnonsense\n{lines}")).unwrap();
     let shown = page(&[text(&damaged)]);
     assert!(shown.contains("Policy loss") && !shown.contains("Games of generation"));
-    assert!(shown.contains("A line of <code>metrics.jsonl</code> is damaged and left out."));
+    assert!(shown.contains("2 lines of <code>metrics.jsonl</code> are damaged and left out."));
     assert!(!page(&[text(&PLAIN.run())]).contains("left out"));
 }
 

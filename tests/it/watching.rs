@@ -1,12 +1,13 @@
 //! What people see of runs without training: the list, a run of another process, a game in words.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::support::command::{err, out, petteia};
-use crate::support::runs::{PLAIN, copy_folder};
+use crate::support::runs::{Finished, PLAIN, copy_folder};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -36,10 +37,11 @@ fn runs_are_listed_with_what_became_of_them() {
     assert_eq!(rows[2]["generations"], 3);
     assert!(rows[1]["problem"].as_str().unwrap().contains("config.toml"), "{}", rows[1]);
     // the strength is that of the metrics
-    let (lines, _) = petteia::run::metrics_of(&runs.join("whole")).unwrap();
-    let rated = petteia::run::ratings_of(&lines, "random");
+    let rated = petteia::run::History::of(&runs.join("whole")).unwrap().ratings("random");
     assert_eq!(rows[2]["strength"]["elo"].as_f64(), rated.last().map(|rated| rated.elo));
-    let last = lines.iter().rfind(|line| line["kind"] == "evaluation").unwrap();
+    let metrics = fs::read_to_string(runs.join("whole/metrics.jsonl")).unwrap();
+    let mut lines = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = lines.rfind(|line| line["kind"] == "evaluation").unwrap();
     for (bound, of_match) in [("low", "elo_low"), ("high", "elo_high")] {
         assert_eq!(rows[2]["opponent"][bound], last["result"][of_match], "an open bound is null");
     }
@@ -129,4 +131,103 @@ fn a_review_names_the_actions_that_lost_and_what_was_better() {
         "{}",
         err(&random)
     );
+}
+
+/// Lines that no run writes, with numbers of any size.
+const STRANGE: [&str; 7] = [
+    r#"{"kind":"ladder","generation":18446744073709551615,"matches":[]}"#,
+    r#"{"kind":"ladder","generation":3,"matches":[{"generation":2,"pairs":[18446744073709551615,1,1,1,1]}]}"#,
+    r#"{"kind":"health","generation":2,"surprise":1e308,"length":5e-324}"#,
+    r#"{"kind":"health","generation":3,"surprise":-1e308,"length":1e308}"#,
+    r#"{"kind":"evaluation","generation":3,"player":3,"opponent":"random","result":{"elo":1e308,"elo_low":-1e308}}"#,
+    r#"{"kind":"selfplay","generation":3,"games":18446744073709551615,"seconds":1e308}"#,
+    r#"{"kind":"train","generation":99999999999999999999}"#,
+];
+
+/// Adds lines to the metrics of a run.
+fn append(run: &Path, lines: &[&str]) {
+    let mut metrics = fs::OpenOptions::new().append(true).open(run.join("metrics.jsonl")).unwrap();
+    lines.iter().for_each(|line| writeln!(metrics, "{line}").unwrap());
+}
+
+#[test]
+fn metrics_with_strange_numbers_are_read() {
+    for lines in STRANGE.iter().map(std::slice::from_ref).chain([&STRANGE[..]]) {
+        let (_kept, run) = PLAIN.copy(3);
+        append(&run, lines);
+        let rows = listed(&run);
+        assert_eq!(
+            (&rows[0]["generations"], &rows[0]["problem"]),
+            (&Value::from(3), &Value::Null),
+            "{lines:?}"
+        );
+        let page = run.join("page.html");
+        let report = petteia(&["report", text(&run), "--out", text(&page)], "");
+        assert!(report.status.success(), "{lines:?}: {}", err(&report));
+        let page = fs::read_to_string(page).unwrap();
+        assert!(!page.contains("NaN") && !page.contains("inf"), "{lines:?}");
+        assert_eq!(
+            page.contains("of <code>metrics.jsonl</code>"),
+            !lines[0].contains("health") && !lines[0].contains("elo"),
+            "{lines:?}"
+        );
+        // resuming drops what no run can have written
+        let trained = petteia(&["train", "--run", text(&run), "--threads", "1"], "");
+        assert!(trained.status.success(), "{lines:?}: {}", err(&trained));
+    }
+}
+
+/// The page about a long run is as large as that about a shorter one, and says what it leaves out.
+#[test]
+fn a_report_does_not_grow_with_the_run() {
+    let page = |generations: usize| {
+        let (_kept, run) = PLAIN.copy(3);
+        let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+        let last: Vec<&str> = metrics.lines().filter(|line| line.contains("\"generation\":3,")).collect();
+        let more: String = (4..=generations)
+            .flat_map(|number| {
+                last.iter().map(move |line| line.replace(":3,", &format!(":{number},")) + "\n")
+            })
+            .collect();
+        fs::write(run.join("metrics.jsonl"), metrics + &more).unwrap();
+        let page = run.join("page.html");
+        let report = petteia(&["report", text(&run), "--out", text(&page)], "");
+        assert!(report.status.success(), "{}", err(&report));
+        fs::read_to_string(page).unwrap()
+    };
+    let (short, long) = (page(1500), page(6000));
+    assert!(long.len() < short.len() * 5 / 4 && long.len() < 1_000_000, "{} {}", short.len(), long.len());
+    assert!(short.contains("show one in 4 and the newest") && long.contains("show one in 16 and the newest"));
+    for (page, newest) in [(&short, 1500), (&long, 6000)] {
+        let losses = page.split("<h3>Policy loss</h3>").nth(1).unwrap().split("</table>").next().unwrap();
+        assert!(losses.contains("<th>1</th>") && losses.contains(&format!("<th>{newest}</th>")));
+        assert!(losses.matches("<tr>").count() < 420, "{}", losses.matches("<tr>").count());
+    }
+    assert!(!page(3).contains("and the newest"));
+}
+
+/// The last generation is evaluated and rated after its checkpoint.
+#[test]
+fn a_run_killed_in_its_last_rating_is_not_finished() {
+    let rated = Finished::new(&["arena.ladder_games=4"]);
+    let whole = fs::read_to_string(rated.run().join("metrics.jsonl")).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    assert!(
+        lines[lines.len() - 1].contains("\"ladder\"") && lines[lines.len() - 2].contains("\"evaluation\"")
+    );
+    assert_eq!(listed(&rated.run())[0]["state"], "finished");
+    for left_out in [1, 2] {
+        let (_kept, run) = rated.copy(3);
+        fs::write(run.join("metrics.jsonl"), lines[..lines.len() - left_out].join("\n") + "\n").unwrap();
+        assert_eq!(listed(&run)[0]["state"], "interrupted", "{left_out}");
+        assert!(rated.train(&run, &[]).status.success());
+        assert_eq!(listed(&run)[0]["state"], "finished", "{left_out}");
+    }
+    // a run that a version without ratings finished, and one without metrics
+    let (_kept, old) = rated.copy(3);
+    let without: Vec<&str> = lines.iter().filter(|line| !line.contains("\"ladder\"")).copied().collect();
+    fs::write(old.join("metrics.jsonl"), without.join("\n") + "\n").unwrap();
+    assert_eq!(listed(&old)[0]["state"], "finished");
+    fs::remove_file(old.join("metrics.jsonl")).unwrap();
+    assert_eq!(listed(&old)[0]["state"], "finished");
 }

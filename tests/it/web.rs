@@ -13,7 +13,7 @@ use petteia::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::support::command::{PETTEIA, fails, out, petteia, start, succeeds};
-use crate::support::runs::{PLAIN, contents, text};
+use crate::support::runs::{PLAIN, contents, copy_folder, text};
 
 /// A program that serves, until this is dropped.
 struct Server {
@@ -392,6 +392,41 @@ fn a_run_is_shown_as_it_is() {
     // it writes on
     fs::OpenOptions::new().append(true).open(run.join("metrics.jsonl")).unwrap().write_all(b"{}\n").unwrap();
     assert_ne!(server.get("/api/runs/0")["stamp"], about["stamp"]);
+}
+
+/// What is wrong with one run is said there, and the others are shown.
+#[test]
+fn a_run_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["bad", "good", "odd"] {
+        copy_folder(&PLAIN.run(), &folder.path().join(name));
+    }
+    fs::write(folder.path().join("bad/config.toml"), "net = 5").unwrap();
+    let metrics = folder.path().join("odd/metrics.jsonl");
+    let mut file = fs::OpenOptions::new().append(true).open(&metrics).unwrap();
+    file.write_all(b"{\"kind\":\"ladder\",\"generation\":18446744073709551615,\"matches\":[]}\n").unwrap();
+    file.write_all(b"{\"kind\":\"health\",\"generation\":2,\"surprise\":1e308}\n").unwrap();
+    let server = Server::of(&["--folder", text(folder.path())]);
+    let home = server.get("/api/home");
+    let states: Vec<(&str, &str)> = home["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| (run["name"].as_str().unwrap(), run["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, [("bad", "damaged"), ("good", "finished"), ("odd", "finished")]);
+    assert!(home["runs"][0]["problem"].as_str().unwrap().contains("config.toml"), "{home}");
+    assert!(server.get("/api/runs/2/charts")["html"].as_str().unwrap().contains("<svg"));
+    // the metrics are exchanged for those of another run, and then for none
+    fs::write(&metrics, fs::read(folder.path().join("good/metrics.jsonl")).unwrap()).unwrap();
+    let known = |id: usize| {
+        let about = server.get(&format!("/api/runs/{id}"));
+        let checkpoints = about["checkpoints"].as_array().unwrap().clone();
+        checkpoints.into_iter().map(|of| [of["elo"].clone(), of["steps"].clone()]).collect::<Vec<_>>()
+    };
+    assert_eq!(known(2), known(1));
+    fs::remove_file(&metrics).unwrap();
+    assert_eq!(server.get("/api/runs/2")["checkpoints"][2]["steps"], Value::Null);
 }
 
 #[test]

@@ -10,11 +10,19 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
+
 use crate::arena::Standing;
 use crate::run::Event;
 use crate::selfplay::Progress;
+use plan::Load;
 pub use plan::Plan;
-use plan::{Games, Load};
+
+#[cfg(test)]
+thread_local! {
+    /// How often the length of games was computed, and how often the time of a generation: what a forecast costs.
+    static COMPUTED: std::cell::Cell<[usize; 2]> = const { std::cell::Cell::new([0; 2]) };
+}
 
 /// The weight of a pace that was measured before the run, as seconds of observed work.
 const TRUST: f64 = 2.0;
@@ -98,6 +106,8 @@ struct Phase {
     done: f64,
     /// The games of self-play.
     play: Progress,
+    /// The mean length of these games, once it was asked for: it takes long to compute.
+    length: OnceCell<f64>,
 }
 
 impl Forecast {
@@ -141,6 +151,7 @@ impl Forecast {
             Event::Selfplay(progress) => {
                 if let Some(phase) = &mut self.phase {
                     (phase.play, phase.done) = (*progress, progress.simulations as f64);
+                    phase.length = OnceCell::new();
                 }
             }
             Event::Step { done, steps } => {
@@ -173,11 +184,21 @@ impl Forecast {
             let rest = self.pace(phase.work) * (load.whole() - load.span(phase.done));
             (rest - (now - self.last_event)).max(0.0)
         });
-        let generation = self.seconds(self.generation, self.next);
+        under_way + self.seconds(self.generation, self.next) + self.later()
+    }
+
+    /// The seconds of all generations that have not begun. Its cost does not depend on how many there are: the first
+    /// and the last one differ from the others, and of those only the simulations, in which the time is linear.
+    fn later(&self) -> f64 {
         let (next, last) = (self.generation + 1, self.plan.generations);
-        let first = if next == 1 { self.seconds(1, Work::Bootstrap) } else { 0.0 };
-        let later: f64 = (next.max(2)..=last).map(|later| self.seconds(later, Work::Bootstrap)).sum();
-        under_way + generation + first + later
+        let whole = |generation: usize| self.seconds(generation, Work::Bootstrap);
+        let first = if next == 1 && last >= 1 { whole(1) } else { 0.0 };
+        let end = if last >= next.max(2) { whole(last) } else { 0.0 };
+        let between = next.max(2)..last;
+        let like = between.start;
+        let simulations = self.plan.mean_simulations(between.clone());
+        let each = |simulations| self.seconds_with(like, simulations, Work::Bootstrap);
+        first + simulations.map_or(0.0, |simulations| between.len() as f64 * each(simulations)) + end
     }
 
     /// The completed part of the current work, 0..1.
@@ -204,7 +225,8 @@ impl Forecast {
             Work::Rating | Work::Done => Work::Done,
         };
         let load = Load { units: 0.0, jobs: 0, threads: 1 };
-        self.phase = Some(Phase { work, began: now, load, done: 0.0, play: Progress::default() });
+        let (play, length) = (Progress::default(), OnceCell::new());
+        self.phase = Some(Phase { work, began: now, load, done: 0.0, play, length });
     }
 
     /// Ends the current work and records the time that it took.
@@ -250,9 +272,16 @@ impl Forecast {
 impl Forecast {
     /// The seconds of a generation's work from `next` on.
     fn seconds(&self, generation: usize, next: Work) -> f64 {
+        self.seconds_with(generation, self.plan.games(generation).simulations, next)
+    }
+
+    /// [`Forecast::seconds`] with another number of simulations per action.
+    fn seconds_with(&self, generation: usize, simulations: f64, next: Work) -> f64 {
+        #[cfg(test)]
+        COMPUTED.set([COMPUTED.get()[0], COMPUTED.get()[1] + 1]);
         let training = self.trained(generation) * self.plan.steps_per_position;
         let loads = [
-            (self.player(generation), self.games_load(generation)),
+            (self.player(generation), self.games_load(generation, simulations)),
             (Work::Training, Load::alone(training.max(1.0))),
             (Work::Gate, self.gate_load(generation)),
             (Work::Evaluation, self.evaluation_load(generation)),
@@ -274,9 +303,9 @@ impl Forecast {
         games.games as f64 * self.plies(self.player(generation)) * games.trained
     }
 
-    fn games_load(&self, generation: usize) -> Load {
+    fn games_load(&self, generation: usize, simulations: f64) -> Load {
         let work = self.player(generation);
-        let Games { games, simulations, .. } = self.plan.games(generation);
+        let games = self.plan.games(generation).games;
         let units = games as f64 * self.plies(work) * self.spent[work as usize] * simulations;
         Load { units, jobs: self.plan.jobs(games), threads: self.plan.players }
     }
@@ -379,6 +408,12 @@ impl Forecast {
     /// The mean length of the current games, from the expected length, the finished games, and the past and expected
     /// actions of the games in flight.
     fn length(&self, phase: &Phase) -> f64 {
+        *phase.length.get_or_init(|| self.length_of(phase))
+    }
+
+    fn length_of(&self, phase: &Phase) -> f64 {
+        #[cfg(test)]
+        COMPUTED.set([COMPUTED.get()[0] + 1, COMPUTED.get()[1]]);
         let trust = match phase.work == Work::Selfplay && !self.knows_network {
             true => DOUBTED,
             false => TRUSTED,

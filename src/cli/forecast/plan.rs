@@ -1,6 +1,8 @@
 //! The amount of work in a run, computed from its settings: games, simulations, steps, and the number of threads that
 //! share them.
 
+use std::ops::Range;
+
 use crate::config::{Config, GateKind};
 use crate::replay::place::games_of;
 
@@ -13,7 +15,8 @@ pub struct Plan {
     pub bootstrap: Option<Games>,
     /// The games by the network in the last generation.
     pub selfplay: Games,
-    /// Simulations per action of those in each generation, averaged over full and fast searches.
+    /// Simulations per action of those in the generations before each one, averaged over full and fast searches and
+    /// added up.
     searches: Vec<f64>,
     /// Games that one thread plays at the same time.
     pub shard: usize,
@@ -57,13 +60,18 @@ impl Plan {
             simulations: play.bootstrap_simulations as f64,
             trained: 1.0,
         };
+        let mut sum = 0.0;
+        let mut before = |generation: usize| {
+            sum += averaged(games_of(config, generation).1);
+            sum
+        };
+        let by_generation = (1..=config.train.generations).map(&mut before);
+        let searches: Vec<f64> = std::iter::once(0.0).chain(by_generation).collect();
         Plan {
             generations: config.train.generations,
             bootstrap: (bootstrap.games > 0).then_some(bootstrap),
             selfplay: Games { games: play.games, simulations: averaged(config.search.simulations), trained },
-            searches: (1..=config.train.generations)
-                .map(|generation| averaged(games_of(config, generation).1))
-                .collect(),
+            searches,
             shard: play.batch,
             // in bulk one shard is played after another, each on all cores
             players: if config.net.in_bulk() { 1 } else { threads },
@@ -80,10 +88,17 @@ impl Plan {
     /// The self-play games of a generation.
     pub fn games(&self, generation: usize) -> Games {
         let by_network = || {
-            let planned = self.searches.get(generation.wrapping_sub(1)).copied();
+            let planned = self.mean_simulations(generation..generation + 1);
             Games { simulations: planned.unwrap_or(self.selfplay.simulations), ..self.selfplay }
         };
         self.bootstrap.filter(|_| generation == 1).unwrap_or_else(by_network)
+    }
+
+    /// The mean of the simulations per action in these generations; `None` if there are none, or none that are planned.
+    pub fn mean_simulations(&self, generations: Range<usize>) -> Option<f64> {
+        let before = |generation: usize| self.searches.get(generation.checked_sub(1)?).copied();
+        let sum = before(generations.end)? - before(generations.start)?;
+        (!generations.is_empty()).then(|| sum / generations.len() as f64)
     }
 
     /// Into how many portions so many games of self-play are divided: threads share those of the last shards.

@@ -403,3 +403,55 @@ fn games_in_flight_are_expected_to_end_together() {
     assert!(rest(60.0, 30.0) < 5.0 && rest(60.0, 30.0) > 1.0);
     assert!((0..100).all(|ply| rest(ply as f64 + 1.0, 30.0) < rest(ply as f64, 30.0)));
 }
+
+/// The generations that have not begun are summed up in closed form.
+#[test]
+fn later_generations_are_those_one_by_one() {
+    let sets: [&[&str]; 5] = [
+        &[],
+        &["arena.ladder_games=30", "arena.final_games=200", "arena.games=10"],
+        &["arena.gate=sprt", "arena.gate_games=40", "arena.games=12", "arena.ladder_games=20"],
+        &["search.simulations=160", "search.first_simulations=16", "selfplay.bootstrap_games=0"],
+        &["selfplay.fast_simulations=16", "selfplay.full_share=0.25", "search.first_simulations=32"],
+    ];
+    for set in sets {
+        for generations in [1, 2, 3, 4, 50] {
+            let world = world(3, &[set, &[&*format!("train.generations={generations}")]].concat());
+            let mut forecast = Forecast::new(Plan::new(&world.config, 3), COSTS);
+            for done in 0..=generations + 1 {
+                forecast.resume(done);
+                let whole = |later| forecast.seconds(later, Work::Bootstrap);
+                let one_by_one: f64 = (done + 1..=generations).map(whole).sum();
+                let later = forecast.later();
+                let difference = (later - one_by_one).abs();
+                assert!(
+                    difference <= 1e-9 * one_by_one,
+                    "{set:?}, {done} of {generations}: {later} {one_by_one}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_forecast_costs_the_same_for_any_number_of_generations() {
+    let computed = |generations: usize| {
+        let world = world(2, &[&format!("train.generations={generations}")]);
+        let mut forecast = Forecast::new(Plan::new(&world.config, 2), COSTS);
+        forecast.observe(0.0, &began(1, generations, 512));
+        let play = Progress {
+            games: 5,
+            simulations: 50_000,
+            in_flight: 60,
+            positions: 900,
+            unfinished: 700,
+            ..Progress::default()
+        };
+        forecast.observe(1.0, &Event::Selfplay(play));
+        COMPUTED.set([0; 2]);
+        assert!(forecast.left(1.0) > 0.0 && forecast.part() > 0.0 && forecast.positions() > 0.0);
+        COMPUTED.get()
+    };
+    // the generation in progress, one like those between, and the last
+    assert_eq!([300, 100_000].map(computed), [[1, 3]; 2]);
+}

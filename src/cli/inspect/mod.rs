@@ -11,7 +11,7 @@ mod plain;
 mod solved;
 
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,7 @@ use crate::game::{Game, GameIdentity, Rules, Settings};
 use crate::registry::{Job, Registry};
 use crate::replay::store;
 use crate::run::{Refused, SETTINGS};
+use crate::storage;
 
 /// Describe a file or folder and check that it is intact.
 #[derive(Args)]
@@ -264,7 +265,7 @@ fn unknown(path: &Path) -> Error {
         ));
     }
     let mut first = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read(&mut first)).unwrap_or(0);
+    let read = storage::open(path).ok().and_then(|mut file| file.read(&mut first).ok()).unwrap_or(0);
     let looks = match &first[..read] {
         [] => "it is empty",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is compressed with zstd, but does not have the name of a shard",

@@ -20,6 +20,9 @@ use crate::storage;
 use crate::storage::attachment;
 use crate::train::Trainer;
 
+/// The largest ONNX file, in bytes: its format has no larger ones.
+const LARGEST_ONNX: u64 = 2 << 30;
+
 pub fn is_checkpoint(path: &Path) -> bool {
     path.is_dir() && path.join(MANIFEST).is_file()
 }
@@ -73,7 +76,8 @@ pub fn is_onnx(path: &Path) -> bool {
 
 /// An exported ONNX file: reports its metadata; there is no checksum to verify.
 pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
-    let entries = onnx::read_metadata(&storage::read(path)?).ok_or_else(|| {
+    let bytes = storage::read_at_most(path, LARGEST_ONNX, "an ONNX file")?;
+    let entries = onnx::read_metadata(&bytes).ok_or_else(|| {
         Error::Data(format!("{} is damaged or is not an ONNX file from `petteia export`", path.display()))
     })?;
     let of_interest = [

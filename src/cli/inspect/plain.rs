@@ -1,25 +1,51 @@
 //! Configs, metrics and saved matches: text files without a hash.
 //!
 //! A config is valid if every key is known and in range and the game accepts its options; metrics are valid if every
-//! line is JSON.
+//! line is one that a run writes.
 
-use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::{Findings, identity_here};
+use crate::arena::journal::{LONGEST_LINE, Line};
 use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
 use crate::registry::Registry;
-use crate::run::{METRICS, Refused};
+use crate::run::{self, METRICS, Reader, Refused};
 use crate::storage;
 
 /// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
+/// Lines that are not what they should be: the first ones are problems one by one.
+struct Unreadable<'a> {
+    path: &'a Path,
+    count: usize,
+}
+
+impl<'a> Unreadable<'a> {
+    /// How many are named.
+    const NAMED: usize = 20;
+
+    fn new(path: &'a Path) -> Self {
+        Unreadable { path, count: 0 }
+    }
+
+    fn add(&mut self, report: &mut Findings, number: usize, error: &serde_json::Error) {
+        self.count += 1;
+        if self.count <= Self::NAMED {
+            report.problem(format!("{}: line {number}: {error}", self.path.display()));
+        }
+    }
+
+    fn end(self, report: &mut Findings) {
+        if self.count > Self::NAMED {
+            report.problem(format!("{}: {} more such lines", self.path.display(), self.count - Self::NAMED));
+        }
+    }
+}
 
 pub fn is_config(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|extension| extension == "toml")
@@ -36,7 +62,7 @@ pub fn is_match(path: &Path) -> bool {
 /// The first line of a file by `petteia arena --save` or `petteia ladder --save`.
 fn match_header(path: &Path) -> Option<Value> {
     let mut first = String::new();
-    let file = BufReader::new(File::open(path).ok()?);
+    let file = BufReader::new(storage::open(path).ok()?);
     file.take(LONGEST_HEADER).read_line(&mut first).ok()?;
     let header: Value = serde_json::from_str(&first).ok()?;
     (header["agents"].is_array() && header["opening_plies"].is_u64()).then_some(header)
@@ -52,24 +78,20 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     if is_ladder {
         report.fact("pairing", header["pairing"].clone());
     }
-    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
-    let mut scores = [0; 3];
-    for (line, number) in text.lines().zip(1..).skip(1) {
-        let pair: Value = match serde_json::from_str(line) {
-            Ok(pair) => pair,
-            Err(error) => {
-                report.problem(format!("{}: line {number}: {error}", path.display()));
-                continue;
-            }
-        };
-        for game in pair["games"].as_array().into_iter().flatten() {
-            scores[match game["score"].as_f64() {
-                Some(1.0) => 0,
-                Some(0.0) => 2,
-                _ => 1,
-            }] += 1;
+    let (mut scores, mut unreadable) = ([0; 3], Unreadable::new(path));
+    for (line, number) in storage::lines(path, LONGEST_LINE)?.zip(1..).skip(1) {
+        match serde_json::from_slice::<Line>(&line?) {
+            Ok(pair) => pair.games.iter().map(|game| game.score).for_each(|score| {
+                scores[match score {
+                    1.0 => 0,
+                    0.0 => 2,
+                    _ => 1,
+                }] += 1
+            }),
+            Err(error) => unreadable.add(report, number, &error),
         }
     }
+    unreadable.end(report);
     report.fact("games", scores.iter().sum::<usize>());
     if !is_ladder {
         report.fact("first agent", json!({"wins": scores[0], "draws": scores[1], "losses": scores[2]}));
@@ -95,14 +117,14 @@ pub fn refused(path: &Path, report: &mut Findings) -> Result<()> {
 
 /// The settings of a run, except those unknown to this program.
 pub fn read_settings(path: &Path) -> Result<Reading> {
-    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+    let text = storage::read_text(path, "a config")?;
     let read = Config::read(&path.display().to_string(), &text);
     read.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
 /// The settings in a file; all of them must be known.
 pub fn read_config(path: &Path) -> Result<Config> {
-    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
+    let text = storage::read_text(path, "a config")?;
     let parsed = Config::parse(&path.display().to_string(), &text, &[]);
     parsed.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
@@ -123,28 +145,29 @@ pub fn config<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
 
 /// The metrics of a run: the number of lines, the last losses and the last evaluation.
 pub fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
-    let text = String::from_utf8_lossy(&storage::read(path)?).into_owned();
-    let mut last: BTreeMap<String, Value> = BTreeMap::new();
-    let mut lines = 0;
-    for (line, number) in text.lines().zip(1..) {
-        match serde_json::from_str::<Value>(line) {
-            Ok(value) => {
-                lines += 1;
-                last.insert(value["kind"].as_str().unwrap_or("?").to_string(), value);
-            }
-            Err(error) => report.problem(format!("{}: line {number}: {error}", path.display())),
-        }
+    let mut reader = Reader::of_file(path);
+    reader.read(u64::MAX)?;
+    let is_cut = reader.is_cut();
+    let before = reader.history().lines;
+    let history = reader.finish();
+    let run::Unreadable { count, named } = &history.unreadable;
+    for (line, what) in named {
+        report.problem(format!("{}: line {line}: {what}", path.display()));
     }
-    report.fact("lines of metrics", lines);
-    if let Some(line) = last.get("train") {
-        let rounded = |key: &str| line[key].as_f64().map(|loss| (loss * 1000.0).round() / 1000.0);
-        report.fact("last losses", json!({"policy": rounded("policy_loss"), "value": rounded("value_loss")}));
+    if *count > named.len() {
+        report.problem(format!("{}: {} more such lines", path.display(), count - named.len()));
     }
-    if let Some(line) = last.get("evaluation")
-        && let Ok(result) = serde_json::from_value(line["result"].clone())
-    {
-        let opponent = line["opponent"].as_str().unwrap_or("?");
-        report.fact("last evaluation", format!("against {opponent}: {}", verdict(&result)));
+    if is_cut && history.lines == before {
+        report.problem(format!("{}: line {}: it is cut off", path.display(), before + 1));
+    }
+    report.fact("lines of metrics", history.lines - count);
+    if let Some((_, line)) = history.training.newest() {
+        let rounded = |loss: Option<f64>| loss.map(|loss| (loss * 1000.0).round() / 1000.0);
+        let losses = json!({"policy": rounded(line.policy_loss), "value": rounded(line.value_loss)});
+        report.fact("last losses", losses);
+    }
+    if let Some((_, opponent, result)) = &history.evaluation {
+        report.fact("last evaluation", format!("against {opponent}: {}", verdict(result)));
     }
     Ok(())
 }

@@ -26,9 +26,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     let source = Source::of(path)?;
     let Some(found) = report.checked(verify::<R>(&source)) else { return Ok(()) };
     report.game::<R>(&found.game, path);
-    if let Some(records) = source.shards.all().find_map(|path| store::read_unplayed(path).ok())
-        && let Some(record) = records.first()
-    {
+    if let Some(record) = source.shards.all().find_map(|path| store::first_record(path).ok()) {
         report.fact("generation", record.generation);
         report.fact("evaluator", record.evaluator.as_str());
         report.fact("written with encoding", record.encoding);

@@ -15,10 +15,10 @@ use crate::cli::records::verify::verify;
 use crate::error::Result;
 use crate::registry::Registry;
 use crate::replay::store::generation_of;
-use crate::run::{METRICS, SETTINGS};
+use crate::run::{self, METRICS, SETTINGS};
 
 pub fn is(path: &Path) -> bool {
-    path.is_dir() && path.join(SETTINGS).is_file()
+    path.is_dir() && path.join(SETTINGS).exists()
 }
 
 /// Checks everything in the folder.
@@ -30,6 +30,10 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     report.ignored(&settings);
+    // what another version calls otherwise is only said; a value that is not permitted is what `train` refuses
+    if settings.ignored.iter().any(|ignored| !ignored.is_unknown()) {
+        report.checked(run::settings_of(path));
+    }
     let checkpoints = checkpoint::list(path)?;
     // generation 0 is what the run began with
     report.fact("generations", checkpoints.iter().filter(|path| generation_of(path) > Some(0)).count());
@@ -60,8 +64,9 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
         records::counts(&source, found, report);
     }
     let metrics = path.join(METRICS);
-    if metrics.is_file() {
-        plain::metrics(&metrics, report)?;
+    if metrics.exists() {
+        let read = plain::metrics(&metrics, report);
+        report.checked(read);
     }
     Ok(())
 }

@@ -32,6 +32,9 @@ pub struct New {
     from_checkout: Option<PathBuf>,
 }
 
+/// The folder in which a crate is made whole, if its own exists already.
+const MADE: &str = ".tmp-crate";
+
 /// The files of a new crate: their paths and contents, with placeholders for names.
 const FILES: [(&str, &str); 10] = [
     ("Cargo.toml", include_str!("template/Cargo.toml.in")),
@@ -46,14 +49,13 @@ const FILES: [(&str, &str); 10] = [
     ("tests/playthrough.txt", include_str!("template/tests/playthrough.txt.in")),
 ];
 
-/// Names that Cargo forbids, or that would shadow a crate that the new one needs.
-const TAKEN: [&str; 13] = [
+/// Names that Cargo forbids, or of crates that every program has.
+const TAKEN: [&str; 12] = [
     "petteia",
-    "burn",
-    "rayon",
     "std",
     "core",
     "alloc",
+    "proc-macro",
     "test",
     "main",
     "lib",
@@ -62,6 +64,8 @@ const TAKEN: [&str; 13] = [
     "examples",
     "incremental",
 ];
+/// Petteia's manifest, which names the crates that it needs: a crate of the same name would be in the way of one of them.
+const MANIFEST: &str = include_str!("../../../Cargo.toml");
 /// Rust's keywords, which cannot name a module.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
@@ -79,13 +83,19 @@ impl New {
         refuse_filled(&folder)?;
         let checkout = self.from_checkout.as_deref().map(find_checkout).transpose()?;
         let names = Names::new(&self.name, checkout.as_deref());
-        for (path, text) in FILES {
-            let path = folder.join(names.filled(path));
-            storage::create_parent(&path)?;
-            storage::write_whole(&path, names.filled(text).as_bytes())?;
-        }
-        if let Some(checkout) = checkout {
-            copy_lock(&checkout, &folder)?;
+        let write = |folder: &Path| {
+            for (path, text) in FILES {
+                let path = folder.join(names.filled(path));
+                storage::create_parent(&path)?;
+                storage::write_whole(&path, names.filled(text).as_bytes())?;
+            }
+            checkout.as_ref().map_or(Ok(()), |checkout| copy_lock(checkout, folder))
+        };
+        storage::create_parent(&folder)?;
+        match storage::exists(&folder)? {
+            false => storage::write_folder_whole(&folder, write)?,
+            // somebody may be in it, so that it cannot be replaced: what belongs in it is made whole there, then moved
+            true => fill(&folder, write)?,
         }
         self.print_next_steps(&folder)?;
         if R::ids().contains(&self.name) {
@@ -166,13 +176,47 @@ fn check_name(name: &str) -> Result<()> {
     if KEYWORDS.contains(&name) || TAKEN.contains(&name) {
         return refused("the name is reserved");
     }
-    Ok(())
+    let plain = |name: &str| name.replace('-', "_");
+    match needed().iter().any(|needed| plain(needed) == plain(name)) {
+        true => refused("Petteia needs a crate of this name"),
+        false => Ok(()),
+    }
 }
 
-/// Rejects a folder that is not empty.
+/// The crates that Petteia needs, to be built and to be tested.
+fn needed() -> Vec<String> {
+    let manifest: toml::Table = toml::from_str(MANIFEST).expect("Cargo has read it");
+    let of = |table: &toml::Table| {
+        let kinds = ["dependencies", "dev-dependencies"].into_iter();
+        let tables = kinds.filter_map(|kind| table.get(kind)?.as_table());
+        tables.flat_map(|table| table.keys().cloned()).collect::<Vec<_>>()
+    };
+    let targets =
+        manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(|table| table.values());
+    let targets = targets.filter_map(toml::Value::as_table).flat_map(of);
+    of(&manifest).into_iter().chain(targets).collect()
+}
+
+/// Makes something whole inside the folder, which is empty, and moves all of it there; the manifest, by which Cargo knows a
+/// crate, comes last.
+fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    storage::remove_temporaries(folder)?;
+    let made = folder.join(MADE);
+    storage::write_folder_whole(&made, write)?;
+    let (last, first): (Vec<PathBuf>, Vec<PathBuf>) =
+        storage::list(&made)?.into_iter().partition(|path| path.ends_with("Cargo.toml"));
+    for path in first.into_iter().chain(last) {
+        let name = path.file_name().expect("an entry of a folder has a name");
+        std::fs::rename(&path, folder.join(name)).map_err(Error::io(&path))?;
+    }
+    storage::remove_temporaries(folder)
+}
+
+/// Rejects a folder that is not empty, except for what an interrupted command left.
 fn refuse_filled(folder: &Path) -> Result<()> {
+    let is_left = |path: &PathBuf| path.file_name().is_some_and(storage::is_temporary);
     let is_free = match storage::exists(folder)? {
-        true => storage::is_folder(folder)? && storage::list(folder)?.is_empty(),
+        true => storage::is_folder(folder)? && storage::list(folder)?.iter().all(is_left),
         false => true,
     };
     match is_free {
@@ -219,8 +263,32 @@ mod tests {
             assert!(check_name(good).is_ok(), "{good}");
         }
         for bad in [
-            "", "-", "a-", "-a", "build", "deps", "Hex", "1a", "a_b", "a--b", "é", "match", "petteia", "a b",
-            "../x", "nine-9",
+            "",
+            "-",
+            "a-",
+            "-a",
+            "build",
+            "deps",
+            "Hex",
+            "1a",
+            "a_b",
+            "a--b",
+            "é",
+            "match",
+            "petteia",
+            "a b",
+            "../x",
+            "nine-9",
+            "serde",
+            "clap",
+            "toml",
+            "rand",
+            "proptest",
+            "proc-macro",
+            "burn",
+            "burn-store",
+            "nix",
+            "zstd",
         ] {
             assert!(check_name(bad).is_err(), "{bad}");
         }

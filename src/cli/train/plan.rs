@@ -2,6 +2,7 @@
 //!
 //! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins with.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Train;
@@ -141,7 +142,10 @@ impl Plan {
             Before::Nothing => Ok(()),
             Before::Extend { note } => {
                 note.iter().for_each(|note| screen.say(note));
-                let extension = if exists { extend(folder, config)? } else { None };
+                let extension = match exists {
+                    true => extend(rules, folder, config, screen.accepts_missing())?,
+                    false => None,
+                };
                 extension.iter().for_each(|extension| screen.say(&self.extended(extension)));
                 Ok(())
             }
@@ -256,8 +260,11 @@ fn own_settings(folder: &Path) -> Result<(String, String)> {
 /// The place and the text of a config.
 fn read_config(path: &Path) -> Result<(String, String)> {
     let place = path.display().to_string();
-    let bytes = storage::read(path)
-        .map_err(|e| Error::Config(format!("cannot read the config: {e}{}", hint(path))))?;
+    let bytes = storage::read_given(path, storage::LARGEST_TEXT, "a config").map_err(|error| {
+        let is_missing = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+        let hint = if is_missing { hint(path) } else { String::new() };
+        Error::Config(format!("cannot read the config: {error}{hint}"))
+    })?;
     let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
     Ok((place, text))
 }

@@ -21,6 +21,7 @@ use crate::encode::Planes;
 use crate::game::{Game, Rules};
 use crate::games::Games;
 use crate::net::cpu::{CpuNet, Wanted};
+use crate::net::device::trusted;
 use crate::net::forward::Batch;
 use crate::net::layers::{Layer, Layers, Weighted};
 use crate::net::weights::Numbers;
@@ -460,6 +461,21 @@ fn a_driver_may_fail_at_every_call() {
         fake.set("living", 0);
     }
     assert!(errors > 40, "{errors} errors of {calls} calls");
+}
+
+/// A driver for which all went well is believed only if the results are those of the CPU.
+#[test]
+fn a_driver_that_answers_nonsense_is_not_believed() {
+    for format in [Format::Bf16, Format::F16] {
+        let Some(fake) = Fake::new(format) else { return };
+        trusted(fake.gpu().unwrap()).unwrap();
+        for lie in [1, 2] {
+            fake.set("lies", lie);
+            let error = trusted(fake.gpu().unwrap()).unwrap_err().to_string();
+            assert!(error.starts_with("the GPU Emulated computes something else than the CPU ("), "{error}");
+            assert!(!error.contains("weights") && !error.contains('\n'), "{error}");
+        }
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ export class Watch {
   entry(run) {
     return h('li', null, h('a', { href: `#watch/${run.id}`, 'aria-current': run.id === this.id ? 'page' : null },
       h('b', null, run.name), h('span', { class: `state ${run.state}` }, run.state),
-      h('small', null, `${this.titleOf(run.game)}, generation ${run.generation ?? 0} of ${run.planned}`)))
+      h('small', null, run.problem ?? `${this.titleOf(run.game)}, generation ${run.generation ?? 0} of ${run.planned}`)))
   }
 
   open(place) {
@@ -147,6 +147,8 @@ export class Watch {
         { 'aria-label': `Play against generation ${point.generation}` })))
     this.checkpoints.replaceChildren(run.checkpoints.length
       ? h('table', null,
+          run.all_checkpoints > run.checkpoints.length
+            ? h('caption', null, `The newest and some of the others, ${run.checkpoints.length} of ${run.all_checkpoints}`) : null,
           h('thead', null, h('tr', null, ['generation', 'steps', 'Elo', '95 %', ''].map(name => h('th', null, name)))),
           h('tbody', null, [...run.checkpoints].reverse().map(row)))
       : h('p', null, 'None yet.'))

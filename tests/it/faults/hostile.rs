@@ -2,6 +2,7 @@
 //! nesting without end. They are refused in words, and cost little memory; a resume does not die of them.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use petteia::config::Config;
@@ -174,6 +175,68 @@ fn shards_that_unpack_to_gigabytes() {
         });
     }
     tally.report("bombs");
+}
+
+/// A shard or set of lines, compressed, with its checksum.
+fn packed(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> String {
+    let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    lines.for_each(|line| packer.write_all(line.as_bytes()).unwrap());
+    let bytes = packer.finish().unwrap();
+    folder.write(&format!("{name}.sha256"), format!("{}  {name}\n", sha256(&bytes)));
+    folder.write(name, bytes)
+}
+
+/// Each line is as good as it can be, and there are too many.
+#[test]
+fn good_lines_without_end() {
+    let (folder, mut tally) = (Folder::new(), Tally::default());
+    let lines = zstd::decode_all(fs::read(shard_of(&RUN.path)).unwrap().as_slice()).unwrap();
+    let record: Value = serde_json::from_slice(lines.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    let first = record["index"].as_u64().unwrap();
+    let records = (first..first + 400_000).map(|index| {
+        let mut record = record.clone();
+        record["index"] = index.into();
+        format!("{record}\n")
+    });
+    let bomb = packed(&folder, "shard-0000.jsonl.zst", records);
+    println!("{} bytes of records", fs::metadata(&bomb).unwrap().len());
+    // alone, it may be a shard of a run with the largest batches
+    for command in [&["records", &bomb, "verify"][..], &["inspect", &bomb]] {
+        tally.check(|| {
+            let ended = Petteia::new(command).within(MOST).run();
+            ended.names("many records", "it holds more than the 65536 games that a shard may have");
+        });
+    }
+    // in its place it is known how many there are
+    let run = folder.path.join("run");
+    copy(&RUN.path, &run);
+    let usual = usual(RUN.training(&run));
+    place_shard(&run, &fs::read(&bomb).unwrap());
+    tally.check(|| {
+        let ended = costs_little("many records, finished", RUN.training(&run), usual);
+        ended.names("many records, finished", "it holds more games than the 2 that belong there");
+    });
+    let header = json!({
+        "format": 1, "game": "tic-tac-toe", "options": {}, "made_by": "a test", "seed": 1, "classes": ["easy"],
+        "count": 1_000_000
+    });
+    let bad = format!("{{\"position\":\"{}\"}}\n", "X".repeat(1 << 20));
+    let set = (0..2000).map(|_| bad.clone());
+    let long = packed(&folder, "long.jsonl.zst", [format!("{header}\n")].into_iter().chain(set));
+    let line = "{\"position\":\"...X/.../... O\",\"class\":\"easy\",\"plies\":1,\"values\":{}}\n";
+    let set = (0..1_000_001).map(|_| line.to_string());
+    let wrong = packed(&folder, "wrong.jsonl.zst", [format!("{header}\n")].into_iter().chain(set));
+    for (set, says) in [(&long, "a line is longer than the"), (&wrong, "line 2: ")] {
+        for command in
+            [&["inspect", set][..], &["accuracy", "tic-tac-toe", "--agent", "random", "--set", set]]
+        {
+            tally.check(|| {
+                let ended = costs_little(set, Petteia::new(command), usual);
+                ended.names(set, says);
+            });
+        }
+    }
+    tally.report("good lines");
 }
 
 /// An exported file in its parts.

@@ -17,4 +17,5 @@ mod positions;
 mod scene;
 mod settings;
 mod shim;
+mod strange;
 mod streams;

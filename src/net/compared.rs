@@ -1,0 +1,217 @@
+//! A GPU is believed once it has computed what the CPU does.
+//!
+//! A driver may answer that all went well and write nothing, and a GPU may have broken memory: its numbers would train and play
+//! a network of nonsense. So a GPU computes a small network when it is found ([`expect_same`]), and of each network that is
+//! loaded its first batch is compared ([`watched`]). In goes a forward pass, out comes the same one, or an error that names the
+//! GPU and not the weights.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand::RngExt;
+
+use super::cpu::{CpuNet, Wanted};
+use super::forward::{Batch, Forward, Pass};
+use super::model::{self, Network};
+use super::weights::Weights;
+use crate::config::{NetConfig, Precision};
+use crate::encode::Shape;
+use crate::error::{Error, Result};
+use crate::random::{Purpose, stream};
+
+/// How far a logit may be from the CPU's, relative to the largest one and at least to 1, where factors have 16 bits: networks of
+/// all shapes with random weights are up to 0.04 apart.
+pub(super) const WITH_16_BITS: f32 = 0.25;
+/// The same where numbers have 32 bits.
+pub(super) const WITH_32_BITS: f32 = 0.01;
+/// The positions that are compared, at most.
+const POSITIONS: usize = 16;
+
+/// A network that is not trained, for a GPU that was just found.
+pub(super) fn sample() -> Network {
+    let config = NetConfig::with(|net| (net.filters, net.blocks) = (32, 2));
+    let shape = Shape { planes: 4, height: 6, width: 7, actions: 42 };
+    Network::new(&config, shape, 1, &model::device()).snapshot()
+}
+
+/// Lets `forward` compute some random positions, and fails if the CPU computes something else from the same `weights`.
+pub(super) fn expect_same(
+    forward: Arc<dyn Forward>,
+    weights: &Weights,
+    apart: f32,
+    name: &str,
+) -> Result<()> {
+    let shape = forward.shape();
+    let mut random = stream(1, Purpose::Weights, &[]);
+    let planes: Vec<f32> =
+        (0..POSITIONS * shape.input_len()).map(|_| f32::from(u8::from(random.random::<bool>()))).collect();
+    let actions: Vec<u16> = (0..POSITIONS * shape.actions).map(|i| (i % shape.actions) as u16).collect();
+    let ends: Vec<usize> = (1..=POSITIONS).map(|position| position * shape.actions).collect();
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * POSITIONS]);
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
+    watched(forward, weights, apart, name.into()).pass().run(batch)
+}
+
+/// The same forward pass, whose first batch is compared with what the CPU computes from the same `weights`: an error if they are
+/// more than `apart`. `name` is what the GPU calls itself.
+pub(super) fn watched(
+    forward: Arc<dyn Forward>,
+    weights: &Weights,
+    apart: f32,
+    name: String,
+) -> Arc<dyn Forward> {
+    let cpu = CpuNet::new(weights, Precision::F32).expect("every CPU has f32");
+    Arc::new(Watched { forward, cpu: Arc::new(cpu), apart, name, is_compared: AtomicBool::new(false) })
+}
+
+struct Watched {
+    forward: Arc<dyn Forward>,
+    cpu: Arc<CpuNet>,
+    apart: f32,
+    name: String,
+    is_compared: AtomicBool,
+}
+
+impl Forward for Watched {
+    fn shape(&self) -> Shape {
+        self.forward.shape()
+    }
+
+    fn batch(&self) -> usize {
+        self.forward.batch()
+    }
+
+    fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+        Box::new(WatchedPass { pass: self.forward.clone().pass(), net: self })
+    }
+}
+
+struct WatchedPass {
+    pass: Box<dyn Pass>,
+    net: Arc<Watched>,
+}
+
+impl Pass for WatchedPass {
+    fn run(&mut self, batch: Batch) -> Result<()> {
+        let Batch { planes, wanted, logits, wdl } = batch;
+        self.pass.run(Batch { planes, wanted, logits: &mut *logits, wdl: &mut *wdl })?;
+        if wanted.ends.is_empty() || self.net.is_compared.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.net.compare(planes, wanted, logits, wdl)
+    }
+}
+
+impl Watched {
+    /// Compares the first positions of a batch that was computed.
+    fn compare(&self, planes: &[f32], wanted: Wanted, logits: &[f32], wdl: &[f32]) -> Result<()> {
+        let positions = wanted.ends.len().min(POSITIONS);
+        let ends = &wanted.ends[..positions];
+        let actions = &wanted.actions[..ends[positions - 1]];
+        let (mut exact, mut exact_wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * positions]);
+        let planes = &planes[..positions * self.shape().input_len()];
+        let wanted = Wanted { actions, ends };
+        self.cpu.forward(&mut self.cpu.scratch(), planes, wanted, &mut exact, &mut exact_wdl);
+        for (what, found, exact) in [("an action", logits, &exact), ("win, draw or loss", wdl, &exact_wdl)] {
+            // what is not a number here either is the fault of the weights
+            if !exact.iter().all(|x| x.is_finite()) {
+                continue;
+            }
+            let scale = exact.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
+            if let Some((found, exact)) =
+                found.iter().zip(exact).find(|(found, exact)| !is_near(**found, **exact, self.apart * scale))
+            {
+                return Err(Error::Missing(format!(
+                    "the GPU {} computes something else than the CPU (a logit of {what} is {found:.4} there and {exact:.4} \
+                     here), so it, its memory or its driver is broken and nothing is computed by it; \"cpu\" computes \
+                     without it",
+                    self.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether two numbers are at most `apart`; nothing is near what is not a number.
+fn is_near(found: f32, exact: f32, apart: f32) -> bool {
+    (found - exact).abs() <= apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Changes what the CPU computes.
+    struct Liar(Arc<CpuNet>, fn(usize, f32) -> f32);
+
+    impl Forward for Liar {
+        fn shape(&self) -> Shape {
+            self.0.shape()
+        }
+
+        fn pass(self: Arc<Self>) -> Box<dyn Pass> {
+            Box::new(self)
+        }
+    }
+
+    impl Pass for Arc<Liar> {
+        fn run(&mut self, batch: Batch) -> Result<()> {
+            let Batch { planes, wanted, logits, wdl } = batch;
+            self.0.forward(&mut self.0.scratch(), planes, wanted, logits, wdl);
+            for numbers in [logits, wdl] {
+                numbers.iter_mut().enumerate().for_each(|(at, number)| *number = (self.1)(at, *number));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_gpu_that_computes_something_else_is_named() {
+        let weights = sample().weights();
+        let net = Arc::new(CpuNet::new(&weights, Precision::F32).unwrap());
+        let says = |lie: fn(usize, f32) -> f32, apart: f32| {
+            let found = expect_same(Arc::new(Liar(net.clone(), lie)), &weights, apart, "Pinocchio");
+            found.err().map(|error| error.to_string())
+        };
+        let lies: [fn(usize, f32) -> f32; 5] = [
+            |_, _| 0.0,
+            |_, _| f32::NAN,
+            |_, right| -right,
+            |at, right| if at == 5 { f32::INFINITY } else { right },
+            |at, right| if at == 500 { right + 2.0 } else { right },
+        ];
+        for (number, lie) in lies.into_iter().enumerate() {
+            for apart in [WITH_16_BITS, WITH_32_BITS] {
+                let said = says(lie, apart).unwrap_or_else(|| panic!("lie {number} is believed at {apart}"));
+                assert!(said.starts_with("the GPU Pinocchio computes something else than the CPU"), "{said}");
+            }
+        }
+        // rounding is no lie
+        assert_eq!(says(|_, right| right, WITH_32_BITS), None);
+        assert_eq!(says(|_, right| right * 1.002, WITH_32_BITS), None);
+        assert_eq!(says(|_, right| right * 1.04, WITH_16_BITS), None);
+    }
+
+    #[test]
+    fn weights_that_compute_nothing_are_not_the_fault_of_the_gpu() {
+        let mut weights = sample().weights();
+        weights.numbers.values_mut().for_each(|numbers| numbers.bias.fill(f32::NAN));
+        let net = Arc::new(CpuNet::new(&weights, Precision::F32).unwrap());
+        expect_same(net, &weights, WITH_32_BITS, "any").unwrap();
+    }
+
+    #[test]
+    fn only_the_first_batch_is_compared() {
+        let weights = sample().weights();
+        let net = Arc::new(CpuNet::new(&weights, Precision::F32).unwrap());
+        let net = watched(Arc::new(Liar(net, |_, _| 0.0)), &weights, WITH_32_BITS, "any".into());
+        let planes = vec![1.0; net.shape().input_len()];
+        let run = || {
+            let wanted = Wanted { actions: &[0], ends: &[1] };
+            net.clone().pass().run(Batch { planes: &planes, wanted, logits: &mut [0.0], wdl: &mut [0.0; 3] })
+        };
+        assert!(run().is_err() && run().is_ok());
+    }
+}

@@ -1,0 +1,398 @@
+//! What the metrics of a run say, in memory that does not grow with the run: sums, the newest lines, and some of the
+//! others.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+use super::ladder::{Games, RatedGeneration};
+use super::lines::{EvaluationLine, Line, Scored, SelfplayLine, TrainLine, result_of};
+use super::signs::Learning;
+use super::thinned::Thinned;
+use super::{Health, METRICS, Played, Times};
+use crate::arena::MatchResult;
+use crate::error::Result;
+use crate::storage::{Found, Tail};
+
+/// The longest line that is read, in bytes; those that are written have a few thousand.
+pub(super) const LONGEST_LINE: usize = 1 << 18;
+/// Lines that cannot be read are named up to this number.
+const NAMED: usize = 20;
+/// The newest signs, which are kept.
+const SIGNS: usize = 100;
+/// Opponents of the evaluation that are told apart.
+const OPPONENTS: usize = 8;
+/// Kinds of endings that are told apart.
+const ENDINGS: usize = 32;
+/// The newest generations whose time is known.
+const TIMED: usize = 3;
+
+/// Lines that could not be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unreadable {
+    /// How many there are.
+    pub count: usize,
+    /// The first ones: their numbers, from 1, and what is wrong with them.
+    pub named: Vec<(usize, String)>,
+}
+
+/// What the metrics of a run say, also of the generation that is in progress.
+///
+/// Of a line that is there twice, the last counts. Numbers by generation are [`Thinned`]; all of them stay in the file.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The number of lines, with those that could not be read.
+    pub lines: usize,
+    /// Lines that could not be read, and count for nothing.
+    pub unreadable: Unreadable,
+    /// The newest generation with self-play games; 0 if there is none.
+    pub newest: usize,
+    /// Self-play.
+    pub selfplay: Thinned<SelfplayLine>,
+    /// The last training steps of each generation.
+    pub training: Thinned<TrainLine>,
+    /// What was learned.
+    pub health: Thinned<Health>,
+    /// How much stronger each generation is than an opponent of the evaluation, by the games of that evaluation alone.
+    pub evaluations: BTreeMap<String, Thinned<RatedGeneration>>,
+    /// The self-play games of all generations.
+    pub played: Played,
+    /// The newest signs that the run saw, the oldest first, with their generations.
+    pub signs: VecDeque<(usize, String)>,
+    /// Signs that were seen before these.
+    pub earlier_signs: usize,
+    /// Generation and opponent of the newest evaluation, and how it ended.
+    pub evaluation: Option<(usize, String, MatchResult)>,
+    pub(super) games: Games,
+    pub(super) learning: Learning,
+    /// The newest line about self-play, and about training.
+    pub(super) last_selfplay: Option<SelfplayLine>,
+    pub(super) last_training: Option<TrainLine>,
+    /// The newest line of the gate.
+    pub(super) last_gate: Option<usize>,
+    /// Whether the last line is about training.
+    pub(super) is_training: bool,
+    /// The time of each part of the newest generations, in seconds.
+    pub(super) timed: BTreeMap<usize, BTreeMap<Part, Option<f64>>>,
+    /// The times of all lines but the newest about training, which counts once for its generation.
+    times: Times,
+}
+
+/// The parts of a generation that are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    Selfplay,
+    Training,
+    Health,
+    Gate,
+    Evaluation,
+    Rating,
+}
+
+impl History {
+    /// The metrics of the run in `folder`; nothing if it has none yet.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of(folder: &Path) -> Result<History> {
+        let mut reader = Reader::new(folder);
+        reader.read(u64::MAX)?;
+        Ok(reader.finish())
+    }
+
+    /// Adds a line, without its end. What cannot be read is counted.
+    pub fn add(&mut self, text: &[u8]) {
+        self.lines += 1;
+        match Line::read(text) {
+            Ok(Some(line)) => self.take_in(line, text),
+            Ok(None) => self.is_training = false,
+            Err(reason) => self.refuse(reason),
+        }
+    }
+
+    fn refuse(&mut self, reason: String) {
+        self.unreadable.count += 1;
+        if self.unreadable.named.len() < NAMED {
+            self.unreadable.named.push((self.lines, reason));
+        }
+    }
+
+    fn take_in(&mut self, line: Line<Scored>, text: &[u8]) {
+        self.is_training = matches!(line, Line::Train(_));
+        match line {
+            Line::Selfplay(line) => self.add_selfplay(line),
+            Line::Train(line) => {
+                self.time(line.generation, Part::Training, Some(line.seconds));
+                // the lines of a generation say how long it took so far
+                let before = self.last_training.replace(line.clone());
+                if let Some(before) = before.filter(|before| before.generation != line.generation) {
+                    self.times.training += before.seconds;
+                }
+                self.training.add(line.generation, line);
+            }
+            Line::Health(line) => {
+                let generation = line.health.generation;
+                self.time(generation, Part::Health, Some(line.seconds));
+                for sign in line.signs {
+                    if self.signs.len() == SIGNS {
+                        self.signs.pop_front();
+                        self.earlier_signs += 1;
+                    }
+                    self.signs.push_back((generation, sign));
+                }
+                // the line about its games has them
+                let health = Health { endings: BTreeMap::new(), ..line.health };
+                self.learning.add(health.clone());
+                self.health.add(generation, health);
+            }
+            Line::Gate(line) => {
+                self.time(line.generation, Part::Gate, Some(line.seconds));
+                self.times.gate += line.seconds;
+                self.last_gate = Some(line.generation);
+                self.games.gate(line);
+            }
+            Line::Evaluation(line) => self.add_evaluation(line, text),
+            Line::Ladder(line) => {
+                self.time(line.generation, Part::Rating, Some(line.seconds));
+                self.times.rating += line.seconds;
+                self.games.ladder(line);
+            }
+        }
+    }
+
+    fn add_selfplay(&mut self, mut line: SelfplayLine) {
+        self.newest = self.newest.max(line.generation);
+        self.time(line.generation, Part::Selfplay, line.seconds);
+        let part = if line.bootstrap { &mut self.times.bootstrap } else { &mut self.times.selfplay };
+        *part += line.seconds.unwrap_or(0.0);
+        self.times.window += line.window_seconds;
+        let Played { games, positions, plies, first, second, draw } = line.played();
+        let sums = &mut self.played;
+        let all = [
+            (&mut sums.games, games),
+            (&mut sums.positions, positions),
+            (&mut sums.plies, plies),
+            (&mut sums.first, first),
+            (&mut sums.second, second),
+            (&mut sums.draw, draw),
+        ];
+        all.into_iter().for_each(|(sum, count)| *sum = sum.saturating_add(count));
+        self.last_selfplay = Some(line.clone());
+        while line.endings.len() > ENDINGS {
+            line.endings.pop_last();
+        }
+        self.selfplay.add(line.generation, line);
+    }
+
+    fn add_evaluation(&mut self, line: EvaluationLine<Scored>, text: &[u8]) {
+        let generation = line.generation;
+        self.time(generation, Part::Evaluation, Some(line.seconds));
+        self.times.evaluation += line.seconds;
+        let Scored { elo, elo_low: low, elo_high: high, .. } = line.result;
+        // a clean sweep has only the bound on this side
+        if let Some(elo) = elo.or(low).or(high)
+            && (self.evaluations.contains_key(&line.opponent) || self.evaluations.len() < OPPONENTS)
+        {
+            let of = self.evaluations.entry(line.opponent.clone()).or_default();
+            of.add(generation, RatedGeneration { generation, elo, low, high });
+        }
+        if let Some(result) = result_of(text) {
+            self.evaluation = Some((generation, line.opponent.clone(), result));
+        }
+        self.games.evaluation(line);
+    }
+
+    fn time(&mut self, generation: usize, part: Part, seconds: Option<f64>) {
+        self.timed.entry(generation).or_default().insert(part, seconds);
+        while self.timed.len() > TIMED {
+            self.timed.pop_first();
+        }
+    }
+
+    /// How long each part of the run took, as far as its lines say.
+    pub fn times(&self) -> Times {
+        let newest = self.last_training.as_ref().map_or(0.0, |line| line.seconds);
+        Times { training: self.times.training + newest, ..self.times }
+    }
+
+    /// How much stronger the newest generations are than the first one that is rated with them, by all of their games.
+    pub fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
+        self.games.ratings(opponent)
+    }
+
+    /// How many lines tell about [`History::ratings`] so far: while it is the same, so are they.
+    pub fn rated_lines(&self) -> usize {
+        self.games.lines()
+    }
+}
+
+/// The metrics of a run that may be in training: reads only what was added since the last time.
+#[derive(Debug)]
+pub struct Reader {
+    tail: Tail,
+    history: History,
+}
+
+impl Reader {
+    /// The metrics of the run in `folder`, of which nothing is read yet.
+    pub fn new(folder: &Path) -> Reader {
+        Reader::of_file(&folder.join(METRICS))
+    }
+
+    /// The metrics in a file of any name.
+    pub fn of_file(path: &Path) -> Reader {
+        Reader { tail: Tail::new(path, LONGEST_LINE), history: History::default() }
+    }
+
+    /// Reads on, at most about `most` bytes, and returns whether that was all. If the file was replaced or changed, it
+    /// begins anew.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&mut self, most: u64) -> Result<bool> {
+        let history = &mut self.history;
+        self.tail.read(most, &mut |found| match found {
+            Found::Anew => *history = History::default(),
+            Found::Line(line) => history.add(line),
+            Found::TooLong => {
+                history.lines += 1;
+                history.refuse(format!("it is longer than the {LONGEST_LINE} bytes that it may have"));
+            }
+        })
+    }
+
+    /// What was read, with a last line that lacks only its end.
+    pub fn finish(mut self) -> History {
+        if let Ok(Some(_)) = Line::read(self.tail.rest()) {
+            self.history.add(self.tail.rest());
+        }
+        self.history
+    }
+
+    /// What was read so far.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// How many bytes were read.
+    pub fn position(&self) -> u64 {
+        self.tail.position()
+    }
+
+    /// Whether the file ends in a line without an end, as it does while one is written and after a kill.
+    pub fn is_cut(&self) -> bool {
+        self.tail.is_cut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn history(lines: &[Value]) -> History {
+        let mut history = History::default();
+        lines.iter().for_each(|line| history.add(line.to_string().as_bytes()));
+        history
+    }
+
+    /// The lines of a generation, as a run writes them.
+    fn generation(number: usize) -> Vec<Value> {
+        let health = Health { generation: number, length: 30.0, ..Health::default() };
+        let mut health = json!(health);
+        health["kind"] = "health".into();
+        health["signs"] = json!(["it gets worse"]);
+        let met = json!([{"generation": number / 2 + 1, "wins": 3, "draws": 2, "losses": 1, "pairs": [0, 1, 1, 1, 0]}]);
+        vec![
+            json!({"kind": "selfplay", "generation": number, "games": 4, "positions": 40, "first": 3, "draw": 1,
+                "endings": {"mate": 4}, "seconds": 2, "window_seconds": 0.5}),
+            json!({"kind": "train", "generation": number, "step": 10 * number - 5, "policy_loss": 2.0, "seconds": 1}),
+            json!({"kind": "train", "generation": number, "step": 10 * number, "policy_loss": 1.0, "seconds": 3}),
+            health,
+            json!({"kind": "evaluation", "generation": number, "player": number, "opponent": "random",
+                "result": {"elo": 100.0, "elo_low": 50.0, "elo_high": null, "pairs": [0, 0, 1, 2, 0]}, "seconds": 1}),
+            json!({"kind": "ladder", "generation": number, "matches": if number > 1 { met } else { json!([]) }, "seconds": 4}),
+        ]
+    }
+
+    #[test]
+    fn sums_count_every_generation_once() {
+        let lines: Vec<Value> = (1..=3).flat_map(generation).collect();
+        let history = history(&lines);
+        assert_eq!((history.lines, history.unreadable.count, history.newest), (18, 0, 3));
+        assert_eq!((history.played.games, history.played.positions, history.played.first), (12, 120, 9));
+        let times = history.times();
+        assert_eq!((times.selfplay, times.window, times.training), (6.0, 1.5, 9.0));
+        assert_eq!((times.evaluation, times.rating, times.gate), (3.0, 12.0, 0.0));
+        let steps: Vec<_> =
+            history.training.iter().map(|(of, line)| (of, line.step, line.policy_loss)).collect();
+        assert_eq!(steps, [(1, 10, Some(1.0)), (2, 20, Some(1.0)), (3, 30, Some(1.0))]);
+        assert_eq!(history.evaluations["random"].newest().unwrap().1.low, Some(50.0));
+        assert_eq!(history.signs.len(), 3);
+    }
+
+    /// How much a history holds, about: the numbers and texts in it.
+    fn size(history: &History) -> usize {
+        format!("{history:?}").len()
+    }
+
+    #[test]
+    fn what_is_kept_does_not_grow_with_a_run() {
+        let mut history = History::default();
+        let mut sizes = Vec::new();
+        for number in 1..=20_000 {
+            generation(number).iter().for_each(|line| history.add(line.to_string().as_bytes()));
+            if [2_000, 20_000].contains(&number) {
+                sizes.push(size(&history));
+            }
+        }
+        assert!(sizes[1] < 2 * sizes[0], "{sizes:?}");
+        assert_eq!((history.played.games, history.newest, history.earlier_signs), (80_000, 20_000, 19_900));
+        let rated = history.ratings("random");
+        assert_eq!((rated.len(), rated[99].generation), (100, 20_000));
+    }
+
+    #[test]
+    fn hostile_lines_are_counted_and_take_no_room() {
+        let mut history = History::default();
+        for number in 0..50_000u64 {
+            let lines = [
+                json!({"kind": "evaluation", "generation": number % 7 + 1, "opponent": format!("agent {number}"),
+                    "result": {"elo": number}}),
+                json!({"kind": "ladder", "generation": number + 1, "matches": []}),
+                json!({"kind": "gate", "generation": 100_000 - number, "champion": u64::MAX}),
+                json!({"kind": "health", "generation": 1, "signs": ["x"]}),
+                json!({"kind": "ladder", "generation": u64::MAX - number, "matches": []}),
+                json!({"kind": "nonsense"}),
+            ];
+            lines.iter().for_each(|line| history.add(line.to_string().as_bytes()));
+        }
+        assert_eq!(history.unreadable.count, 100_000);
+        assert_eq!(history.unreadable.named.len(), NAMED);
+        assert_eq!(history.unreadable.named[0], (5, format!("there is no generation {}", u64::MAX)));
+        assert!(size(&history) < 200_000, "{}", size(&history));
+        // nobody met anybody
+        assert_eq!(history.ratings("agent 3").len(), 1);
+    }
+
+    #[test]
+    fn a_reader_reads_only_what_was_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(METRICS);
+        let text =
+            |number: usize| generation(number).iter().map(|line| format!("{line}\n")).collect::<String>();
+        let mut reader = Reader::new(folder.path());
+        assert!(reader.read(u64::MAX).unwrap() && reader.history().lines == 0);
+        std::fs::write(&path, text(1)).unwrap();
+        assert!(reader.read(u64::MAX).unwrap());
+        std::fs::write(&path, format!("{}{}{{\"kind\":", text(1), text(2))).unwrap();
+        assert!(reader.read(u64::MAX).unwrap() && reader.is_cut());
+        assert_eq!((reader.history().lines, reader.history().played.games), (12, 8));
+        // another run in its place
+        std::fs::write(&path, text(5)).unwrap();
+        assert!(reader.read(u64::MAX).unwrap() && !reader.is_cut());
+        assert_eq!((reader.history().lines, reader.history().newest), (6, 5));
+        assert_eq!(reader.position(), text(5).len() as u64);
+        assert_eq!(History::of(folder.path()).unwrap().played, reader.history().played);
+    }
+}

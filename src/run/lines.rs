@@ -1,0 +1,387 @@
+//! The lines of `metrics.jsonl`: one JSON object each, as they are written and as they are read.
+//!
+//! A line says its `kind`, its `generation` and, once written, its `time`. Lines of other versions may have fewer or
+//! more keys, and kinds that are not known here.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Health, Played};
+use crate::arena::MatchResult;
+use crate::arena::sprt::Pentanomial;
+use crate::config::limits::MAX_GENERATIONS;
+
+/// More than any count that is written, so that sums of many fit into a number.
+const LARGEST_COUNT: usize = 1 << 40;
+/// More opponents than a generation has.
+const MOST_MATCHES: usize = 64;
+/// More seconds than any work takes.
+const LONGEST_TIME: f64 = 1e12;
+
+/// A line, with the results of matches as [`MatchResult`] where it is written, and as [`Scored`] where it is read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Line<R> {
+    /// The self-play games of a generation.
+    Selfplay(SelfplayLine),
+    /// Some training steps.
+    Train(TrainLine),
+    /// What a generation has learned.
+    Health(Box<HealthLine>),
+    /// The gate's decision.
+    Gate(GateLine<R>),
+    /// Games against the opponent of the evaluation.
+    Evaluation(EvaluationLine<R>),
+    /// Games against earlier generations.
+    Ladder(LadderLine),
+}
+
+/// The self-play games of a generation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SelfplayLine {
+    /// The generation.
+    pub generation: usize,
+    /// Number of games.
+    pub games: usize,
+    /// Positions that are trained on.
+    pub positions: usize,
+    /// Actions.
+    pub plies: usize,
+    /// Games won by the first player.
+    pub first: usize,
+    /// Games won by the second player.
+    pub second: usize,
+    /// Games drawn.
+    pub draw: usize,
+    /// How many games ended in each way, if the rules tell.
+    pub endings: BTreeMap<String, usize>,
+    /// Positions in the window.
+    pub window: usize,
+    /// Whether no network played.
+    pub bootstrap: bool,
+    /// How long playing took; `None` if nobody knows any more.
+    pub seconds: Option<f64>,
+    /// How long it took to read the games back.
+    pub window_seconds: f64,
+}
+
+/// Some training steps of a generation, up to one of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrainLine {
+    /// The generation.
+    pub generation: usize,
+    /// The optimizer step.
+    pub step: usize,
+    /// The learning rate of that step.
+    pub learning_rate: f64,
+    /// The mean loss of the policy since the line before, in nats.
+    pub policy_loss: Option<f64>,
+    /// The mean entropy of the policy's targets, in nats.
+    pub policy_floor: Option<f64>,
+    /// The mean loss of the value, in nats.
+    pub value_loss: Option<f64>,
+    /// How long the steps of the generation took so far.
+    pub seconds: f64,
+    /// The mean losses of auxiliary heads, by `NAME_loss`; only written.
+    #[serde(flatten, skip_deserializing)]
+    pub heads: BTreeMap<String, f64>,
+}
+
+/// What a generation has learned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HealthLine {
+    /// Its numbers.
+    #[serde(flatten)]
+    pub health: Health,
+    /// What looks wrong, in sentences.
+    pub signs: Vec<String>,
+    /// How long it took to measure them.
+    pub seconds: f64,
+}
+
+/// The gate's decision about a generation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateLine<R> {
+    /// The generation.
+    pub generation: usize,
+    /// Whether it is the champion now.
+    #[serde(default)]
+    pub promoted: bool,
+    /// The champion that it met.
+    #[serde(default = "none")]
+    pub champion: Option<usize>,
+    /// The games between them.
+    #[serde(default = "none")]
+    pub result: Option<R>,
+    /// How long they took.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+/// The games of a generation against the opponent of the evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvaluationLine<R> {
+    /// The generation.
+    pub generation: usize,
+    /// The generation whose network played: with a gate the champion.
+    #[serde(default)]
+    pub player: usize,
+    /// The opponent.
+    pub opponent: String,
+    /// Simulations per action.
+    #[serde(default)]
+    pub simulations: usize,
+    /// The games between them.
+    pub result: R,
+    /// How long they took.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+/// The games of a generation against earlier ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LadderLine {
+    /// The generation.
+    pub generation: usize,
+    /// Simulations per action.
+    pub simulations: usize,
+    /// The games, by opponent.
+    pub matches: Vec<Against>,
+    /// How long they took.
+    pub seconds: f64,
+}
+
+/// The games against one earlier generation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Against {
+    /// That generation.
+    pub generation: usize,
+    /// Games won.
+    pub wins: usize,
+    /// Games drawn.
+    pub draws: usize,
+    /// Games lost.
+    pub losses: usize,
+    /// The number of pairs by score.
+    pub pairs: Pentanomial,
+    /// The number of different games that would be worth as much.
+    pub effective_games: Option<f64>,
+    /// Whether these are the games of the last generation against the first.
+    #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    pub is_final: bool,
+}
+
+/// The part of a [`MatchResult`] that ratings and charts need.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scored {
+    /// The number of pairs by the first agent's score.
+    pub pairs: Pentanomial,
+    /// The number of different games that would be worth as much.
+    pub effective_games: Option<f64>,
+    /// The difference in Elo.
+    pub elo: Option<f64>,
+    /// Its lower 95% bound.
+    pub elo_low: Option<f64>,
+    /// Its upper 95% bound.
+    pub elo_high: Option<f64>,
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+impl SelfplayLine {
+    /// What became of the games.
+    pub fn played(&self) -> Played {
+        let SelfplayLine { games, positions, plies, first, second, draw, .. } = *self;
+        Played { games, positions, plies, first, second, draw }
+    }
+}
+
+/// What every line says.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    generation: u64,
+}
+
+/// The generation that a line of any kind is about, as far as it is one.
+pub(super) fn generation_of(text: &[u8]) -> Result<usize, String> {
+    head_of(text).map(|(_, generation)| generation)
+}
+
+fn head_of(text: &[u8]) -> Result<(Cow<'_, str>, usize), String> {
+    let Head { kind, generation } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    // 0 is that of weights which a run began with
+    match usize::try_from(generation).ok().filter(|generation| *generation <= MAX_GENERATIONS) {
+        Some(generation) => Ok((kind, generation)),
+        None => Err(format!("there is no generation {generation}")),
+    }
+}
+
+impl Line<Scored> {
+    /// Reads a line; `None` if it is of a kind that this version does not know.
+    ///
+    /// # Errors
+    /// It is none, or has numbers that no run writes; in words.
+    pub fn read(text: &[u8]) -> Result<Option<Line<Scored>>, String> {
+        let (kind, _) = head_of(text)?;
+        let line = match &*kind {
+            "selfplay" => serde_json::from_slice(text).map(Line::Selfplay),
+            "train" => serde_json::from_slice(text).map(Line::Train),
+            "health" => serde_json::from_slice(text).map(Line::Health),
+            "gate" => serde_json::from_slice(text).map(Line::Gate),
+            "evaluation" => serde_json::from_slice(text).map(Line::Evaluation),
+            "ladder" => serde_json::from_slice(text).map(Line::Ladder),
+            _ => return Ok(None),
+        };
+        let line = line.map_err(|error| error.to_string())?;
+        match line.is_possible() {
+            true => Ok(Some(line)),
+            false => Err("it has numbers that no run writes".into()),
+        }
+    }
+
+    /// The generation that it is about.
+    pub fn generation(&self) -> usize {
+        match self {
+            Line::Selfplay(line) => line.generation,
+            Line::Train(line) => line.generation,
+            Line::Health(line) => line.health.generation,
+            Line::Gate(line) => line.generation,
+            Line::Evaluation(line) => line.generation,
+            Line::Ladder(line) => line.generation,
+        }
+    }
+
+    /// Whether its counts and times are such that sums of them are right.
+    fn is_possible(&self) -> bool {
+        let counts = |counts: &[usize]| counts.iter().all(|count| *count <= LARGEST_COUNT);
+        let time = |seconds: f64| (0.0..=LONGEST_TIME).contains(&seconds);
+        match self {
+            Line::Selfplay(line) => {
+                let Played { games, positions, plies, first, second, draw } = line.played();
+                counts(&[games, positions, plies, first, second, draw, line.window])
+                    && line.endings.values().all(|count| *count <= LARGEST_COUNT)
+                    && line.seconds.is_none_or(time)
+                    && time(line.window_seconds)
+            }
+            Line::Train(line) => counts(&[line.step]) && time(line.seconds),
+            Line::Health(line) => {
+                line.health.endings.values().all(|count| *count <= LARGEST_COUNT) && time(line.seconds)
+            }
+            Line::Gate(line) => {
+                line.result.as_ref().is_none_or(|result| counts(&result.pairs)) && time(line.seconds)
+            }
+            Line::Evaluation(line) => {
+                counts(&line.result.pairs) && counts(&[line.simulations]) && time(line.seconds)
+            }
+            Line::Ladder(line) => {
+                let is_possible = |game: &Against| {
+                    counts(&game.pairs) && counts(&[game.generation, game.wins, game.draws, game.losses])
+                };
+                line.matches.len() <= MOST_MATCHES
+                    && line.matches.iter().all(is_possible)
+                    && time(line.seconds)
+            }
+        }
+    }
+}
+
+/// The whole result of a line about an evaluation, if it has one.
+pub(super) fn result_of(text: &[u8]) -> Option<MatchResult> {
+    #[derive(Deserialize)]
+    struct Whole {
+        result: MatchResult,
+    }
+    let result = serde_json::from_slice::<Whole>(text).ok()?.result;
+    let MatchResult { games, distinct_games, wins, draws, losses, cut_short, .. } = result;
+    let counts = [games, distinct_games, wins, draws, losses, cut_short];
+    counts.iter().chain(&result.pairs).all(|count| *count <= LARGEST_COUNT).then_some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(line: Value) -> Result<Option<Line<Scored>>, String> {
+        Line::read(line.to_string().as_bytes())
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let endings = BTreeMap::from([("four in a row".to_string(), 3)]);
+        let games = SelfplayLine { generation: 2, games: 8, first: 5, endings, ..SelfplayLine::default() };
+        let heads = BTreeMap::from([("reply_loss".to_string(), 0.5)]);
+        let steps =
+            TrainLine { generation: 2, step: 9, policy_loss: Some(1.5), heads, ..TrainLine::default() };
+        let health = Health { generation: 2, surprise: Some(0.25), ..Health::default() };
+        let health = HealthLine { health, signs: vec!["a sign".into()], seconds: 0.5 };
+        let met = Against { generation: 1, pairs: [0, 1, 2, 3, 4], is_final: true, ..Against::default() };
+        let rated = LadderLine { generation: 2, matches: vec![met], ..LadderLine::default() };
+        let lines: [Line<Scored>; 4] = [
+            Line::Selfplay(games),
+            Line::Train(steps.clone()),
+            Line::Health(Box::new(health)),
+            Line::Ladder(rated),
+        ];
+        let json: Vec<Value> = lines.iter().map(|line| serde_json::to_value(line).unwrap()).collect();
+        assert_eq!(json[1]["reply_loss"], 0.5);
+        assert_eq!(json[2]["surprise"], 0.25);
+        assert!(json[3]["matches"][0]["final"] == true && json[3]["kind"] == "ladder");
+        for (line, mut json) in lines.into_iter().zip(json) {
+            json["time"] = "2026-11-25T05:00:00.000Z".into();
+            let expected = match line {
+                Line::Train(line) => Line::Train(TrainLine { heads: BTreeMap::new(), ..line }),
+                line => line,
+            };
+            assert_eq!(read(json).unwrap(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn lines_of_other_versions_are_read() {
+        let first = json!({"draw":4,"first":4,"games":8,"generation":1,"kind":"selfplay","plies":60,"positions":52,
+            "second":0,"seconds":0.0,"window":52});
+        assert!(matches!(read(first), Ok(Some(Line::Selfplay(line))) if line.games == 8));
+        let gate = json!({"champion":null,"generation":1,"kind":"gate","promoted":true,"result":null});
+        assert!(matches!(read(gate), Ok(Some(Line::Gate(line))) if line.promoted && line.result.is_none()));
+        let sweep = json!({"kind":"evaluation","generation":1,"opponent":"random","player":1,
+            "result":{"elo":null,"elo_low":12.5,"pairs":[0,0,0,0,2]}});
+        assert!(matches!(read(sweep), Ok(Some(Line::Evaluation(line))) if line.result.elo_low == Some(12.5)));
+        assert_eq!(read(json!({"kind": "news", "generation": 1, "of": "a later version"})), Ok(None));
+    }
+
+    #[test]
+    fn what_no_run_writes_is_refused() {
+        for line in [
+            json!({}),
+            json!({"kind": 5}),
+            json!({"kind": "train"}),
+            json!({"kind": "ladder", "generation": u64::MAX, "matches": []}),
+            json!({"kind": "train", "generation": -1}),
+            json!({"kind": "train", "generation": 1, "step": "two"}),
+            json!({"kind": "selfplay", "generation": 1, "games": u64::MAX}),
+            json!({"kind": "selfplay", "generation": 1, "seconds": 1e308}),
+            json!({"kind": "selfplay", "generation": 1, "seconds": -1}),
+            json!({"kind": "ladder", "generation": 2, "matches": [{"generation": 1, "pairs": [u64::MAX, 1, 0, 0, 0]}]}),
+            json!({"kind": "ladder", "generation": 2, "matches": {}}),
+            json!({"kind": "evaluation", "generation": 2}),
+        ] {
+            assert!(read(line.clone()).is_err(), "{line}");
+        }
+        assert!(Line::read(b"{\"kind\":\"train\",\"generation\":1,\"policy_loss\":1e999}").is_err());
+        assert!(Line::read(b"{\"kind\":\"trai").is_err() && Line::read(b"").is_err());
+    }
+}

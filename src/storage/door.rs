@@ -1,0 +1,215 @@
+//! The one door to files: what something is, is asked before it is opened.
+//!
+//! Opening a FIFO waits for whoever writes into it, and a device may have no end, so only regular files are opened where a
+//! file belongs. All of the library opens files through here.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// There is none, or what is there is something else.
+pub fn open(path: &Path) -> Result<File> {
+    regular(path, OpenOptions::new().read(true)).map_err(Error::io(path))
+}
+
+/// Opens a regular file that exists, to write at its end.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_append(path: &Path) -> Result<File> {
+    regular(path, OpenOptions::new().append(true)).map_err(Error::io(path))
+}
+
+/// Opens a regular file to read it and to write at its end; it is created if there is none.
+///
+/// # Errors
+/// It cannot be created, or what is there is something else.
+pub fn open_or_create(path: &Path) -> Result<File> {
+    regular(path, OpenOptions::new().read(true).append(true).create(true)).map_err(Error::io(path))
+}
+
+/// Opens the place of a log to write at its end: a regular file, created if there is none, a terminal, `/dev/null`, or what
+/// this process was given open (`/dev/stderr`).
+///
+/// # Errors
+/// It cannot be created, or what is there is something else.
+pub fn open_log(path: &Path) -> Result<File> {
+    let takes_all = path.metadata().is_ok_and(|about| is_character_device(&about));
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    let opened = match takes_all || is_open_already(path) {
+        true => options.open(path),
+        false => regular(path, &mut options),
+    };
+    opened.map_err(Error::io(path))
+}
+
+/// Reads what a user names as a file of at most `most` bytes: a regular file, or a stream that this process was given open,
+/// such as `/dev/stdin` or a shell's `<(command)`. `what` names its kind in the error.
+///
+/// # Errors
+/// It is something else, too long, or cannot be read.
+pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+    match is_open_already(path) {
+        true => at_most(File::open(path).map_err(Error::io(path))?, path, most, what),
+        false => at_most(open(path)?, path, most, what),
+    }
+}
+
+/// All that is left of a file, if that is at most `most` bytes.
+pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path))?;
+    match bytes.len() as u64 <= most {
+        true => Ok(bytes),
+        false => Err(Error::Data(format!(
+            "{}: it has more than the {most} bytes that {what} may have, so it is not one",
+            path.display()
+        ))),
+    }
+}
+
+/// Opens a regular file with these options.
+pub(super) fn regular(path: &Path, options: &mut OpenOptions) -> IoResult<File> {
+    // asked before it is opened, because opening alone can do something: the writer of a FIFO goes on, a tape is rewound;
+    // where there is nothing, opening says so or creates it
+    if let Ok(about) = path.metadata() {
+        expect_regular(&about)?;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // if it was exchanged since: do not wait, do not become this process's terminal
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    }
+    let file = options.open(path)?;
+    expect_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens a folder itself.
+pub(super) fn folder(path: &Path) -> IoResult<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_DIRECTORY);
+    }
+    options.open(path)
+}
+
+fn expect_regular(about: &Metadata) -> IoResult<()> {
+    match about.is_file() {
+        true => Ok(()),
+        false => {
+            let what = format!("it is {}, not a file", kind_of(about));
+            Err(IoError::new(ErrorKind::InvalidInput, what))
+        }
+    }
+}
+
+/// What something is that is no regular file.
+fn kind_of(about: &Metadata) -> &'static str {
+    if about.is_dir() {
+        return "a folder";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = about.file_type();
+        if kind.is_fifo() {
+            return "a FIFO";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
+        }
+    }
+    "something else"
+}
+
+fn is_character_device(about: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        about.file_type().is_char_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = about;
+        false
+    }
+}
+
+/// Whether a path means what this process has open: opening it again does not wait for anybody.
+fn is_open_already(path: &Path) -> bool {
+    let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
+    let folders = ["/dev/fd", "/proc/self/fd"];
+    cfg!(unix)
+        && (streams.iter().any(|name| path == Path::new(name))
+            || path.parent().is_some_and(|parent| folders.iter().any(|name| parent == Path::new(name))))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::storage;
+
+    /// A folder with one of each kind that is no file: their names, and what they are called.
+    fn strange() -> (tempfile::TempDir, Vec<(std::path::PathBuf, &'static str)>) {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(at("fifo")).status().unwrap().success());
+        std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("zero")).unwrap();
+        std::os::unix::fs::symlink(at("fifo"), at("link")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        let kinds = [
+            ("fifo", "a FIFO"),
+            ("socket", "a socket"),
+            ("zero", "a device"),
+            ("link", "a FIFO"),
+            ("folder", "a folder"),
+        ];
+        let found = kinds.map(|(name, kind)| (at(name), kind)).to_vec();
+        (folder, found)
+    }
+
+    #[test]
+    fn what_is_no_file_is_named_and_not_waited_for() {
+        let (_folder, strange) = strange();
+        for (path, kind) in &strange {
+            let says = format!("{}: it is {kind}, not a file", path.display());
+            for opened in [open(path), open_to_append(path), open_or_create(path)] {
+                assert_eq!(opened.unwrap_err().to_string(), says);
+            }
+            assert_eq!(storage::read(path).unwrap_err().to_string(), says);
+            assert_eq!(storage::read_at_most(path, 9, "a test").unwrap_err().to_string(), says);
+            assert_eq!(read_given(path, 9, "a test").unwrap_err().to_string(), says);
+            assert_eq!(storage::sha256_of(path).unwrap_err().to_string(), says);
+            assert!(storage::open_lock(path).unwrap_err().to_string().contains("it cannot be the lock"));
+            assert!(!storage::is_locked(path));
+            assert!(storage::copy_whole(path, &path.with_extension("copy")).is_err());
+            assert!(storage::attachment::find(path).is_err());
+        }
+    }
+
+    #[test]
+    fn logs_and_given_streams_may_be_devices() {
+        let folder = tempfile::tempdir().unwrap();
+        open_log(&folder.path().join("log")).unwrap();
+        open_log(Path::new("/dev/null")).unwrap();
+        let (_folder, strange) = strange();
+        assert!(open_log(&strange[0].0).is_err());
+        assert!(is_open_already(Path::new("/dev/fd/63")) && is_open_already(Path::new("/dev/stdin")));
+        assert!(!is_open_already(Path::new("/dev/zero")) && !is_open_already(Path::new("runs/a")));
+    }
+}

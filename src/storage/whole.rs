@@ -1,0 +1,303 @@
+//! Files and folders that appear completely or not at all: made under a temporary name, then renamed.
+//!
+//! A temporary is locked while it is being made. Several processes may make the same at once, each under a name of its own;
+//! one without a lock was left behind by a process that is gone, and is removed by the next that makes the same.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io::{BufWriter, ErrorKind, Result as IoResult, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Locked, create_parent, door, is_still_at, list, parent, sync_folder};
+use crate::error::{Error, Result};
+
+const TEMPORARY: &str = ".tmp-";
+/// How many processes may make the same file or folder at once.
+const MOST_AT_ONCE: usize = 1000;
+
+/// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. On an error nothing is left behind.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
+}
+
+/// [`write_whole`] for a file that all who can read it may execute.
+pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    fill_whole(path, |file| {
+        file.write_all(bytes).and_then(|()| permit_to_run(file.get_ref())).map_err(Error::io(path))
+    })
+}
+
+/// [`write_whole`] with what `fill` writes, for contents that are better not held in memory.
+pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    fill_whole(path, |file| fill(file))
+}
+
+fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
+    let (temporary, held) = begin(path, new_file)?;
+    let held = held.expect("a new file is open");
+    let mut file = BufWriter::new(&*held);
+    let finish = |mut file: BufWriter<&File>| {
+        file.flush()?;
+        held.sync_all().and_then(|()| fs::rename(&temporary, path))
+    };
+    let written = fill(&mut file).and_then(|()| finish(file).map_err(Error::io(path)));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
+    sync_folder(parent(path))
+}
+
+/// Copies a file, whole; the folders of `to` are created.
+pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
+    let mut source = door::open(from)?;
+    create_parent(to)?;
+    stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
+}
+
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it must not,
+/// except as an empty folder: of several processes that make it at once, one succeeds. On an error nothing is left behind.
+pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let (temporary, _held) = begin(path, new_folder)?;
+    let finish = || {
+        sync_folder(&temporary)?;
+        fs::rename(&temporary, path).map_err(|error| match error.kind() {
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                let place = path.display();
+                let what = "another process made it in the meantime, and this one changed nothing";
+                Error::Config(format!("{place} exists already: {what}"))
+            }
+            _ => Error::io(path)(error),
+        })
+    };
+    if let Err(error) = fill(&temporary).and_then(|()| finish()) {
+        let _ = fs::remove_dir_all(&temporary);
+        return Err(error);
+    }
+    sync_folder(parent(path))
+}
+
+/// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
+pub fn remove_temporaries(folder: &Path) -> Result<()> {
+    for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
+        // where there are no locks, nobody else writes where this is called
+        let removed = match leftover(&path) {
+            Use::Now => Ok(()),
+            Use::Left(_) | Use::Unknown => remove(&path),
+        };
+        removed.map_err(Error::io(&path))?;
+    }
+    Ok(())
+}
+
+/// Whether this is the name of a file or folder that is being made, or was left by an interrupted write.
+pub fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+}
+
+/// Creates a temporary beside `path` that nobody else has; as long as the second value lives, others see that.
+fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(PathBuf, Option<Locked>)> {
+    for number in 1..=MOST_AT_ONCE {
+        let temporary = temporary_beside(path, number)?;
+        let mut created = create(&temporary);
+        if is_taken(&created)
+            && let Use::Left(_lock) = leftover(&temporary)
+        {
+            remove(&temporary).map_err(Error::io(&temporary))?;
+            created = create(&temporary);
+        }
+        if is_taken(&created) {
+            continue;
+        }
+        let Some(file) = created.map_err(Error::io(path))? else { return Ok((temporary, None)) };
+        // another process may have taken it for a leftover before it was locked, and removes it or has done so
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            continue;
+        }
+        match fs::symlink_metadata(&temporary) {
+            Ok(_) if is_still_at(&file, &temporary) => return Ok((temporary, Some(Locked(file)))),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // a disk that fails says nothing about other processes
+            Err(error) => {
+                let _ = remove_made(&temporary, &file);
+                return Err(Error::io(path)(error));
+            }
+        }
+    }
+    Err(Error::Config(format!("{}: {MOST_AT_ONCE} others write it at the same time", path.display())))
+}
+
+fn is_taken<T>(created: &IoResult<T>) -> bool {
+    matches!(created, Err(error) if error.kind() == ErrorKind::AlreadyExists)
+}
+
+fn new_file(path: &Path) -> IoResult<Option<File>> {
+    File::options().write(true).create_new(true).open(path).map(Some)
+}
+
+/// The folder itself, where it can be opened to be locked.
+fn new_folder(path: &Path) -> IoResult<Option<File>> {
+    fs::create_dir(path).map(|()| door::folder(path).ok())
+}
+
+/// Whether somebody still makes a temporary.
+enum Use {
+    /// Nobody; nobody else removes it while the lock is held. Without one it is something that is never made here.
+    Left(Option<Locked>),
+    Now,
+    /// There are no locks here, or it may not be opened.
+    Unknown,
+}
+
+fn leftover(temporary: &Path) -> Use {
+    let Ok(about) = fs::symlink_metadata(temporary) else { return Use::Unknown };
+    let opened = match (about.is_dir(), about.is_file()) {
+        (true, _) => door::folder(temporary),
+        (_, true) => door::regular(temporary, File::options().read(true).write(true)),
+        _ => return Use::Left(None),
+    };
+    let Ok(file) = opened else { return Use::Unknown };
+    match file.try_lock() {
+        Ok(()) if is_still_at(&file, temporary) => Use::Left(Some(Locked(file))),
+        Ok(()) | Err(TryLockError::WouldBlock) => Use::Now,
+        Err(TryLockError::Error(_)) => Use::Unknown,
+    }
+}
+
+fn remove(temporary: &Path) -> IoResult<()> {
+    // a link itself is removed, not its target
+    match fs::symlink_metadata(temporary)?.is_dir() {
+        true => fs::remove_dir_all(temporary),
+        false => fs::remove_file(temporary),
+    }
+}
+
+/// Removes what was just made, which is still empty.
+fn remove_made(temporary: &Path, made: &File) -> IoResult<()> {
+    match made.metadata()?.is_dir() {
+        true => fs::remove_dir(temporary),
+        false => fs::remove_file(temporary),
+    }
+}
+
+fn temporary_beside(path: &Path, number: usize) -> Result<PathBuf> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::Config(format!("`{}` does not name a file", path.display())))?;
+    let mut temporary = OsString::from(TEMPORARY);
+    if number > 1 {
+        temporary.push(format!("{number}-"));
+    }
+    temporary.push(name);
+    Ok(path.with_file_name(temporary))
+}
+
+#[cfg(unix)]
+fn permit_to_run(file: &File) -> IoResult<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = file.metadata()?.permissions().mode();
+    file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
+}
+
+/// On other systems a file's name says whether it is a program.
+#[cfg(not(unix))]
+fn permit_to_run(_file: &File) -> IoResult<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::storage::read;
+
+    #[test]
+    fn files_and_folders_appear_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        write_whole(&path, b"one").unwrap();
+        write_whole(&path, b"two").unwrap();
+        assert_eq!(read(&path).unwrap(), b"two");
+        let failed = stream_whole(&path, |file| {
+            file.write_all(b"half").unwrap();
+            Err(Error::Interrupted)
+        });
+        assert!(failed.is_err() && read(&path).unwrap() == b"two");
+        let whole = folder.path().join("whole");
+        let failed = write_folder_whole(&whole, |_| Err(Error::Interrupted));
+        assert!(failed.is_err() && !whole.exists());
+        remove_temporaries(folder.path()).unwrap();
+        write_folder_whole(&whole, |inside| write_whole(&inside.join("b"), b"b")).unwrap();
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn of_those_who_make_a_folder_at_once_one_succeeds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("copy");
+        const MAKERS: usize = 6;
+        let (begun, filled) = (Barrier::new(MAKERS), Barrier::new(MAKERS));
+        let make = |maker: usize| {
+            write_folder_whole(&path, |inside| {
+                begun.wait();
+                for name in ["a", "b"] {
+                    write_whole(&inside.join(name), maker.to_string().as_bytes())?;
+                }
+                filled.wait();
+                Ok(())
+            })
+        };
+        let make = &make;
+        let made: Vec<Result<()>> = std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..MAKERS).map(|maker| scope.spawn(move || make(maker))).collect();
+            makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+        });
+        let winners: Vec<usize> = (0..MAKERS).filter(|maker| made[*maker].is_ok()).collect();
+        let [winner] = winners[..] else { panic!("{made:?}") };
+        for name in ["a", "b"] {
+            assert_eq!(read(&path.join(name)).unwrap(), winner.to_string().as_bytes());
+        }
+        for error in made.into_iter().filter_map(Result::err) {
+            assert!(error.to_string().contains("copy exists already: another process made it"), "{error}");
+        }
+        assert_eq!(list(folder.path()).unwrap(), [path], "nothing is left");
+    }
+
+    #[test]
+    fn what_a_process_that_is_gone_has_left_is_removed_and_what_is_being_made_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let left = folder.path().join(".tmp-file");
+        fs::write(&left, "left").unwrap();
+        write_whole(&path, b"one").unwrap();
+        assert!(!left.exists());
+        stream_whole(&path, |file| {
+            file.write_all(b"two").unwrap();
+            write_whole(&path, b"at the same time").unwrap();
+            remove_temporaries(folder.path()).unwrap();
+            assert!(left.exists());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(read(&path).unwrap(), b"two");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("inside"), "left").unwrap();
+        write_folder_whole(&folder.path().join("file2"), |_| {
+            remove_temporaries(folder.path())?;
+            assert!(!left.exists());
+            Ok(())
+        })
+        .unwrap();
+        // something that would never be made
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&path, &left).unwrap();
+            write_whole(&path, b"three").unwrap();
+            assert!(!left.exists() && !left.is_symlink());
+            assert_eq!(read(&path).unwrap(), b"three");
+        }
+    }
+}
