@@ -300,6 +300,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
     /// commands separate actions by them.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
+    /// A legal action in words, as on a button ("White begins"), if its text is a code that only readers of the rules know;
+    /// the words of an action on one square end in " on " and its name.
+    fn action_words(&self, _state: &Self::State, _action: Action) -> Option<String> {
+        None
+    }
     /// The inverse of [`Game::action_text`]; `None` for text that is not a legal action here.
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
     /// Why `text` is not a legal action here, for people: a few words without a final period, if the rules can say more
@@ -326,6 +331,11 @@ pub trait Game: Clone + Send + Sync + 'static {
             None if ["", "."].contains(&text) => Look::Empty,
             None => Look::Text,
         }
+    }
+    /// What people call a piece with this text of [`Game::view`], without its owner: "man". By default it is called after
+    /// its shape in a drawing.
+    fn piece_name(&self, _text: &str) -> Option<&'static str> {
+        None
     }
     /// The squares `(row, column)` of [`Game::view`] with pieces that the rules forbid to act while something stays as it
     /// is, such as trapped ones: a drawing marks them.

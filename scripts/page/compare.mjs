@@ -43,6 +43,8 @@ export async function testCompare({ url, open, test, shot, match }) {
     const games = compare.getByLabel('Games', { exact: true })
     await games.waitFor()
     expect(await games.locator('option').count() === 4, 'not all games are listed')
+    const names = await games.locator('option').allTextContents()
+    expect(names.every(name => /^[01½] to [01½]: .+ against /.test(name)), `no result in front: ${names.join('; ')}`)
     await games.selectOption({ index: 2 })
     await compare.locator('.viewer').getByRole('button', { name: 'To the end' }).click()
     await page.waitForFunction(() => /wins|draw/i.test(document.querySelector('.compare .viewer .status').textContent))

@@ -55,13 +55,13 @@ export async function testHostile({ url, test }) {
   })
 
   await suite('another Host', async () => {
-    for (const other of ['evil.example', `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, '', null]) {
+    for (const other of ['evil.example', `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, '', null, `${host}\r\nhost: evil.example`, `${host}\r\nhost: ${host}`]) {
       await refused(`Host ${other}`, request('GET /', { host: other }))
       await refused(`Host ${other}`, request('GET /api/home', { host: other, 'x-petteia-token': token }))
     }
   })
   await suite('another Origin', async () => {
-    for (const origin of ['http://evil.example', 'null', `http://evil.example:${port}`, `https://${host}`]) {
+    for (const origin of ['http://evil.example', 'http://127.0.0.1:1', 'null', `http://evil.example:${port}`, `https://${host}`]) {
       await refused(`Origin ${origin}`, post('/api/position', '{"game":"phage","actions":[]}', { origin }))
       await refused(`Origin ${origin}`, request('GET /api/home', { origin, 'x-petteia-token': token }))
     }

@@ -1,5 +1,6 @@
 // Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
-// Options: --screenshots DIR, --only PART (games, play, seats, watch, compare, hostile, looks), --url URL (of a program that runs).
+// Options: --screenshots DIR, --only PART (games, play, seats, told, kept, watch, compare, hostile, looks), --url URL (of a program
+// that runs).
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -11,9 +12,11 @@ import { execFileSync, spawn } from 'node:child_process'
 import { testCompare } from './compare.mjs'
 import { testGames } from './games.mjs'
 import { testHostile } from './hostile.mjs'
+import { testKept } from './kept.mjs'
 import { testLooks } from './looks.mjs'
 import { testPlay } from './play.mjs'
 import { testSeats } from './seats.mjs'
+import { testTold } from './told.mjs'
 import { testWatch } from './watch.mjs'
 
 const { values: options } = parseArgs({ options: { screenshots: { type: 'string' }, only: { type: 'string' }, url: { type: 'string' } } })
@@ -104,7 +107,7 @@ async function all() {
   if (screenshots) fs.mkdirSync(screenshots, { recursive: true })
   const shot = async (page, name, more = {}) => screenshots && page.screenshot({ path: path.join(screenshots, `${name}.png`), ...more })
   const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder }
-  const parts = { play: testPlay, seats: testSeats, games: testGames, watch: testWatch, compare: testCompare, looks: testLooks, hostile: testHostile }
+  const parts = { play: testPlay, seats: testSeats, told: testTold, kept: testKept, games: testGames, watch: testWatch, compare: testCompare, looks: testLooks, hostile: testHostile }
   for (const [name, part] of Object.entries(parts)) {
     if (!options.only || options.only === name) await part(tools)
   }

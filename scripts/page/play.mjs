@@ -88,7 +88,8 @@ export async function testPlay(tools) {
     await shot(page, 'analysis')
     await page.getByLabel('Visits', { exact: true }).uncheck()
     await page.getByLabel('Expected line', { exact: true }).uncheck()
-    expect(/%/.test(await page.locator('.play .thoughts').textContent()), 'the analysis says nothing')
+    await page.getByLabel('Evaluate', { exact: true }).check()
+    await page.waitForFunction(() => /%/.test(document.querySelector('.play .thoughts').textContent))
   })
 
   await test('the whole game is evaluated', async () => {
@@ -101,12 +102,12 @@ export async function testPlay(tools) {
   await test('what a square does not tell is chosen by its text, or once for all', async () => {
     await openGame(page, url, 'custodial-trap-advanced')
     await clickSquare(page, '6,1')
-    await page.getByRole('button', { name: 'W', exact: true }).last().waitFor()
+    await page.getByRole('button', { name: 'a white man', exact: true }).last().waitFor()
     await shot(page, 'choices')
-    await page.getByRole('group', { name: 'Choose an action' }).getByRole('button', { name: 'W', exact: true }).click()
+    await page.getByRole('group', { name: 'Choose an action' }).getByRole('button', { name: 'a white man', exact: true }).click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 1)
     await untilState(page, 'yours')
-    await page.getByRole('group', { name: 'What a click puts' }).getByRole('button', { name: 'B', exact: true }).click()
+    await page.getByRole('group', { name: 'What a click puts' }).getByRole('button', { name: 'a black man', exact: true }).click()
     await clickSquare(page, '6,2')
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')

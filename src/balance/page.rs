@@ -206,17 +206,21 @@ fn details(variant: &Measured, named: bool) -> Markup {
     }
 }
 
+/// The heads of columns.
+fn heads(names: &[&str]) -> Markup {
+    html! { @for name in names { th scope="col" { (name) } } }
+}
+
 fn levels(balance: &Balance) -> Markup {
     html! {
         div.wide { table {
             thead { tr {
-                th { "level" } th { "player" } th { "first player's score" } th { "draws" } th { "against the level below" }
-                th { "distinct games" }
+                (heads(&["level", "player", "first player's score", "draws", "against the level below", "distinct games"]))
             } }
             tbody {
                 @for (at, level) in balance.levels.iter().enumerate() {
                     tr {
-                        th { (at + 1) } td { (level.name) }
+                        th scope="row" { (at + 1) } td { (level.name) }
                         td { (scored(level.first_score)) }
                         td { (percent(level.draws)) }
                         td { @if let Some(step) = at.checked_sub(1).and_then(|below| balance.steps.get(below)) { (scored(step.score)) } }
@@ -227,14 +231,14 @@ fn levels(balance: &Balance) -> Markup {
         } }
         div.wide { table {
             thead { tr {
-                th { "level" } th { "length" } th { "choices" } th { "game tree" } th { "drama" } th { "comebacks" } th { "decided" }
-                th { "lead changes" } th { "killer move" } th { "late uncertainty" }
+                (heads(&["level", "length", "choices", "game tree", "drama", "comebacks", "decided"]))
+                (heads(&["lead changes", "killer move", "late uncertainty"]))
             } }
             tbody {
                 @for (at, level) in balance.levels.iter().enumerate() {
                     @let of = &level.character;
                     tr {
-                        th { (at + 1) }
+                        th scope="row" { (at + 1) }
                         td { (number(of.length)) " (" (of.lengths[0]) " to " (of.lengths[1]) ")" }
                         td { (number(of.branching)) }
                         td { "10" sup { (format!("{:.0}", of.tree)) } }
@@ -259,7 +263,7 @@ fn openings(balance: &Balance) -> Markup {
     let nearest = nearest(balance).map(|opening| opening.action.as_str());
     html! {
         table {
-            thead { tr { th { "action" } th { "expected" } th { "games" } th { "scored" } th {} } }
+            thead { tr { (heads(&["action", "expected", "games", "scored"])) td {} } }
             tbody {
                 @for opening in balance.openings.iter().take(LISTED) { (row(opening, nearest)) }
                 @if let Some(opening) = balance.openings.iter().skip(LISTED).find(|o| Some(o.action.as_str()) == nearest) {
@@ -274,7 +278,7 @@ fn openings(balance: &Balance) -> Markup {
 fn row(opening: &Opening, nearest: Option<&str>) -> Markup {
     html! {
         tr {
-            th { code { (opening.action) } }
+            th scope="row" { code { (opening.action) } }
             td { (percent(opening.expected)) }
             td { (opening.games) }
             td { (opening.score.map(percent).unwrap_or_default()) }
@@ -287,7 +291,7 @@ fn endings(endings: &BTreeMap<String, f64>) -> Markup {
     html! {
         table { tbody {
             @for (ending, share) in endings {
-                tr { th { @if ending.is_empty() { "no reason told" } @else { (ending) } } td { (percent(*share)) } }
+                tr { th scope="row" { @if ending.is_empty() { "no reason told" } @else { (ending) } } td { (percent(*share)) } }
             }
         } }
     }
@@ -349,7 +353,7 @@ const DEFINITIONS: [(&str, &str); 14] = [
 
 fn definitions() -> Markup {
     html! {
-        table { tbody { @for (name, text) in DEFINITIONS { tr { th { (name) } td { (text) } } } } }
+        table { tbody { @for (name, text) in DEFINITIONS { tr { th scope="row" { (name) } td { (text) } } } } }
         p.facts { "C. Browne, Automatic Generation and Evaluation of Recombination Games, 2008; L. V. Allis, Searching for Solutions in Games
             and Artificial Intelligence, 1994; the metrics of the Ludii system; the reports of Ai Ai." }
     }

@@ -5,12 +5,15 @@
 //! What a square looks like is a [`Look`], which the game says of each text of its [`BoardView`]; how many squares there
 //! are, their labels and owners come from the view itself.
 
+mod names;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use std::fmt::Write;
 
+pub use self::names::names;
 use crate::game::{Action, BoardStyle, BoardView, Game, Look, Player};
 
 /// The side of a square in the drawing's units.
@@ -29,7 +32,9 @@ const SMALL: usize = 18;
 const LINE_WEIGHT: f32 = 0.35;
 
 /// The colors of all drawings on a page; a single drawing carries them itself.
-pub const STYLE: &str = include_str!("board.css");
+pub const STYLE: &str = concat!(include_str!("board.css"), include_str!("weights.css"));
+/// The part of it that a drawing without priors and numbers needs.
+const PLAIN_STYLE: &str = include_str!("board.css");
 
 /// Row and column on a [`BoardView`].
 pub type Place = (usize, usize);
@@ -43,6 +48,10 @@ pub struct Marks {
     pub targets: Vec<Place>,
     /// Actions with a weight from 0 to 1: heat on a square, or an arrow from one to another.
     pub weights: Vec<(Vec<Place>, f32)>,
+    /// The same of another kind, to be compared with these: rings and arrows of another color.
+    pub priors: Vec<(Vec<Place>, f32)>,
+    /// Write the largest weights beside what shows them, in percent.
+    pub numbered: bool,
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
     /// Seen from the other side: the board is turned by half, unless it stands upright ([`Game::UPRIGHT`]).
@@ -73,7 +82,8 @@ pub fn svg<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> S
 pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> String {
     let mut drawing = Drawing::of(game, state, marks);
     drawing.caption();
-    let mut text = drawing.element(title, STYLE);
+    let is_plain = marks.priors.is_empty() && !marks.numbered;
+    let mut text = drawing.element(title, if is_plain { PLAIN_STYLE } else { STYLE });
     text.push('\n');
     text
 }
@@ -155,8 +165,8 @@ impl Drawing {
         cells.iter_mut().for_each(|row| row.reverse());
         self.looks.reverse();
         self.looks.iter_mut().for_each(|row| row.reverse());
-        let Marks { last, targets, weights, line, .. } = &mut self.marks;
-        let listed = weights.iter_mut().map(|(places, _)| places).chain(line);
+        let Marks { last, targets, weights, priors, line, .. } = &mut self.marks;
+        let listed = weights.iter_mut().chain(priors).map(|(places, _)| places).chain(line);
         for place in [&mut self.stuck, last, targets].into_iter().chain(listed).flatten() {
             *place = (height - 1 - place.0, width - 1 - place.1);
         }
@@ -293,31 +303,6 @@ impl Drawing {
         for &(y, x) in &self.marks.targets {
             let (x, y) = (x * SQUARE + SQUARE / 2, y * SQUARE + SQUARE / 2);
             let _ = write!(out, "<circle class=\"b-target\" cx=\"{x}\" cy=\"{y}\" r=\"7\"/>");
-        }
-    }
-
-    /// Heat for actions with one square, arrows for the others.
-    fn draw_weights(&self, out: &mut String) {
-        let middle = |at: usize| (at * SQUARE + SQUARE / 2) as f32;
-        for (places, weight) in &self.marks.weights {
-            let weight = weight.clamp(0.0, 1.0);
-            match places[..] {
-                [] => {}
-                [(y, x)] => {
-                    let _ = write!(
-                        out,
-                        "<circle class=\"b-heat\" cx=\"{}\" cy=\"{}\" r=\"{:.1}\"/>",
-                        middle(x),
-                        middle(y),
-                        4.0 + 11.0 * weight.sqrt()
-                    );
-                }
-                [from, .., to] if from == to => {}
-                [from, .., to] => {
-                    let [begin, end] = [from, to].map(|(y, x)| [middle(x), middle(y)]);
-                    *out += &shapes::arrow("b-arrow", begin, end, weight);
-                }
-            }
         }
     }
 

@@ -117,6 +117,41 @@ fn weights_are_heat_or_arrows() {
     assert_eq!(["b-heat", "b-arrow", "b-target"].map(|class| text.matches(class).count()), [1, 1, 1]);
 }
 
+#[test]
+fn weights_and_priors_are_told_apart_and_numbered() {
+    let arrow = vec![(7, 0), (0, 0)];
+    let many = (0..8).map(|x| (vec![(4, x)], 0.1)).collect::<Vec<_>>();
+    let marks = Marks {
+        weights: [vec![(arrow.clone(), 0.624), (vec![], 1.0), (vec![(1, 1), (1, 1)], 1.0)], many.clone()]
+            .concat(),
+        priors: vec![(arrow, 0.25), (vec![(4, 4)], 0.02), (vec![(4, 5)], 0.5)],
+        numbered: true,
+        ..Marks::default()
+    };
+    let position = "7d/5t2/3s4/1c6/6C1/4S3/2T5/D7 w 7777/7777";
+    let text = drawn::<Phage>(position, &marks);
+    assert!(is_well_formed(&text));
+    let count = |class: &str| text.matches(&format!("class=\"{class}\"")).count();
+    assert_eq!(["b-arrow", "b-prior", "b-heat", "b-prior-heat"].map(count), [1, 1, 8, 2]);
+    // the largest of each kind, as far as they can be seen
+    let shares = |class: &str| -> Vec<&str> {
+        let begin = format!("<text class=\"{class}\" ");
+        let parts = text.split(&begin).skip(1);
+        parts.map(|part| part.split(['>', '<']).nth(1).unwrap()).collect()
+    };
+    assert_eq!(shares("b-share b-prior-share"), ["50", "25"]);
+    assert_eq!(shares("b-share"), ["62", "10", "10"]);
+    // the two arrows are beside each other
+    let starts = |class: &str| {
+        text.split(&format!("class=\"{class}\"")).nth(1).unwrap().split(" d=").nth(1).unwrap()[..6]
+            .to_string()
+    };
+    assert_ne!(starts("b-arrow"), starts("b-prior"));
+    let plain = drawn::<Phage>(position, &Marks { numbered: false, ..marks.clone() });
+    assert_eq!(plain.matches("b-share\"").count(), 0);
+    assert_ne!(drawn::<Phage>(position, &Marks { turned: true, ..marks }), text);
+}
+
 struct Turned;
 
 impl Job for Turned {

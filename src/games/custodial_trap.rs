@@ -75,7 +75,7 @@
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::game::{Action, BoardView, Game, GameOptions, OptionValues, Outcome, Player, Shape};
 use crate::random::mix;
 
@@ -524,6 +524,14 @@ impl Game for CustodialTrap {
         text::action(action.index())
     }
 
+    fn action_words(&self, _state: &State, action: Action) -> Option<String> {
+        text::words(action.index())
+    }
+
+    fn piece_name(&self, _text: &str) -> Option<&'static str> {
+        Some("man")
+    }
+
     fn parse_action(&self, state: &State, text: &str) -> Option<Action> {
         let action = Action(text::parse_action(text)? as u16);
         self.legal(state).binary_search(&action).ok().map(|_| action)
@@ -538,11 +546,7 @@ impl Game for CustodialTrap {
     }
 
     fn parse_state(&self, text: &str) -> Result<State> {
-        text::parse(self, text).map_err(|what| {
-            let initial = self.state_text(&self.initial());
-            let hint = format!("the initial position is `{initial}`");
-            Error::position(Self::TITLE, text, &what, &hint)
-        })
+        text::position(self, text)
     }
 
     fn without_history(&self, state: &State) -> State {
@@ -563,13 +567,7 @@ impl Game for CustodialTrap {
     }
 
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
-        let (kind, square) = (action.index() / 64, action.index() % 64);
-        let squares = match kind {
-            0..DROP => vec![square, target(kind, square)],
-            _ if action.index() < EXTRA => vec![square],
-            _ => Vec::new(),
-        };
-        squares.into_iter().map(|square| (7 - square / 8, square % 8)).collect()
+        text::touched(action.index())
     }
 
     fn symmetries(&self, state: &State) -> &'static [Symmetry] {

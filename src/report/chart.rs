@@ -146,11 +146,11 @@ impl Chart {
         }
         html! {
             table {
-                thead { tr { th { (self.over) } @for series in &self.series { th { (series.name) } } } }
+                thead { tr { th scope="col" { (self.over) } @for series in &self.series { th scope="col" { (series.name) } } } }
                 tbody {
                     @for (x, cells) in &rows {
                         tr {
-                            th { (number(x.0)) }
+                            th scope="row" { (number(x.0)) }
                             @for cell in cells { td { (cell.as_deref().unwrap_or_default()) } }
                         }
                     }
@@ -264,11 +264,11 @@ impl Bars {
                 details {
                     summary { "Numbers" }
                     table {
-                        thead { tr { th {} @for part in &parts { th { (part) } } th { "all" } } }
+                        thead { tr { td {} @for part in &parts { th scope="col" { (part) } } th scope="col" { "all" } } }
                         tbody {
                             @for (name, bar) in &self.bars {
                                 tr {
-                                    th { (name) }
+                                    th scope="row" { (name) }
                                     @for part in &parts { td { (value(bar, part).map(number).unwrap_or_default()) } }
                                     td { (number(all(bar))) " " (self.unit) }
                                 }

@@ -327,7 +327,7 @@ fn settings(runs: &[Numbers]) -> Markup {
     }
     html! {
         table {
-            thead { tr { th { "setting" } th { "default" } @for run in runs { th { (run.name) } } } }
+            thead { tr { th scope="col" { "setting" } th scope="col" { "default" } @for run in runs { th scope="col" { (run.name) } } } }
             tbody {
                 @for (key, (default, values)) in &rows {
                     tr {

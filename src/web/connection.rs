@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 /// How long a client may take to send the head of a request, and then its body.
 const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) const UPLOAD: Duration = Duration::from_secs(5);
-/// How long a connection may last; the longest search takes two thirds of it.
-const LIFETIME: Duration = Duration::from_secs(90);
+/// How long a connection may last: longer than a search that waits for its agent and its turn, which takes 115 s at most.
+const LIFETIME: Duration = Duration::from_secs(120);
 /// Connections at the same time.
 const SOCKETS: usize = 256;
 /// What a connection may buffer, in bytes; also the longest head of a request.

@@ -35,19 +35,14 @@ const HEADERS: [(HeaderName, &str); 5] = [
 /// What a request must say.
 #[derive(Clone)]
 pub(super) struct Guard {
-    /// The names of this server, with its port.
-    hosts: [String; 2],
     token: String,
 }
 
 impl Guard {
-    /// The guard of a server on this port, with a new token.
-    pub(super) fn new(port: u16) -> Guard {
+    /// A guard with a new token.
+    pub(super) fn new() -> Guard {
         let token: u128 = rand::rng().random();
-        Guard {
-            hosts: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")),
-            token: format!("{token:032x}"),
-        }
+        Guard { token: format!("{token:032x}") }
     }
 
     pub(super) fn token(&self) -> &str {
@@ -55,13 +50,19 @@ impl Guard {
     }
 
     fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+        // said twice, it is not clear which one others go by
+        let twice = [header::HOST, header::ORIGIN, TOKEN]
+            .into_iter()
+            .find(|name| headers.get_all(name).iter().count() > 1);
+        if let Some(name) = twice {
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
+        }
         let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
         let refuse = |words: &str| Err(Refusal::new(StatusCode::FORBIDDEN, words));
-        if !text(header::HOST).is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
+        let Some(host) = text(header::HOST).filter(|host| is_this_machine(host)) else {
             return refuse("this page is served to 127.0.0.1 and localhost only");
-        }
-        let is_own = |origin: &str| self.hosts.iter().any(|own| origin == format!("http://{own}"));
-        if text(header::ORIGIN).is_some_and(|origin| !is_own(origin)) {
+        };
+        if text(header::ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
             return refuse("requests of other sites are not answered");
         }
         if ![Method::GET, Method::HEAD, Method::POST].contains(method) {
@@ -73,6 +74,15 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+/// Whether a host is this machine by a name that no other site can have. Its port may be any, or none (80): a tunnel has
+/// another one than this server, and pages of other ports are told by their origin.
+fn is_this_machine(host: &str) -> bool {
+    let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+    ["127.0.0.1", "localhost"].contains(&name)
+        && port.bytes().all(|digit| digit.is_ascii_digit())
+        && port.parse::<u16>().is_ok()
 }
 
 /// Checks a request, reads its body, and adds the headers of every answer.
@@ -109,27 +119,45 @@ mod tests {
 
     #[test]
     fn only_the_own_page_is_heard() {
-        let guard = Guard::new(80);
+        let guard = Guard::new();
         let token = guard.token().to_string();
         let check = |method: Method, path: &str, said: &[(&str, &str)]| {
             let pairs = said.iter().map(|(name, value)| {
                 (HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap())
             });
-            guard.check(&method, path, &pairs.collect()).map_err(|refusal| refusal.status)
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(name, value);
+            }
+            guard.check(&method, path, &headers).map_err(|refusal| refusal.status)
         };
-        let host = ("host", "127.0.0.1:80");
+        let host = ("host", "127.0.0.1:7180");
         let with_token = ("x-petteia-token", token.as_str());
         assert_eq!(check(Method::GET, "/", &[host]), Ok(()));
-        assert_eq!(check(Method::GET, "/", &[("host", "localhost:80")]), Ok(()));
+        // the port of a tunnel, and none as browsers write 80
+        for other in ["localhost:7180", "127.0.0.1:8000", "127.0.0.1", "localhost"] {
+            let origin = format!("http://{other}");
+            let said = [("host", other), ("origin", &origin), with_token];
+            assert_eq!(check(Method::POST, "/api/position", &said), Ok(()), "{other}");
+        }
         assert_eq!(check(Method::POST, "/api/position", &[host, with_token]), Ok(()));
-        let own = ("origin", "http://127.0.0.1:80");
+        let own = ("origin", "http://127.0.0.1:7180");
         assert_eq!(check(Method::POST, "/api/position", &[host, with_token, own]), Ok(()));
         for (method, path, said) in [
             (Method::GET, "/", &[][..]),
-            (Method::GET, "/", &[("host", "evil.example:80")]),
-            (Method::GET, "/", &[("host", "127.0.0.1:81")]),
+            (Method::GET, "/", &[("host", "evil.example:7180")]),
+            (Method::GET, "/", &[("host", "127.0.0.1:7180.evil.example")]),
+            (Method::GET, "/", &[("host", "127.0.0.1.evil.example:7180")]),
+            (Method::GET, "/", &[("host", "127.0.0.1:")]),
+            (Method::GET, "/", &[("host", "127.0.0.1:+80")]),
+            (Method::GET, "/", &[("host", "127.0.0.1:99999")]),
+            (Method::GET, "/", &[("host", "evil@127.0.0.1:7180")]),
             (Method::GET, "/", &[host, ("origin", "http://evil.example")]),
             (Method::GET, "/", &[host, ("origin", "null")]),
+            // a page of another program on this machine
+            (Method::GET, "/", &[host, ("origin", "http://127.0.0.1:8000")]),
+            (Method::GET, "/", &[host, ("origin", "http://localhost:7180")]),
+            (Method::GET, "/", &[host, ("origin", "https://127.0.0.1:7180")]),
             (Method::GET, "/api/home", &[host]),
             (Method::POST, "/", &[host]),
             (Method::POST, "/api/search", &[host, ("x-petteia-token", "0")]),
@@ -138,6 +166,10 @@ mod tests {
         }
         let refused = check(Method::DELETE, "/api/home", &[host, with_token]);
         assert_eq!(refused, Err(StatusCode::METHOD_NOT_ALLOWED));
-        assert_ne!(token, Guard::new(80).token());
+        for twice in [host, own, with_token] {
+            let said = [host, own, with_token, twice];
+            assert_eq!(check(Method::GET, "/api/home", &said), Err(StatusCode::BAD_REQUEST), "{twice:?}");
+        }
+        assert_ne!(token, Guard::new().token());
     }
 }

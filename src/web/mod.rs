@@ -4,8 +4,10 @@
 //! answers of agents, what runs have written down. The page holds its game and sends all of it each time, so the server
 //! keeps nothing but loaded agents. It only reads: no request writes a file, and no text of a request becomes a path.
 //! `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests to answers,
-//! `table` answers about a game, `players` names the agents, `runs` finds and describes runs, `games` reads recorded games.
+//! `work` does it on other threads, `table` answers about a game, `players` names the agents, `agents` keeps those that are
+//! loaded, `runs` finds and describes runs, `games` reads recorded games.
 
+mod agents;
 mod assets;
 mod connection;
 mod games;
@@ -14,6 +16,7 @@ mod players;
 mod routes;
 mod runs;
 mod table;
+mod work;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -66,15 +69,14 @@ pub fn serve<R: Registry>(
     ready: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let io = || Error::io("the page's port");
-    let address = listener.local_addr().map_err(io())?;
     let runs = Runs::new(shown)?;
     ready()?;
-    let guard = Guard::new(address.port());
+    let guard = Guard::new();
     let site = Arc::new(Site::new::<R>(runs, shown.means.clone(), guard.token().to_string()));
     listener.set_nonblocking(true).map_err(io())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(8)
+        .max_blocking_threads(work::THREADS)
         .enable_io()
         .enable_time()
         .build()

@@ -23,6 +23,7 @@ use super::guard::{Guard, guarded};
 use super::players::{plain, spec};
 use super::runs::Runs;
 use super::table::{self, Asked, Played, Table, Wanted};
+use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::arena::perfect;
 use crate::error::{Error, Result, quoted};
@@ -55,6 +56,7 @@ pub(super) struct Site {
     tables: Mutex<HashMap<(String, String), Opened>>,
     means: Means,
     index: String,
+    workers: Workers,
     turns: Semaphore,
     /// The search of each page, with what stops it.
     searches: Mutex<HashMap<String, Arc<AtomicBool>>>,
@@ -70,6 +72,11 @@ pub(super) struct Refusal {
 impl Refusal {
     pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Refusal {
         Refusal { status, words: words.into() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn words(&self) -> &str {
+        &self.words
     }
 }
 
@@ -151,6 +158,7 @@ impl Site {
             tables: Mutex::default(),
             means,
             index: INDEX.1.replace("{{token}}", &token),
+            workers: Workers::new(),
             turns: Semaphore::new(SEARCHES),
             searches: Mutex::default(),
         }
@@ -221,55 +229,57 @@ async fn assets(Path(name): Path<String>) -> std::result::Result<Response, Refus
     found.map(|(kind, text)| ([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// Does work that takes more than a moment, away from the threads that listen.
-async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> std::result::Result<T, Refusal> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.map_err(Refusal::from),
-        Err(_) => {
-            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the program failed; its terminal says why"))
-        }
-    }
-}
-
 fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string()))
 }
 
+/// Does work that reads no files.
+async fn compute(site: Arc<Site>, work: impl FnOnce(&Site) -> Result<Value> + Send + 'static) -> Answer {
+    let all = site.clone();
+    all.workers.compute(move || Ok(Json(work(&site)?))).await
+}
+
 async fn home(State(site): State<Arc<Site>>) -> Answer {
-    apart(move || {
-        let (runs, mut players) = site.runs.list();
-        let mut agents = BTreeMap::new();
-        for game in &site.games {
-            let id = game["id"].as_str().unwrap_or_default().to_string();
-            let mut all = players.remove(&id).unwrap_or_default();
-            all.extend(plain(site.small.contains(&id)));
-            agents.insert(id, all);
+    let all = site.clone();
+    let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
+    let ((runs, mut players), trouble) = match listed {
+        Ok(listed) => (listed, None),
+        // there is enough to play with
+        Err(refusal) if refusal.status == StatusCode::GATEWAY_TIMEOUT => {
+            ((Vec::new(), BTreeMap::new()), Some(refusal.words))
         }
-        let program = Program::current();
-        let program = format!("{} {}", program.title(), program.version);
-        Ok(Json(json!({"program": program, "games": site.games, "agents": agents, "runs": runs})))
-    })
-    .await
+        Err(refusal) => return Err(refusal),
+    };
+    let mut agents = BTreeMap::new();
+    for game in &site.games {
+        let id = game["id"].as_str().unwrap_or_default().to_string();
+        let mut known = players.remove(&id).unwrap_or_default();
+        known.extend(plain(site.small.contains(&id)));
+        agents.insert(id, known);
+    }
+    let program = Program::current();
+    let program = format!("{} {}", program.title(), program.version);
+    Ok(Json(json!({
+        "program": program, "games": site.games, "agents": agents, "runs": runs, "trouble": trouble,
+    })))
 }
 
 async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
     let place: Played = read(&body)?;
-    apart(move || Ok(Json(json!({"html": site.table(&place)?.rules()?})))).await
+    compute(site, move |site| Ok(json!({"html": site.table(&place)?.rules()?}))).await
 }
 
 async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
     let asked: Asked = read(&body)?;
-    apart(move || Ok(Json(site.table(&asked.place)?.position(&asked)?))).await
+    compute(site, move |site| site.table(&asked.place)?.position(&asked)).await
 }
 
 async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
     let place: Played = read(&body)?;
-    apart(move || {
+    compute(site, move |site| {
         let today = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
         let name = format!("{}-{}.json", place.game, today.replace(':', "-").trim_end_matches('Z'));
-        Ok(Json(json!({"name": name, "text": site.table(&place)?.saved(&place)?})))
+        Ok(json!({"name": name, "text": site.table(&place)?.saved(&place)?}))
     })
     .await
 }
@@ -281,9 +291,9 @@ struct Text {
 
 async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
     let Text { text } = read(&body)?;
-    apart(move || {
+    compute(site, move |site| {
         let games = games::read(&text)?.into_iter().map(|loaded| site.settled(loaded));
-        Ok(Json(json!({"games": games.collect::<Result<Vec<Value>>>()?})))
+        Ok(json!({"games": games.collect::<Result<Vec<Value>>>()?}))
     })
     .await
 }
@@ -293,19 +303,29 @@ fn number(id: &str) -> Result<usize> {
     id.parse().map_err(|_| Error::Config(format!("{} is not the number of a run", quoted(id))))
 }
 
+/// What is asked of a run, apart from what is asked of others.
+async fn of_run(
+    site: Arc<Site>,
+    id: &str,
+    work: impl FnOnce(&Site, usize) -> Result<Value> + Send + 'static,
+) -> Answer {
+    let (id, all) = (number(id)?, site.clone());
+    all.workers.read(&format!("run {id}"), READING, move || Ok(Json(work(&site, id)?))).await
+}
+
 async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
-    apart(move || Ok(Json(site.runs.about(number(&id)?)?))).await
+    of_run(site, &id, |site, id| site.runs.about(id)).await
 }
 
 async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
-    apart(move || Ok(Json(site.runs.charts(number(&id)?)?))).await
+    of_run(site, &id, |site, id| site.runs.charts(id)).await
 }
 
 async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
-    apart(move || {
-        let (generation, records) = site.runs.games(number(&id)?)?;
+    of_run(site, &id, |site, id| {
+        let (generation, records) = site.runs.games(id)?;
         let games = records.into_iter().map(|record| site.settled(Loaded::of_record(record)));
-        Ok(Json(json!({"generation": generation, "games": games.collect::<Result<Vec<Value>>>()?})))
+        Ok(json!({"generation": generation, "games": games.collect::<Result<Vec<Value>>>()?}))
     })
     .await
 }
@@ -363,16 +383,19 @@ async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
     }
     let running = Running::begin(&site, &query.page);
+    let Query { place, agent, simulations, seconds, seed, vary, .. } = query;
+    // before its turn: an agent whose file hangs must not take the turns of others
+    let (files, all) = (format!("agent {agent}"), site.clone());
+    let load = move || {
+        let spec = spec(&all.runs, &agent, simulations.map(NonZero::get))?;
+        Ok((all.table(&place)?.agent(&spec)?, place))
+    };
+    let (agent, place) = site.workers.read(&files, LOADING, load).await?;
     let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
     let turn = timeout(TURN, site.turns.acquire()).await;
     // the permit goes with the request: if the client is gone, its search has been told to stop
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
-    let (site, stop) = (site.clone(), running.stop.clone());
-    apart(move || {
-        let Query { place, agent, simulations, seconds, seed, vary, .. } = query;
-        let spec = spec(&site.runs, &agent, simulations.map(NonZero::get))?;
-        let wanted = Wanted { spec, seconds, seed, vary };
-        Ok(Json(site.table(&place)?.search(&place, &wanted, &stop)?))
-    })
-    .await
+    let stop = running.stop.clone();
+    let wanted = Wanted { seconds, seed, vary };
+    site.workers.compute(move || Ok(Json(agent.search(&place, &wanted, &stop)?))).await
 }

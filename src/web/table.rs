@@ -2,16 +2,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use maud::{PreEscaped, html};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Means, locked};
-use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
+use super::Means;
+use super::agents::{Agents, Known};
+use crate::arena::agent::{AgentSpec, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, Rules, byline, line_text, outcome_text};
@@ -26,8 +27,6 @@ use crate::session::{Session, illegal, meant, saved};
 const LONGEST: f64 = 60.0;
 /// The memory of a search's tree, in bytes.
 const MEMORY: usize = 256 << 20;
-/// Loaded agents that are kept.
-const AGENTS: usize = 8;
 /// Actions of an expected line that are drawn.
 const LINE: usize = 5;
 
@@ -55,9 +54,18 @@ pub(super) struct Asked {
     /// Actions with weights from 0 to 1.
     #[serde(default)]
     weights: Vec<(String, f32)>,
+    /// The same of another kind, drawn apart.
+    #[serde(default)]
+    priors: Vec<(String, f32)>,
+    /// Whether these are written as numbers, too.
+    #[serde(default)]
+    numbered: bool,
     /// An expected line.
     #[serde(default)]
     line: Vec<String>,
+    /// What a user tried: the answer says why it is not legal.
+    #[serde(default)]
+    tried: Option<String>,
     /// Whose side the board is seen from; the first player's if nothing is said.
     #[serde(default)]
     viewer: Option<Player>,
@@ -68,7 +76,6 @@ pub(super) struct Asked {
 
 /// What is asked of an agent.
 pub(super) struct Wanted {
-    pub(super) spec: AgentSpec,
     /// Search for so long instead of the agent's number of simulations.
     pub(super) seconds: Option<f64>,
     pub(super) seed: u64,
@@ -82,13 +89,19 @@ pub(super) trait Table: Send + Sync {
     fn rules(&self) -> Result<String>;
     /// The position that a game has reached.
     fn position(&self, asked: &Asked) -> Result<Value>;
-    /// What an agent would play there.
-    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value>;
+    /// An agent, which is loaded if it is not yet, or no longer what it was.
+    fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Box<dyn Seat>>;
     /// A game as the text of a file.
     fn saved(&self, place: &Played) -> Result<String>;
     /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in words,
     /// if it is over.
     fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)>;
+}
+
+/// An agent at a table.
+pub(super) trait Seat: Send {
+    /// What it would play there.
+    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value>;
 }
 
 /// Opens the table of a game.
@@ -100,15 +113,19 @@ impl Job for Open {
     type Output = Arc<dyn Table>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Arc<dyn Table> {
-        Arc::new(Seated { rules, means: self.means, agents: Mutex::default() })
+        Arc::new(Seated { rules, means: self.means, agents: Agents::new() })
     }
 }
 
 struct Seated<G: Game> {
     rules: Rules<G>,
     means: Means,
-    /// Loaded agents by their texts, the last used at the end.
-    agents: Mutex<Vec<(String, Arc<Contestant<G>>)>>,
+    agents: Agents<G>,
+}
+
+struct Taken<G: Game> {
+    table: Arc<Seated<G>>,
+    agent: Known<G>,
 }
 
 impl<G: Game> Seated<G> {
@@ -133,24 +150,6 @@ impl<G: Game> Seated<G> {
         Ok(session)
     }
 
-    /// The agent, loaded once. A run that goes on has another checkpoint, and so another text.
-    fn contestant(&self, spec: &AgentSpec) -> Result<Arc<Contestant<G>>> {
-        let key = spec.to_string();
-        let mut agents = locked(&self.agents);
-        if let Some(at) = agents.iter().position(|(known, _)| *known == key) {
-            let found = agents.remove(at);
-            agents.push(found);
-        } else {
-            let Means { threads, processor } = &self.means;
-            let loaded = Contestant::on(&self.rules, spec, processor)?.with_threads(*threads);
-            if agents.len() >= AGENTS {
-                agents.remove(0);
-            }
-            agents.push((key, Arc::new(loaded)));
-        }
-        Ok(agents.last().expect("it was put there").1.clone())
-    }
-
     fn text(&self, state: &G::State, action: Action) -> String {
         self.game().action_text(state, action)
     }
@@ -168,6 +167,15 @@ impl<G: Game> Seated<G> {
         let result = outcome_text(game, outcome);
         let ending = game.ending(state);
         Some((outcome, if ending.is_empty() { result } else { format!("{result}: {ending}") }))
+    }
+
+    /// The squares of actions, with their weights.
+    fn weights(&self, state: &G::State, weights: &[(String, f32)]) -> Vec<(Vec<Place>, f32)> {
+        let weights = weights.iter().filter_map(|(text, weight)| {
+            let action = meant(self.game(), state, text)?;
+            Some((self.game().touched(state, action), if weight.is_finite() { *weight } else { 0.0 }))
+        });
+        weights.collect()
     }
 
     /// The squares of the first actions of an expected line.
@@ -212,20 +220,24 @@ impl<G: Game> Table for Seated<G> {
         let turned = asked.flipped ^ (asked.viewer == Some(Player::Second) && draw::sit_opposite(game));
         let turned = turned && !G::UPRIGHT;
         let mut marks = Marks { last: session.touched(), turned, ..Marks::default() };
-        let weights = asked.weights.iter().filter_map(|(text, weight)| {
-            let action = meant(game, state, text)?;
-            Some((game.touched(state, action), if weight.is_finite() { *weight } else { 0.0 }))
-        });
-        marks.weights = weights.collect();
+        [marks.weights, marks.priors] =
+            [&asked.weights, &asked.priors].map(|weights| self.weights(state, weights));
+        marks.numbered = asked.numbered;
         marks.line = self.line(state, &asked.line);
         let view = game.view(state);
         let over = self.result(state, asked.place.resigned);
         let legal = if over.is_some() { Vec::new() } else { game.legal(state) };
         let legal: Vec<Value> = legal
             .into_iter()
-            .map(|action| json!({"text": self.text(state, action), "places": game.touched(state, action)}))
+            .map(|action| {
+                let (text, words) = (self.text(state, action), game.action_words(state, action));
+                json!({"text": text, "places": game.touched(state, action), "words": words})
+            })
             .collect();
+        let tried = asked.tried.as_deref().filter(|_| over.is_none());
         let movers: Vec<&str> = session.plies().map(|(state, _)| game.to_move(&state).id()).collect();
+        let words: Vec<Option<String>> =
+            session.plies().map(|(state, action)| game.action_words(&state, action)).collect();
         let players = game.players();
         let colors = [0, 1].map(|player| draw::color(players, player));
         let to_move = game.to_move(state);
@@ -239,6 +251,7 @@ impl<G: Game> Table for Seated<G> {
             "start": game.state_text(session.start()),
             "actions": session.texts(),
             "movers": movers,
+            "words": words.iter().any(Option::is_some).then_some(words),
             "players": players,
             "colors": colors,
             "to_move": to_move.id(),
@@ -249,65 +262,15 @@ impl<G: Game> Table for Seated<G> {
             "upright": G::UPRIGHT,
             "note": view.caption(game.players()),
             "last": marks.last,
+            "names": draw::names(game, state),
+            "why": tried.and_then(|text| game.why_illegal(state, text)),
             "legal": legal,
         }))
     }
 
-    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
-        let game = self.game();
-        let session = self.session(place)?;
-        let state = session.state();
-        if session.is_over() || place.resigned.is_some() {
-            return Err(Error::Position("the game is over: there is nothing to search for".into()));
-        }
-        let contestant = self.contestant(&wanted.spec)?;
-        let random = stream(wanted.seed, Purpose::Agent, &[session.actions().len() as u64]);
-        let Some(mut agent) = contestant.search_agent(random.clone()) else {
-            let action = contestant.agent(random).choose(state)?;
-            let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
-            let score = known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0);
-            return Ok(json!({
-                "action": self.text(state, action),
-                "value": known.map(|outcome| outcome.value_for(game.to_move(state))),
-                "score": score,
-                "simulations": null,
-                "visits": [],
-                "line": [],
-                "proven": known.map(Outcome::id),
-            }));
-        };
-        let seconds = wanted.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
-        let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
-        let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(LONGEST).min(LONGEST));
-        let analysis = agent.search(state, planned, |search| {
-            let goes_on = !stop.load(Ordering::Relaxed)
-                && Instant::now() < end
-                && search.tree().size().1 < MEMORY
-                && !(planned.is_none() && search.tree().is_solved());
-            if goes_on { usize::MAX } else { 0 }
-        })?;
-        let priors: BTreeMap<Action, f32> = analysis.priors.iter().copied().collect();
-        let mut visits = analysis.visits.clone();
-        visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
-        let visits: Vec<Value> = visits
-            .iter()
-            .map(|(action, visits)| {
-                json!({"action": self.text(state, *action), "visits": visits, "prior": priors.get(action)})
-            })
-            .collect();
-        let varies = wanted.vary && session.actions().len() < VARIED_PLIES;
-        let action = if varies { agent.varied(&analysis) } else { analysis.action };
-        let proven = agent.forget().and_then(|search| search.tree().proven());
-        let score = (for_first(game.to_move(state), analysis.value) + 1.0) / 2.0;
-        Ok(json!({
-            "action": self.text(state, action),
-            "value": analysis.value,
-            "score": score,
-            "simulations": analysis.simulations,
-            "visits": visits,
-            "line": line_text(game, state, &analysis.principal_variation),
-            "proven": proven.map(Outcome::id),
-        }))
+    fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Box<dyn Seat>> {
+        let agent = self.agents.get(&self.rules, spec, &self.means)?;
+        Ok(Box::new(Taken { table: self, agent }))
     }
 
     fn saved(&self, place: &Played) -> Result<String> {
@@ -332,5 +295,66 @@ impl<G: Game> Table for Seated<G> {
             "scores": (!scores.is_empty()).then_some(scores),
         });
         Ok((settled, outcome.map(|outcome| outcome_text(self.game(), outcome))))
+    }
+}
+
+impl<G: Game> Seat for Taken<G> {
+    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
+        let Taken { table, agent: Known { contestant, network } } = self;
+        let game = table.game();
+        let session = table.session(place)?;
+        let state = session.state();
+        if session.is_over() || place.resigned.is_some() {
+            return Err(Error::Position("the game is over: there is nothing to search for".into()));
+        }
+        let random = stream(wanted.seed, Purpose::Agent, &[session.actions().len() as u64]);
+        let Some(mut agent) = contestant.search_agent(random.clone()) else {
+            let action = contestant.agent(random).choose(state)?;
+            let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
+            let score = known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0);
+            return Ok(json!({
+                "action": table.text(state, action),
+                "value": known.map(|outcome| outcome.value_for(game.to_move(state))),
+                "score": score,
+                "simulations": null,
+                "visits": [],
+                "line": [],
+                "proven": known.map(Outcome::id),
+                "network": network,
+            }));
+        };
+        let seconds = wanted.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+        let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
+        let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(LONGEST).min(LONGEST));
+        let analysis = agent.search(state, planned, |search| {
+            let goes_on = !stop.load(Ordering::Relaxed)
+                && Instant::now() < end
+                && search.tree().size().1 < MEMORY
+                && !(planned.is_none() && search.tree().is_solved());
+            if goes_on { usize::MAX } else { 0 }
+        })?;
+        let priors: BTreeMap<Action, f32> = analysis.priors.iter().copied().collect();
+        let mut visits = analysis.visits.clone();
+        visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
+        let visits: Vec<Value> = visits
+            .iter()
+            .map(|(action, visits)| {
+                json!({"action": table.text(state, *action), "visits": visits, "prior": priors.get(action)})
+            })
+            .collect();
+        let varies = wanted.vary && session.actions().len() < VARIED_PLIES;
+        let action = if varies { agent.varied(&analysis) } else { analysis.action };
+        let proven = agent.forget().and_then(|search| search.tree().proven());
+        let score = (for_first(game.to_move(state), analysis.value) + 1.0) / 2.0;
+        Ok(json!({
+            "action": table.text(state, action),
+            "value": analysis.value,
+            "score": score,
+            "simulations": analysis.simulations,
+            "visits": visits,
+            "line": line_text(game, state, &analysis.principal_variation),
+            "proven": proven.map(Outcome::id),
+            "network": network,
+        }))
     }
 }

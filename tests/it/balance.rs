@@ -60,6 +60,10 @@ fn the_page_stands_alone_and_is_made_again() {
     {
         assert!(page.contains(part), "{part}");
     }
+    assert!(
+        page.contains("<th scope=\"col\">draws</th>") && !page.contains("<th>"),
+        "heads say what they head"
+    );
     let page = page.replace("http://www.w3.org/2000/svg", "");
     assert!(
         !page.contains("<script") && !page.contains("http") && !page.contains("NaN") && page.len() < 400_000

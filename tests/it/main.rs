@@ -71,4 +71,6 @@ mod vulkan;
 mod watching;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "web")]
+mod web_agents;
 mod wide;

@@ -87,12 +87,24 @@ fn the_numbers_are_those_of_the_metrics() {
     let last = lines.iter().rfind(|line| line["kind"] == "train" && line["generation"] == 2).unwrap();
     let loss = last["policy_loss"].as_f64().unwrap();
     let shown = petteia::report::chart::number(loss);
-    let row = page.split("<h3>Policy loss</h3>").nth(1).unwrap().split("<tr><th>2</th>").nth(1).unwrap();
+    let row = page
+        .split("<h3>Policy loss</h3>")
+        .nth(1)
+        .unwrap()
+        .split("<tr><th scope=\"row\">2</th>")
+        .nth(1)
+        .unwrap();
     assert!(row.starts_with(&format!("<td>{shown}</td>")), "{shown}: {}", &row[..60]);
     let played = lines.iter().find(|line| line["kind"] == "selfplay" && line["generation"] == 3).unwrap();
     let [first, draw, games] = ["first", "draw", "games"].map(|key| played[key].as_f64().unwrap());
     let score = petteia::report::chart::number((first + draw / 2.0) / games);
-    let row = page.split("<h3>Is it balanced?</h3>").nth(1).unwrap().split("<tr><th>3</th>").nth(1).unwrap();
+    let row = page
+        .split("<h3>Is it balanced?</h3>")
+        .nth(1)
+        .unwrap()
+        .split("<tr><th scope=\"row\">3</th>")
+        .nth(1)
+        .unwrap();
     assert!(row.starts_with(&format!("<td>{score}</td>")), "{score}: {}", &row[..60]);
 }
 
@@ -103,9 +115,10 @@ fn runs_of_one_game_are_compared() {
     assert!(is_well_formed(&page));
     // both folders are called `run`, so more of their paths is shown
     for run in [PLAIN.run(), other.run()] {
-        assert!(page.contains(&format!("<th>{}</th>", run.display())), "{}", run.display());
+        assert!(page.contains(&format!("<th scope=\"col\">{}</th>", run.display())), "{}", run.display());
     }
     assert!(page.contains("<td><code>net.filters</code></td><td>32</td><td>8</td><td>4</td>"));
+    assert!(!page.contains("<th>"), "heads say what they head");
 }
 
 #[test]

@@ -2,87 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::Child;
 use std::thread;
 
 use petteia::games::Games;
 use petteia::registry::Registry;
 use serde_json::{Value, json};
 
-use crate::support::command::{PETTEIA, fails, out, petteia, start, succeeds};
+use crate::support::command::{fails, out, petteia, succeeds};
 use crate::support::runs::{PLAIN, contents, copy_folder, text};
-
-/// A program that serves, until this is dropped.
-struct Server {
-    program: Child,
-    address: SocketAddr,
-    token: String,
-}
-
-impl Server {
-    fn of(sources: &[&str]) -> Server {
-        let mut program = start(PETTEIA, &[&["serve", "--port", "0"], sources].concat());
-        let mut line = String::new();
-        BufReader::new(program.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
-        let mut server = Server { program, address, token: String::new() };
-        let page = server.answer(format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes());
-        let token = page.1.split("name=\"token\" content=\"").nth(1).unwrap();
-        server.token = token.split('"').next().unwrap().into();
-        server
-    }
-
-    /// Status and body of the answer to these bytes; 0 if there is none.
-    fn answer(&self, request: &[u8]) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        // the server may answer, and close, before it has read all
-        let _ = stream.write_all(request);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        if status == 200 {
-            assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
-        }
-        (status, body.into())
-    }
-
-    fn request(&self, method: &str, path: &str, body: &str) -> String {
-        let Server { address, token, .. } = self;
-        let length = body.len();
-        format!(
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nx-petteia-token: {token}\r\ncontent-length: {length}\r\n\r\n{body}"
-        )
-    }
-
-    fn get(&self, path: &str) -> Value {
-        let (status, body) = self.answer(self.request("GET", path, "").as_bytes());
-        assert_eq!(status, 200, "{path}: {body}");
-        serde_json::from_str(&body).unwrap()
-    }
-
-    fn try_post(&self, path: &str, body: &Value) -> (u16, Value) {
-        let (status, body) = self.answer(self.request("POST", path, &body.to_string()).as_bytes());
-        (status, serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status} {body}")))
-    }
-
-    fn post(&self, path: &str, body: &Value) -> Value {
-        let (status, answer) = self.try_post(path, body);
-        assert_eq!(status, 200, "{path} {body}: {answer}");
-        answer
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.program.kill();
-        let _ = self.program.wait();
-    }
-}
+use crate::support::server::Server;
 
 #[test]
 fn every_game_can_be_played_and_drawn() {
@@ -268,10 +199,20 @@ fn requests_of_others_are_refused() {
         format!("Host: evil.example:{}\r\nx-petteia-token: {token}\r\n", address.port()),
         format!("{own}Origin: http://evil.example\r\n"),
         format!("{own}Origin: null\r\n"),
+        format!("{own}Host: {address}\r\n"),
+        format!("Host: {address}\r\nHost: evil.example\r\nx-petteia-token: {token}\r\n"),
+        format!("{own}x-petteia-token: {token}\r\n"),
+        // a page of another program on this machine
+        format!("{own}Origin: http://127.0.0.1:1\r\n"),
         format!("Host: {address}\r\n"),
         format!("Host: {address}\r\nx-petteia-token: {}\r\n", "0".repeat(32)),
     ] {
         assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{headers}\r\n")) / 100, 4, "{headers}");
+    }
+    // through a tunnel, and as browsers write port 80
+    for host in ["localhost:8000", "127.0.0.1"] {
+        let headers = format!("Host: {host}\r\nOrigin: http://{host}\r\nx-petteia-token: {token}\r\n");
+        assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{headers}\r\n")), 200, "{host}");
     }
     for path in [
         "/../Cargo.toml",

@@ -1,6 +1,7 @@
 //! Positions and actions as text, and the position for display.
 
 use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
+use crate::error::{Error, Result as Checked};
 use crate::game::{BoardView, Game};
 
 use super::settings::Variant;
@@ -12,6 +13,18 @@ use super::{LEAST, State, WHITE, target};
 
 const COLORS: [&str; 3] = ["w", "b", "-"];
 const NAMES: [&str; 2] = ["White", "Black"];
+/// What [`EXTRAS`] mean.
+const MEANINGS: [&str; EXTRAS.len()] = [
+    "White begins",
+    "Black begins",
+    "take White",
+    "take Black",
+    "lift the white men",
+    "lift the black men",
+    "lift ranks 2 to 4",
+    "lift ranks 5 to 7",
+    "leave the rest in reserve",
+];
 /// By [`Phase`]; those that end in `:` are followed by a square.
 const PHASES: [(Phase, &str); 8] = [
     (Phase::Play, "play"),
@@ -37,6 +50,30 @@ pub(super) fn action(action: usize) -> String {
             None => format!("{}@{}", ["W", "B"][kind - PLACE], name(square)),
         },
     }
+}
+
+/// What an action means; `None` where its text says it.
+pub(super) fn words(action: usize) -> Option<String> {
+    let square = square_text(action % 64, 8);
+    match action / 64 {
+        0..DROP => None,
+        DROP => Some(format!("a man on {square}")),
+        _ => Some(match action.checked_sub(EXTRA) {
+            Some(extra) => MEANINGS[extra].into(),
+            None => format!("a {} man on {square}", NAMES[action / 64 - PLACE].to_lowercase()),
+        }),
+    }
+}
+
+/// The squares of an action, as places on the [`view`].
+pub(super) fn touched(action: usize) -> Vec<(usize, usize)> {
+    let (kind, square) = (action / 64, action % 64);
+    let squares = match kind {
+        0..DROP => vec![square, target(kind, square)],
+        _ if action < EXTRA => vec![square],
+        _ => Vec::new(),
+    };
+    squares.into_iter().map(|square| BoardView::place(square, 8, 8)).collect()
 }
 
 /// The inverse of [`action`]; `None` for text that is never an action.
@@ -114,6 +151,14 @@ fn color(what: &str, text: &str, known: bool) -> Result<u8, String> {
     let color = COLORS.iter().position(|name| *name == text && (*name != "-") == known);
     let expected = if known { "`w` or `b`" } else { "`-`" };
     color.map(|color| color as u8).ok_or_else(|| format!("{what} must be {expected} here, not `{text}`"))
+}
+
+/// [`parse`] with an error for people.
+pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
+    parse(game, text).map_err(|what| {
+        let hint = format!("the initial position is `{}`", state(game, &game.initial()));
+        Error::position(CustodialTrap::TITLE, text, &what, &hint)
+    })
 }
 
 /// The inverse of [`state`]; the position remembers no earlier ones.
@@ -266,6 +311,10 @@ pub(super) fn why_illegal(state: &State, text: &str) -> Option<String> {
             }
             _ if !is_free(at) => Some(format!("there is a man on {square}")),
             "W" | "B" if INNER >> at & 1 == 0 => Some(format!("{square} is at the edge of the board")),
+            "W" | "B" if state.pointer != NOWHERE && at < state.pointer as usize => {
+                let last = square_text(state.pointer as usize, 8);
+                Some(format!("men are put in ascending order, and the last one is on {last}"))
+            }
             _ => None,
         };
     }

@@ -11,6 +11,9 @@ import { settings } from './store.js'
 const MOST = 5000
 const NAMED = 5
 const LINE = 6
+/** The smallest share that is drawn. */
+const LEAST = 0.01
+const CLOSED = 'Values are shown when the game is over, or when you ask for them.'
 
 const nameOf = ({ game, options, start, actions }) => JSON.stringify([game, options, start, actions])
 
@@ -19,7 +22,9 @@ export class Analysis {
     this.change = change
     this.known = new Map()
     this.agents = []
-    this.shows = { evaluation: true, visits: false, priors: false, line: false, ...settings.read() }
+    this.networks = new Map()
+    // what a visitor who plays has not asked for would be a hint at every turn
+    this.shows = { evaluation: false, visits: false, priors: false, line: false, ...settings.read() }
     const check = (name, text) => checkbox(text, this.shows[name], on => {
       this.shows[name] = on
       settings.write(this.shows)
@@ -27,9 +32,10 @@ export class Analysis {
     })
     this.analyst = h('select', { onchange: () => { this.forget(); change() } })
     this.words = h('p.thoughts')
+    this.shares = h('table.shares', { 'aria-label': 'Visits and priors' })
     this.element = h('div.analysis', null,
       h('div.checks', null, check('evaluation', 'Evaluate'), check('visits', 'Visits'), check('priors', 'Priors'), check('line', 'Expected line')),
-      field('Analysis by', this.analyst))
+      this.shares, field('Analysis by', this.analyst))
   }
 
   offer(agents) {
@@ -52,7 +58,11 @@ export class Analysis {
     return this.known.get(nameOf(game))
   }
 
-  learn(game, answer) {
+  learn(game, answer, agent) {
+    // an agent that was trained anew meanwhile: what the one before it said no longer holds
+    const before = this.networks.get(agent.key)
+    if (answer.network && before && before !== answer.network) this.forget()
+    if (answer.network) this.networks.set(agent.key, answer.network)
     if (this.known.size > MOST) this.forget()
     if (answer.score != null) this.known.set(nameOf(game), answer)
   }
@@ -67,7 +77,7 @@ export class Analysis {
   async ask(game, judge) {
     if (this.enough(game, judge)) return this.at(game)
     const answer = await search('play', forAgent(game, judge), judge.key, { simulations: judge.simulations }, game.actions.length + 1)
-    this.learn(game, answer)
+    this.learn(game, answer, judge)
     return answer
   }
 
@@ -79,32 +89,55 @@ export class Analysis {
     return Array.from({ length: game.actions.length + 1 }, (_, ply) => this.at(upTo(game, ply))?.score ?? null)
   }
 
-  /** What is drawn over the board: visits or priors as heat, and the expected line. */
+  /** What is drawn over the board: visits, priors, both beside each other, and the expected line. */
   marks(game) {
     const known = this.at(game)
     if (!known) return null
-    const visits = known.visits ?? []
-    const all = visits.reduce((sum, entry) => sum + entry.visits, 0) || 1
-    const shares = visits.map(entry => [entry.action, this.shows.visits ? entry.visits / all : entry.prior])
-    const weights = this.shows.visits || this.shows.priors ? shares.filter(([, share]) => share >= 0.01) : []
+    const shares = sharesOf(known)
+    const layer = (shown, part) => (shown ? shares.map(share => [share.action, share[part]]).filter(([, share]) => share >= LEAST) : [])
+    const [weights, priors] = [layer(this.shows.visits, 'share'), layer(this.shows.priors, 'prior')]
     const line = this.shows.line ? (known.line ?? []).slice(0, LINE) : []
-    return weights.length || line.length ? { weights, line } : null
+    return weights.length || priors.length || line.length ? { weights, priors, numbered: true, line } : null
   }
 
-  describe(game, players, possible) {
+  /** Says what is known of a position, as far as it is asked for. */
+  describe(game, players, possible, { reveals, over }) {
     const known = this.at(game)
+    const { visits, line } = this.shows
+    this.describeShares(known)
     if (!known) {
-      this.words.textContent = possible ? '' : 'No agent for this game can evaluate positions.'
+      this.words.textContent = possible ? reveals ? '' : CLOSED : 'No agent for this game can evaluate positions.'
       return
     }
     const { proven } = known
-    const visits = (known.visits ?? []).slice(0, NAMED).map(entry => `${entry.action} ${entry.visits}`)
-    this.words.textContent = [
+    const value = [
       `${players[0]} ${percent(known.score)}`,
       proven && (proven === 'draw' ? 'a draw with perfect play' : `${players[SIDES.indexOf(proven)]} wins with perfect play`),
-      known.simulations != null && `${known.simulations} simulations`,
-      visits.length > 0 && `visits: ${visits.join(', ')}`,
-      known.line?.length > 0 && `line: ${known.line.slice(0, LINE + 2).join(' ')}`,
-    ].filter(Boolean).join(' · ')
+    ]
+    this.words.textContent = [
+      ...(reveals ? value : []),
+      (reveals || visits) && known.simulations != null && `${known.simulations} simulations`,
+      (line || over) && known.line?.length > 0 && `line: ${known.line.slice(0, LINE + 2).join(' ')}`,
+    ].filter(Boolean).join(' · ') || CLOSED
   }
+
+  /** The numbers of the actions that were looked at most, or that were expected most. */
+  describeShares(known) {
+    const { visits, priors } = this.shows
+    const shares = known && (visits || priors) ? sharesOf(known) : []
+    if (!visits) shares.sort((a, b) => b.prior - a.prior)
+    const rows = shares.slice(0, NAMED).map(({ action, visits: count, share, prior }) => h('tr', null,
+      h('th', { scope: 'row' }, action),
+      visits && h('td', null, count), visits && h('td', null, percent(share)), priors && h('td', null, percent(prior))))
+    const heads = ['action', visits && 'visits', visits && 'share', priors && 'prior'].filter(Boolean)
+    this.shares.hidden = !rows.length
+    this.shares.replaceChildren(
+      h('thead', null, h('tr', null, heads.map(name => h(`th.${name}`, { scope: 'col' }, name)))), h('tbody', null, rows))
+  }
+}
+
+/** The actions of an answer with their shares of the visits and their priors. */
+function sharesOf({ visits = [] }) {
+  const all = visits.reduce((sum, entry) => sum + entry.visits, 0) || 1
+  return visits.map(({ action, visits, prior }) => ({ action, visits, share: visits / all, prior: prior ?? 0 }))
 }

@@ -80,7 +80,9 @@ async function askHome(first = false) {
     try {
       const home = await get('home')
       document.getElementById('program').textContent = home.program
-      for (const view of Object.values(views)) view.offerHome(home)
+      if (home.trouble) fail({ message: `The runs cannot be listed: ${home.trouble}.` })
+      // what is known of runs stays until they can be read again
+      if (first || !home.trouble) for (const view of Object.values(views)) view.offerHome(home)
       if (first) {
         window.addEventListener('hashchange', route)
         route()

@@ -1,6 +1,7 @@
 // A board to click, to drag on, and to use by keyboard.
 // In: an answer of /api/position and whether its legal actions can be played here.
-// Out: `onAction` with the text of an action; `onSelection` with what must be chosen by text.
+// Out: `onAction` with the text of an action; `onSelection` with what must be chosen by text; `onMiss` with the text of an
+// action that a click would have been and that is not legal.
 
 import { h, s } from './dom.js'
 import { beginnings, brush, brushes, key, onlyBeginning, pick } from './pick.js'
@@ -9,8 +10,8 @@ const SQUARE = 40
 const DRAG = 6
 
 export class Board {
-  constructor({ onAction = () => {}, onSelection = () => {} } = {}) {
-    Object.assign(this, { onAction, onSelection, clicked: [], cursor: null, drag: null, brush: '', usable: false })
+  constructor({ onAction = () => {}, onSelection = () => {}, onMiss = () => {} } = {}) {
+    Object.assign(this, { onAction, onSelection, onMiss, clicked: [], cursor: null, drag: null, brush: '', usable: false })
     this.element = h('div.board-holder', {
       tabindex: 0,
       role: 'application',
@@ -31,6 +32,8 @@ export class Board {
     this.endDrag()
     const svg = new DOMParser().parseFromString(position.svg, 'image/svg+xml').documentElement
     this.svg = document.importNode(svg, true)
+    // a picture would hide its squares from screen readers
+    this.svg.setAttribute('role', 'none')
     this.svg.removeAttribute('width')
     this.svg.removeAttribute('height')
     const [, top, width, height] = this.svg.getAttribute('viewBox').split(' ').map(Number)
@@ -125,8 +128,21 @@ export class Board {
     if (this.next.has(key(place))) return this.select([...this.clicked, place])
     const begins = beginnings(this.legal).get(key(place))
     const again = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
+    if (!begins && !again) this.miss(place)
     // a miss must not play an action of one square, and the only piece that can move stays selected
     this.select(begins === 'from' && (!again || onlyBeginning(this.legal)) ? [place] : [])
+  }
+
+  /** Tells what a click would have been, where that can be said. */
+  miss(place) {
+    if (!this.usable) return
+    const name = this.squareName(place)
+    const moves = this.legal.some(({ places }) => places.length > 1)
+    if (this.brushes.length) this.onMiss(`${this.brush || this.brushes[0]}@${name}`)
+    else if (this.clicked.length) this.onMiss(`${this.squareName(this.clicked[0])}-${name}`)
+    else if (!moves) this.onMiss(name)
+    // an empty square is clicked to select nothing
+    else if (this.pieceAt(place)) this.onMiss(`${name}-${name}`)
   }
 
   clear() {
@@ -153,11 +169,23 @@ export class Board {
         }
         marks.push(s('rect', {
           class: `square ${kind}`, x: x + 1, y: y + 1, width: 38, height: 38, rx: 4,
-          id: `square-${row}-${column}`, 'data-place': key(place),
+          id: `square-${row}-${column}`, 'data-place': key(place), role: 'img', 'aria-label': this.told(place),
         }))
       }
     }
     this.overlay.replaceChildren(...marks)
+  }
+
+  /** A square for people who hear it: its name, what is on it, and what it can do. */
+  told(place) {
+    const [row, column] = place
+    const kind = this.next.get(key(place)) ?? (this.columns?.has(column) ? 'column' : '')
+    const can = { from: 'can act', target: 'can be chosen', via: 'can be chosen', column: 'can be chosen' }[kind]
+    const selected = this.clicked.some(square => key(square) === key(place)) && 'selected'
+    const { rows, names } = this.position
+    // where rows have no names, as in Connect Four, they are counted from the bottom
+    const name = this.labels.rows[row] ? this.squareName(place) : `column ${this.squareName(place)}, row ${rows - row}`
+    return [name, names[row][column], selected, can].filter(Boolean).join(', ')
   }
 
   setCursor(place) {
@@ -166,14 +194,6 @@ export class Board {
     this.draw()
     if (place) this.element.setAttribute('aria-activedescendant', `square-${place.join('-')}`)
     else this.element.removeAttribute('aria-activedescendant')
-    const square = place && this.overlay.querySelector('.cursor')
-    if (square) {
-      const look = this.pieceAt(place)?.querySelector('[class^=b-]')?.getAttribute('class') ?? ''
-      const piece = look.replace(/^b-/, '').replace('closed', 'closed square').replace('nobody', 'piece')
-      const can = { from: 'can act', target: 'can be chosen', via: 'can be chosen' }[this.next.get(key(place))] ?? ''
-      square.setAttribute('role', 'img')
-      square.setAttribute('aria-label', [this.squareName(place), piece || 'empty', can].filter(Boolean).join(', '))
-    }
   }
 
   placeOf(event) {
@@ -216,6 +236,7 @@ export class Board {
     if (!place) return
     const stayed = key(place) === key(drag.place)
     if (stayed ? !drag.fresh && !drag.moving : drag.moving && this.next.has(key(place))) this.click(place)
+    else if (drag.moving && !stayed) this.miss(place)
   }
 
   endDrag() {

@@ -1,8 +1,12 @@
 // Choices that squares cannot tell, as buttons: actions at the same squares, actions without any, what a click puts.
+// A button has the words of its action where the game has some, and otherwise its text.
 // In: a board's selection. Out: `onAction` with the text of an action; the board's brush is set.
 
 import { button, h } from './dom.js'
 import { brush } from './pick.js'
+
+/** What is put, of words such as "a white man on b2". */
+const thing = words => words?.replace(/ on \S+$/, '')
 
 export class Choices {
   constructor(onAction) {
@@ -15,12 +19,13 @@ export class Choices {
     const passes = clicked.length ? [] : board.legal.filter(action => !action.places.length)
     const offered = [...choices, ...passes]
     const short = choices.length > 0 && new Set(offered.map(({ text }) => brush(text))).size === offered.length
+    const label = ({ text, words }) => (short ? thing(words) ?? brush(text) : words ?? text)
     const choose = text => {
       board.element.focus({ preventScroll: true })
       this.onAction(text)
     }
     this.actions.replaceChildren(
-      ...offered.map(({ text }) => button(short ? brush(text) : text, () => choose(text), { title: text })),
+      ...offered.map(action => button(label(action), () => choose(action.text), { title: action.text })),
       ...(choices.length ? [button('Cancel', () => board.clear(), { class: 'quiet' })] : []))
     if (choices.length) this.actions.firstChild.focus({ preventScroll: true })
     this.showBrushes(brushes, board)
@@ -31,7 +36,12 @@ export class Choices {
       board.brush = name
       this.showBrushes(brushes, board)
     }
-    const entry = name => button(name || 'ask', () => set(name), { 'aria-pressed': String(name === board.brush) })
+    const words = name => thing(board.legal.find(({ text, places }) => places.length === 1 && brush(text) === name)?.words) ?? name
+    const entry = name => button(name ? words(name) : 'ask', () => set(name), {
+      'aria-pressed': String(name === board.brush), title: name || 'Choose at each click',
+    })
+    // the board leaves room for the rows below it
+    board.element.parentElement.style.setProperty('--choices', brushes.length ? '5.2rem' : '0rem')
     this.brushes.replaceChildren(...(brushes.length ? [h('span', null, 'A click puts'), ...['', ...brushes].map(entry)] : []))
   }
 }

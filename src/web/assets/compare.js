@@ -178,7 +178,7 @@ export class Compare {
       const name = side => this.playing(SIDES[side]).agent?.name ?? 'nobody'
       const past = this.view.ply < this.view.length
       const text = position.over ? `${sentence(position.over.text)}.` :
-        past ? `${players[mover]} plays ${this.record.actions[this.view.ply]}.` : `${players[mover]} ${this.running ? 'thinks …' : 'to move.'}`
+        past ? `${players[mover]} plays ${this.record.actions[this.view.ply]}.` : `${this.last(players)}${players[mover]} ${this.running ? 'thinks …' : 'to move.'}`
       const shown = position.over ? SIDES.indexOf(position.over.outcome) : mover
       this.status.replaceChildren(...(shown < 0 ? [] : [chip(colors[shown])]), h('span', null, text))
       const points = index => String(this.tally[index]).replace('.5', '½').replace(/^0½/, '½')
@@ -187,6 +187,12 @@ export class Compare {
     } catch (error) {
       this.status.textContent = error.message
     }
+  }
+
+  /** What was played last, for people who hear the game. */
+  last(players) {
+    const at = this.view.length - 1
+    return at < 0 ? '' : `${players[SIDES.indexOf(this.view.movers[at])]} played ${this.view.told(at)}. `
   }
 
   async load() {

@@ -16,6 +16,9 @@ export async function saveToFile(game) {
   download(name, text)
 }
 
+/** The name of a game of a match with its result in front, where a narrow list shows it. */
+const resultFirst = name => name.replace(/^(.+): ([01½] to [01½].*)$/, '$2: $1')
+
 export class Games {
   constructor({ playOn, fail }) {
     Object.assign(this, { playOn, fail, games: [] })
@@ -40,7 +43,7 @@ export class Games {
   set(games) {
     const before = this.games[this.list.selectedIndex]
     this.games = games
-    this.list.replaceChildren(...games.map(game => h('option', null, game.name)))
+    this.list.replaceChildren(...games.map(game => h('option', { title: game.name }, resultFirst(game.name))))
     this.list.hidden = games.length < 2
     this.list.size = Math.min(8, Math.max(2, games.length))
     const same = before ? games.findIndex(game => JSON.stringify(game) === JSON.stringify(before)) : -1

@@ -9,12 +9,15 @@ import { button, chip, field, h, sentence } from './dom.js'
 import { titleOf } from './picker.js'
 import { addChallenged, Setup } from './setup.js'
 import { Shelf } from './shelf.js'
-import { current } from './store.js'
+import { current, newId } from './store.js'
 import { View } from './view.js'
+
+/** A game before its first action. */
+const fresh = (game, options, start = null) => ({ game, options, start, actions: [], id: newId() })
 
 export class Play {
   constructor({ go, openGames, fail }) {
-    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false, note: '' })
+    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false, note: '', over: false, asked: false })
     this.analysis = new Analysis(() => {
       this.hint = null
       this.look()
@@ -24,6 +27,7 @@ export class Play {
       titleOf: id => titleOf(this.home.games, id),
       start: text => this.newGame(text),
       load: (games, look) => (games.length === 1 && !look ? this.take(games[0]) : openGames(games)),
+      resume: game => this.take(game, game.choices),
       say: text => this.say(text),
       fail,
     })
@@ -38,10 +42,13 @@ export class Play {
       flips: false,
       onAction: text => this.act(text),
       onSelection: selection => this.choices.show(selection, this.view.board),
+      onMiss: text => this.explain(text),
       onPly: () => this.look(),
     })
     this.element = h('section.play.columns', { 'aria-label': 'Play', 'data-state': 'busy' }, this.buildStage(), this.buildSide())
     document.addEventListener('keydown', event => this.keydown(event))
+    // the tab may be closed for good
+    window.addEventListener('pagehide', () => this.shelve())
   }
 
   buildStage() {
@@ -102,8 +109,9 @@ export class Play {
     const known = this.home.games.find(game => game.id === id)
     if (!known) return this.go('play', this.record?.game ?? this.home.games[0].id)
     if (this.record?.game === id) return this.look()
+    this.shelve()
     const kept = current.read(`play.${id}`)
-    this.record = kept?.record ?? { game: id, options: {}, start: null, actions: [] }
+    this.record = kept?.record ?? fresh(id, {})
     this.element.dataset.game = id
     this.names = known.players
     this.flipped = Boolean(kept?.flipped)
@@ -128,7 +136,7 @@ export class Play {
   /** A new game with the options that are chosen; one from a position that there is not leaves the game as it is. */
   async newGame(start = null) {
     const { options, why } = this.setup.agree()
-    const record = { game: this.record.game, options, start, actions: [] }
+    const record = fresh(this.record.game, options, start)
     const { turn } = this
     try {
       if (start !== null) await post('position', only(record))
@@ -136,23 +144,48 @@ export class Play {
       return this.fail(error)
     }
     if (turn !== this.turn || this.record.game !== record.game) return
-    this.record = record
-    this.note = why
+    this.startOver(record, why)
     return this.begin()
   }
 
-  /** Goes on with a game from elsewhere; the user takes the side that is to move. */
-  async take({ game, options, start, actions, resigned }) {
-    const record = { game, options: options ?? {}, start: start ?? null, actions, resigned: resigned ?? null }
+  /** Puts another game on the board, and says where the one before it is. */
+  startOver(record, why) {
+    const isKept = this.shelve()
+    this.record = record
+    this.note = [why, isKept && 'The game before is among “Your games”.'].filter(Boolean).join(' ')
+  }
+
+  /**
+   * Keeps the game of this kind among the user's own before another takes its place, if there is something of the user's in it
+   * and it is not there since it ended; tells whether.
+   */
+  shelve(game = this.record?.game) {
+    const { record, ...choices } = (game && current.read(`play.${game}`)) || {}
+    if (!record?.own || record.over || !record.actions.length) return false
+    const alone = choices.side === 'both' || choices.opponent.name === 'nobody'
+    this.shelf.put({
+      ...only(record), id: record.id, outcome: null, text: 'not finished', choices,
+      opponent: alone ? null : choices.opponent.name, scores: this.analysis.scores(record),
+    })
+    return true
+  }
+
+  /** Goes on with a game from elsewhere, as it was left; or else the user takes the side that is to move. */
+  async take({ game, options, start, actions, resigned, id }, choices = null) {
+    const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null }
+    if (choices && id) Object.assign(record, { id, own: true })
     try {
       const { to_move: side } = await post('position', only(record))
-      this.replace(record, { ...current.read(`play.${game}`), side })
+      this.replace(record, choices ?? { ...current.read(`play.${game}`), side })
     } catch (error) {
       this.fail(error)
     }
   }
 
   replace(record, choices) {
+    for (const game of new Set([this.record?.game, record.game])) {
+      if (game && current.read(`play.${game}`)?.record?.id !== record.id) this.shelve(game)
+    }
     current.write(`play.${record.game}`, { ...choices, record })
     // what is still awaited belongs to another game
     this.turn++
@@ -165,7 +198,7 @@ export class Play {
   challenge(game, agent) {
     addChallenged(game, agent)
     const kept = current.read(`play.${game}`)
-    const record = { game, options: agent.options ?? {}, start: null, actions: [] }
+    const record = fresh(game, agent.options ?? {})
     this.replace(record, { side: kept?.side ?? 'first', opponent: { name: agent.name, strength: 'usual' } })
   }
 
@@ -173,8 +206,8 @@ export class Play {
     const { agent } = this.setup
     if (!agent || this.setup.fits(agent)) return this.changed()
     const hadActions = this.record.actions.length > 0
-    this.record = { game: this.record.game, options: agent.options, start: null, actions: [] }
-    this.note = hadActions ? 'This opponent learned the game with other options, so a new game begins.' : ''
+    const why = hadActions && 'This opponent learned the game with other options, so a new game begins.'
+    this.startOver(fresh(this.record.game, agent.options), why)
     return this.begin()
   }
 
@@ -201,6 +234,7 @@ export class Play {
   /** Keeps the game and goes on with it. */
   changed() {
     this.hint = null
+    this.asked = this.over = this.record.over = false
     this.keep()
     return this.update()
   }
@@ -225,10 +259,12 @@ export class Play {
     await this.stopThinking()
     if (turn !== this.turn) return
     this.sit()
-    this.view.set(this.record, { ply, scores: this.analysis.scores(this.record) })
+    this.view.set(this.record, { ply, scores: this.scores })
     try {
       const last = await this.view.position(this.record.actions.length)
       if (turn !== this.turn) return
+      this.over = Boolean(last.over)
+      this.view.scores = this.scores
       if (!last.over && !this.setup.isMine(last.to_move)) return await this.think(turn)
       if (last.over) this.finish(last.over)
       await this.look()
@@ -237,16 +273,26 @@ export class Play {
     }
   }
 
-  /** Draws the position that is looked at, and evaluates it if nobody else searches. */
+  /** Whether values are shown: to who asked for them, and when the game is over. */
+  get reveals() {
+    return this.over || this.asked || this.analysis.shows.evaluation
+  }
+
+  get scores() {
+    return this.reveals ? this.analysis.scores(this.record) : []
+  }
+
+  /** Draws the position that is looked at, and evaluates it if that is wanted and nobody else searches. */
   async look() {
     const look = ++this.looks
     try {
-      if (!await this.draw() || this.thinking || !this.analysis.wanted || !this.judge) return
+      this.view.scores = this.scores
+      if (!await this.draw() || this.thinking || !(this.reveals || this.analysis.wanted) || !this.judge) return
       const { seen, turn } = this
       if (this.view.shown.over || this.analysis.enough(seen, this.judge)) return
       await this.analysis.ask(seen, this.judge)
       if (turn !== this.turn || look !== this.looks) return
-      this.view.scores = this.analysis.scores(this.record)
+      this.view.scores = this.scores
       // what is selected on the board must stay so
       if (this.marks() && !this.view.board.clicked.length) await this.draw()
       else this.view.drawValues()
@@ -271,13 +317,14 @@ export class Play {
     const { turn } = this
     const look = ++this.looks
     this.buttons.all.disabled = true
+    this.asked = true
     try {
       for (let ply = 0; ply <= this.record.actions.length; ply++) {
         if ((await this.view.position(ply)).over) continue
         if (turn !== this.turn || look !== this.looks) return
         await this.analysis.ask(upTo(this.record, ply), this.judge)
         if (turn !== this.turn || look !== this.looks) return
-        this.view.scores = this.analysis.scores(this.record)
+        this.view.scores = this.scores
         this.view.drawValues()
       }
       this.describeAnalysis()
@@ -301,7 +348,7 @@ export class Play {
     const answer = await search('play', game, agent.key, { ...this.setup.limits, vary: true }, this.seed)
     if (turn !== this.turn) return
     this.thinking = null
-    this.analysis.learn(this.record, answer)
+    this.analysis.learn(this.record, answer, agent)
     const ply = this.atEnd ? actions.length + 1 : this.view.ply
     this.record.actions = [...actions, answer.action]
     this.keep()
@@ -334,6 +381,8 @@ export class Play {
       this.typed.value = ''
       this.note = ''
       this.record.actions = position.actions
+      this.record.own = true
+      this.record.id ??= newId()
       this.view.set(this.record)
       if (seat === this.view.seat) this.view.cache.set(position.actions.length, Promise.resolve(position))
       await this.changed()
@@ -343,6 +392,13 @@ export class Play {
       this.setState('yours')
       this.say(sentence(error.message), -1, true)
     }
+  }
+
+  /** Says why an action that was tried is not legal, if the rules know a reason. */
+  async explain(tried) {
+    const { turn } = this
+    const { why } = await this.view.ask(this.record, { tried }).catch(() => ({}))
+    if (why && turn === this.turn && this.atEnd) this.say(`Not possible: ${why}.`, -1, true)
   }
 
   /** Takes back the user's last action and everything after it. */
@@ -383,7 +439,10 @@ export class Play {
   }
 
   playFromHere() {
-    this.record = { ...this.seen, resigned: null }
+    // what is cut off is kept
+    if (!this.atEnd) this.shelve()
+    this.record = { ...this.seen, resigned: null, own: this.atEnd && this.record.own, id: newId() }
+    this.shelf.show()
     return this.changed()
   }
 
@@ -395,7 +454,7 @@ export class Play {
       const answer = await this.analysis.ask(this.seen, this.judge)
       if (turn !== this.turn) return
       this.hint = answer.action
-      this.view.scores = this.analysis.scores(this.record)
+      this.view.scores = this.scores
       await this.draw()
     } catch (error) {
       if (turn === this.turn) this.failed(error)
@@ -405,8 +464,10 @@ export class Play {
   finish(over) {
     const { actions } = this.record
     if (!actions.length) return
+    this.record.over = true
+    this.keep()
     this.shelf.put({
-      ...only(this.record), outcome: over.outcome, text: over.text,
+      ...only(this.record), id: this.record.id, outcome: over.outcome, text: over.text,
       opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
     })
   }
@@ -438,15 +499,27 @@ export class Play {
     this.typed.disabled = past || !mine
     const turn = this.setup.alone ? `${this.names[mover]} to move.` : `Your turn: ${this.names[mover]}.`
     if (past) this.say(`After ${this.view.ply} of ${this.record.actions.length} actions: ${this.names[mover]} to move.`, mover)
-    else if (over) this.say(`${sentence(position.over.text)}.`, SIDES.indexOf(position.over.outcome))
+    else if (over) {
+      const words = `${sentence(position.over.text)}.`
+      this.say(this.record.resigned ? words : this.told(words), SIDES.indexOf(position.over.outcome))
+    }
     else if (this.thinking) this.say(`${this.names[mover]} thinks …`, mover)
-    else this.say([this.note, this.hint && `Hint: ${this.hint}.`, turn].filter(Boolean).join(' '), mover)
+    else this.say([this.note, this.hint ? `Hint: ${this.hint}. ${turn}` : this.told(turn)].filter(Boolean).join(' '), mover)
     this.setState(past ? 'past' : over ? 'over' : this.thinking ? 'thinking' : 'yours')
     this.describeAnalysis()
   }
 
+  /** These words, after what the opponent did since the user's last action. */
+  told(words) {
+    const { movers } = this.view
+    const since = this.setup.alone ? movers.length : movers.findLastIndex(mover => this.setup.isMine(mover)) + 1
+    if (since >= movers.length) return words
+    const theirs = movers.slice(since).map((_, index) => this.view.told(since + index))
+    return `${this.names[SIDES.indexOf(movers[since])]} played ${theirs.join(', ')}. ${words}`
+  }
+
   describeAnalysis() {
-    this.analysis.describe(this.seen, this.names, Boolean(this.judge))
+    this.analysis.describe(this.seen, this.names, Boolean(this.judge), { reveals: this.reveals, over: this.over })
   }
 
   say(text, player = -1, error = false) {

@@ -1,14 +1,15 @@
-// Files, the text of the position, rules, and one's own games that ended.
-// In: the game on the board (`record`). Out: `start` with a position's text, `load` with games, `say` and `fail` with words.
+// Files, the text of the position, rules, and one's own games that ended or were left.
+// In: the game on the board (`record`). Out: `start` with a position's text, `load` with games, `resume` with one that was
+// left, `say` and `fail` with words.
 
 import { post } from './api.js'
 import { button, field, h, setHtml } from './dom.js'
 import { gamesOfFile, saveToFile } from './games.js'
-import { finished } from './store.js'
+import { own } from './store.js'
 
 export class Shelf {
-  constructor({ record, titleOf, start, load, say, fail }) {
-    Object.assign(this, { record, titleOf, load, say, fail })
+  constructor({ record, titleOf, start, load, resume, say, fail }) {
+    Object.assign(this, { record, titleOf, load, resume, say, fail })
     this.position = h('input', { type: 'text', readonly: true })
     this.startText = h('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', placeholder: 'text of a position' })
     this.rulesText = h('div.rules-text')
@@ -64,18 +65,18 @@ export class Shelf {
     }
   }
 
-  /** Adds a game that ended. */
+  /** Adds a game that ended or was left. */
   put(game) {
-    finished.add({ date: new Date().toISOString(), ...game })
+    own.add({ date: new Date().toISOString(), ...game })
     this.show()
   }
 
   show() {
-    const games = finished.list()
+    const games = own.beside(this.record())
     this.title.textContent = games.length ? `Your games (${games.length})` : 'Your games'
     this.list.replaceChildren(...(games.length
       ? games.map(game => this.entry(game))
-      : [h('li', null, 'None yet. Games that have ended are listed here.')]))
+      : [h('li', null, 'None yet. Games that have ended, and those that you left, are listed here.')]))
   }
 
   entry(game) {
@@ -84,8 +85,9 @@ export class Shelf {
     return h('li', null,
       h('div', null, title, h('small', null, ` ${day}, ${game.actions.length} actions${game.opponent ? `, against ${game.opponent}` : ''}`)),
       h('div.buttons', null,
+        game.outcome == null && button('Play on', () => this.resume(game)),
         button('Look', () => this.load([{ ...game, name: title }], true)),
         button('Save', () => this.save(game)),
-        button('Remove', () => { finished.remove(game); this.show() })))
+        button('Remove', () => { own.remove(game); this.show() })))
   }
 }

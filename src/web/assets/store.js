@@ -1,4 +1,4 @@
-// What the browser keeps: the game on the board (for this tab) and games that ended (for all of them).
+// What the browser keeps: the game on the board (for this tab), and games that ended or were left (for all of them).
 // In and out: plain values. A browser that keeps nothing is no error.
 
 const GAMES = 'petteia.games'
@@ -33,14 +33,24 @@ export const settings = {
   write: value => write(all, 'petteia.settings', value),
 }
 
-export const finished = {
+/** A name for a game, by which it is known again when it has more actions. */
+export const newId = () => Math.random().toString(36).slice(2)
+
+/** Is `other` an earlier part of the game, left before its end? */
+const continued = (other, game) => other.outcome == null && other.id != null && other.id === game?.id
+
+export const own = {
   list: () => read(all, GAMES) ?? [],
+  /** Without the one that is on the board. */
+  beside(game) {
+    return this.list().filter(other => !continued(other, game))
+  },
   others(game) {
     const same = other => ['game', 'options', 'start', 'actions', 'resigned'].every(key => JSON.stringify(other[key] ?? null) === JSON.stringify(game[key] ?? null))
     return this.list().filter(other => !same(other))
   },
   add(game) {
-    write(all, GAMES, [game, ...this.others(game)].slice(0, MOST))
+    write(all, GAMES, [game, ...this.others(game).filter(other => !continued(other, game))].slice(0, MOST))
   },
   remove(game) {
     write(all, GAMES, this.others(game))

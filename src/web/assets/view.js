@@ -10,14 +10,16 @@ import { Graph } from './graph.js'
 
 /** The first player's score in each outcome. */
 const SCORES = { first: 1, second: 0, draw: 0.5 }
+/** What stays free above and below the current action in the list, in pixels. */
+const GAP = 5
 const SPEEDS = [[2000, 'slow'], [1000, 'medium'], [400, 'fast'], [120, 'very fast']]
 
 export class View {
-  constructor({ onAction, onSelection, onPly = () => {}, playback = false, flips = true } = {}) {
+  constructor({ onAction, onSelection, onMiss, onPly = () => {}, playback = false, flips = true } = {}) {
     Object.assign(this, { onPly, game: null, ply: 0, scores: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null, seat: {} })
     this.flipping = flips && button('Flip board', () => this.flip(), { title: 'See the board from the other side (f)', 'aria-keyshortcuts': 'f' })
     if (flips) document.addEventListener('keydown', event => this.keydown(event))
-    this.board = new Board({ onAction, onSelection })
+    this.board = new Board({ onAction, onSelection, onMiss })
     this.graph = new Graph(ply => this.go(ply))
     this.barPart = s('rect', { x: 0, width: 10 })
     this.barRest = s('rect', { x: 0, y: 0, width: 10, height: 100 })
@@ -120,6 +122,7 @@ export class View {
     const [position, whole] = await Promise.all([this.position(ply, marks), this.position(this.length)])
     if (turn !== this.turn) return null
     this.movers = whole.movers
+    this.words = whole.words
     this.ending = whole.over && SCORES[whole.over.outcome]
     this.board.show(position, usable(whole))
     this.note.textContent = position.note
@@ -154,11 +157,18 @@ export class View {
     this.graph.show(scores, this.length, this.ply, players[0])
   }
 
+  /** An action of the game as text, and in words where the game has some. */
+  told(index) {
+    const text = this.game.actions[index]
+    const words = this.words?.[index]
+    return words ? `${text} (${words})` : text
+  }
+
   drawMoves({ players, colors }) {
     const entry = (text, index) => {
       const mover = this.movers[index] === 'second' ? 1 : 0
       return h('li', null, h('button.move', {
-        type: 'button', title: `${index + 1}. ${players[mover]}: ${text}`, onclick: () => this.go(index + 1),
+        type: 'button', title: `${index + 1}. ${players[mover]}: ${this.told(index)}`, onclick: () => this.go(index + 1),
       }, chip(colors[mover]), h('span', null, text)))
     }
     // what is listed and still holds stays
@@ -172,8 +182,17 @@ export class View {
     this.moves.querySelector('[aria-current]')?.removeAttribute('aria-current')
     const current = this.moves.children[this.ply - 1]?.firstChild
     current?.setAttribute('aria-current', 'step')
-    if (current) this.moves.scrollTop = current.offsetTop - this.moves.offsetTop - this.moves.clientHeight / 2
-    else this.moves.scrollTop = 0
+    this.follow(current)
+  }
+
+  /** Scrolls the list, and nothing else, as far as the current action needs. */
+  follow(current) {
+    const { moves } = this
+    if (!current) return void (moves.scrollTop = 0)
+    const [list, box] = [moves, current].map(element => element.getBoundingClientRect())
+    const [above, below] = [list.top + GAP - box.top, box.bottom - list.bottom + GAP]
+    if (above > 0) moves.scrollTop -= above
+    else if (below > 0) moves.scrollTop += below
   }
 
   /** Starts or stops stepping through the game. */

@@ -75,6 +75,8 @@ export class Watch {
       if (name === part) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     })
+    // while it was hidden it could not be scrolled
+    this.log.scrollTop = this.log.scrollHeight
   }
 
   schedule(wait) {
@@ -149,7 +151,7 @@ export class Watch {
       ? h('table', null,
           run.all_checkpoints > run.checkpoints.length
             ? h('caption', null, `The newest and some of the others, ${run.checkpoints.length} of ${run.all_checkpoints}`) : null,
-          h('thead', null, h('tr', null, ['generation', 'steps', 'Elo', '95 %', ''].map(name => h('th', null, name)))),
+          h('thead', null, h('tr', null, ['generation', 'steps', 'Elo', '95 %', ''].map(name => (name ? h('th', { scope: 'col' }, name) : h('td'))))),
           h('tbody', null, [...run.checkpoints].reverse().map(row)))
       : h('p', null, 'None yet.'))
   }
@@ -164,9 +166,11 @@ export class Watch {
   showGames({ generation, games }) {
     this.games.element.hidden = !games.length
     if (!games.length) this.gamesText.textContent = 'No games yet.'
-    if (!games.length || generation === this.generation) return
+    // a run that was trained anew has other games in a generation of the same number
+    const first = JSON.stringify(games[0])
+    if (!games.length || generation === this.generation && first === this.first) return
     const take = () => {
-      this.generation = generation
+      Object.assign(this, { generation, first })
       this.gamesText.replaceChildren(`Games of self-play of generation ${generation}.`)
       this.games.set(games)
     }

@@ -5,6 +5,8 @@ pub mod command;
 pub mod faulty;
 pub mod othello;
 pub mod runs;
+#[cfg(feature = "web")]
+pub mod server;
 pub mod training;
 pub mod tree_game;
 pub mod wide;

@@ -1,0 +1,167 @@
+// The view "Play": a game that is left is never lost, whatever replaces it.
+
+import { chooseOption, clickSquare, expect, gotoGame, openGame, untilState } from './hands.mjs'
+
+const QUIET = { evaluation: false }
+const moves = page => page.locator('.play .move').allTextContents()
+const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
+const named = (page, name) => page.getByRole('button', { name, exact: true })
+const listed = page => page.locator('.own li').allTextContents()
+
+/** An exchange of actions in a game where a click is an action. */
+async function act(page) {
+  const before = (await moves(page)).length
+  await clickSquare(page, (await places(page, 'target'))[0])
+  await page.waitForFunction(count => document.querySelectorAll('.play .move').length >= count + 2, before)
+  await untilState(page, 'yours', 'over')
+}
+
+async function begun(page, url) {
+  await openGame(page, url, 'connect-four')
+  await act(page)
+  return moves(page)
+}
+
+export async function testKept({ url, open, test, shot, folder }) {
+  let page
+  /** A test in a browser that keeps nothing yet. */
+  const kept = (name, body) => test(name, async () => {
+    page = await open({ settings: QUIET })
+    await body()
+    await page.context().close()
+  })
+  const isIn = async (actions, count = 1) => {
+    const games = await page.evaluate(() => JSON.parse(localStorage.getItem('petteia.games') ?? '[]'))
+    expect(games.length === count, `${games.length} games are kept`)
+    expect(games.some(game => game.actions.join() === actions.join()), `kept: ${games.map(game => game.actions).join('; ')}`)
+    return games
+  }
+
+  await kept('a new game keeps the one before, which can be played on', async () => {
+    const before = await begun(page, url)
+    expect((await listed(page)).length === 1 && /None yet/.test((await listed(page))[0]), 'the game on the board is listed')
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => /“Your games”/.test(document.querySelector('.play .status').textContent))
+    await shot(page, 'kept')
+    await isIn(before)
+    await page.getByText(/^Your games \(1\)/).click()
+    expect(/Connect Four: not finished/.test((await listed(page))[0]), (await listed(page))[0])
+    await shot(page, 'your-games', { fullPage: true })
+    // a game without an action of the user's is none to be kept
+    await named(page, 'New game').click()
+    await untilState(page, 'yours')
+    await isIn(before)
+    await page.locator('.own').getByRole('button', { name: 'Play on', exact: true }).click()
+    await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, before.length)
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === before.join(), 'another game goes on')
+    // it is the same game when it is left again
+    await act(page)
+    const longer = await moves(page)
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await isIn(longer)
+  })
+
+  await kept('a game that is left and then ends is there once', async () => {
+    await begun(page, url)
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await page.getByText(/^Your games \(1\)/).click()
+    await page.locator('.own').getByRole('button', { name: 'Play on', exact: true }).click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+    await untilState(page, 'yours')
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    const [game] = await isIn(await moves(page))
+    expect(game.outcome === 'second', JSON.stringify(game))
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await isIn(game.actions)
+  })
+
+  await kept('"Start from", "Play on from here" and a loaded game keep it', async () => {
+    let before = await begun(page, url)
+    await page.getByText('Position and files').click()
+    const file = `${folder}/kept.json`
+    const [download] = await Promise.all([page.waitForEvent('download'), named(page, 'Save game').click()])
+    await download.saveAs(file)
+    await page.getByLabel('Start from', { exact: true }).fill(await page.getByLabel('Position', { exact: true }).inputValue())
+    await named(page, 'Start').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await isIn(before)
+    await act(page)
+    before = await moves(page)
+    await named(page, 'Back').click()
+    await untilState(page, 'past')
+    await named(page, 'Play on from here').click()
+    await untilState(page, 'yours', 'thinking')
+    await isIn(before, 2)
+    await untilState(page, 'yours')
+    await act(page)
+    before = await moves(page)
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), named(page, 'Load games …').click()])
+    await chooser.setFiles(file)
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
+    await isIn(before, 3)
+    // what was only loaded is in its file
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await isIn(before, 3)
+  })
+
+  await kept('another game, an opponent from elsewhere and a closed tab keep it', async () => {
+    const before = await begun(page, url)
+    await page.getByLabel('Game', { exact: true }).selectOption('tic-tac-toe')
+    await page.waitForSelector('.play[data-game="tic-tac-toe"]')
+    await untilState(page, 'yours')
+    await isIn(before)
+    await act(page)
+    const other = await moves(page)
+    // against a checkpoint of a run
+    await page.goto(`${url}/#watch`)
+    await page.locator('.runs a', { hasText: 'done' }).click()
+    await page.getByRole('link', { name: 'Checkpoints' }).click()
+    await page.getByRole('button', { name: 'Play against generation 1' }).click()
+    await untilState(page, 'yours')
+    expect((await moves(page)).length === 0, 'it is no new game')
+    await isIn(other, 2)
+    await gotoGame(page, url, 'connect-four')
+    expect((await moves(page)).join() === before.join(), 'the game that was left is not on the board again')
+    await act(page)
+    const last = await moves(page)
+    // the browser asks for an icon of its own there
+    page.expectsErrors = true
+    await page.goto(`${url}/assets/style.css`)
+    await page.goto(url)
+    await page.waitForSelector('.play option', { state: 'attached' })
+    await isIn(last, 2)
+  })
+
+  await kept('an opponent that learned other options keeps it', async () => {
+    const learned = {
+      key: 'run-9-1', name: 'other, generation 1', kind: 'trained', simulations: 100, elo: null, generation: 1, run: 9,
+      options: { queen_exchange: true },
+    }
+    await openGame(page, url, 'caissa')
+    await clickSquare(page, (await places(page, 'from'))[0])
+    await clickSquare(page, (await places(page, 'target'))[0])
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+    await untilState(page, 'yours')
+    const before = await moves(page)
+    await page.route('**/api/home', async route => {
+      const home = await (await route.fetch()).json()
+      home.agents.caissa.push(learned)
+      await route.fulfill({ json: home })
+    })
+    await page.reload()
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === before.join(), 'the game is not the same after a reload')
+    await chooseOption(page.getByLabel('Opponent', { exact: true }), /^other/)
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await page.waitForFunction(() => /other options.*“Your games”/.test(document.querySelector('.play .status').textContent))
+    await isIn(before)
+    await page.unroute('**/api/home')
+  })
+}

@@ -1,0 +1,102 @@
+//! Actions with weights: heat on a square, or an arrow from one to another.
+
+use std::cmp::Reverse;
+use std::fmt::Write;
+
+use super::{Drawing, Place, SQUARE, shapes};
+
+/// Weights of each kind that are written as numbers, at most, and the smallest of them.
+const NUMBERED: usize = 5;
+const LEAST: f32 = 0.03;
+/// How far an arrow of the second kind is moved aside, so that both can be seen.
+const ASIDE: f32 = 6.0;
+
+/// How one of the two kinds looks.
+struct Kind {
+    heat: &'static str,
+    arrow: &'static str,
+    number: &'static str,
+    aside: f32,
+    /// Where the number is: on an arrow, as a part of its length; on a square, below its middle.
+    along: f32,
+    below: f32,
+}
+
+const WEIGHTS: Kind =
+    Kind { heat: "b-heat", arrow: "b-arrow", number: "b-share", aside: 0.0, along: 0.66, below: -9.0 };
+const PRIORS: Kind = Kind {
+    heat: "b-prior-heat",
+    arrow: "b-prior",
+    number: "b-share b-prior-share",
+    aside: ASIDE,
+    along: 0.4,
+    below: 17.0,
+};
+
+fn middle(at: usize) -> f32 {
+    (at * SQUARE + SQUARE / 2) as f32
+}
+
+impl Drawing {
+    pub(super) fn draw_weights(&self, out: &mut String) {
+        for (kind, weights) in [(PRIORS, &self.marks.priors), (WEIGHTS, &self.marks.weights)] {
+            for (places, weight) in weights {
+                draw(out, &kind, places, weight.clamp(0.0, 1.0));
+            }
+        }
+        // over all arrows
+        for (kind, weights) in [(PRIORS, &self.marks.priors), (WEIGHTS, &self.marks.weights)] {
+            let mut largest: Vec<&(Vec<Place>, f32)> =
+                weights.iter().filter(|(_, weight)| *weight >= LEAST).collect();
+            largest.sort_by_key(|(_, weight)| Reverse(weight.to_bits()));
+            let shown = if self.marks.numbered { NUMBERED } else { 0 };
+            for (places, weight) in largest.into_iter().take(shown) {
+                number(out, &kind, places, weight.min(1.0));
+            }
+        }
+    }
+}
+
+/// From the middle of the first square to that of the last, moved aside.
+fn ends(kind: &Kind, from: Place, to: Place) -> [[f32; 2]; 2] {
+    let ends = [from, to].map(|(y, x)| [middle(x), middle(y)]);
+    let [dx, dy] = [0, 1].map(|axis| ends[1][axis] - ends[0][axis]);
+    let length = dx.hypot(dy);
+    ends.map(|[x, y]| [x - kind.aside * dy / length, y + kind.aside * dx / length])
+}
+
+fn draw(out: &mut String, kind: &Kind, places: &[Place], weight: f32) {
+    match *places {
+        [] => {}
+        [(y, x)] => {
+            let _ = write!(
+                out,
+                "<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"{:.1}\"/>",
+                kind.heat,
+                middle(x),
+                middle(y),
+                4.0 + 11.0 * weight.sqrt()
+            );
+        }
+        [from, .., to] if from == to => {}
+        [from, .., to] => {
+            let [begin, end] = ends(kind, from, to);
+            *out += &shapes::arrow(kind.arrow, begin, end, weight);
+        }
+    }
+}
+
+fn number(out: &mut String, kind: &Kind, places: &[Place], weight: f32) {
+    let [x, y] = match *places {
+        [] => return,
+        [(y, x)] => [middle(x), middle(y) + kind.below],
+        [from, .., to] if from == to => return,
+        [from, .., to] => {
+            let [begin, end] = ends(kind, from, to);
+            let [x, y] = [0, 1].map(|axis| begin[axis] + kind.along * (end[axis] - begin[axis]));
+            [x, y + 4.0]
+        }
+    };
+    let _ =
+        write!(out, "<text class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\">{:.0}</text>", kind.number, 100.0 * weight);
+}

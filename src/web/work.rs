@@ -1,0 +1,259 @@
+//! Work that takes more than a moment, away from the threads that listen.
+//!
+//! What reads files can wait for ever: for a network drive that does not answer, or a pipe in the place of a file. Such a
+//! thread cannot be stopped, so it is left behind, and its request is answered in words after a time. Only [`SAME`] threads
+//! read the same files, and if they hang, another one tries again after a while, then after a longer one: so files that
+//! answer again are read again, and there are threads for other files and for what reads none.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::{sleep, timeout};
+
+use super::locked;
+use super::routes::Refusal;
+use crate::error::Result;
+
+/// How long files may take to be read.
+pub(super) const READING: Duration = Duration::from_secs(20);
+/// How long an agent may take to be loaded, which for a large network is more than reading.
+pub(super) const LOADING: Duration = Duration::from_secs(30);
+/// How long anything else may take: more than the longest search.
+pub(super) const COMPUTING: Duration = Duration::from_secs(65);
+
+/// Threads that read the same files.
+const SAME: usize = 2;
+/// Threads that read any files.
+const READERS: usize = 64;
+/// How many times as long each wait for another try is as the one before it, and how often it grows.
+const PATIENCE: u32 = 4;
+const GROWTH: u32 = 8;
+/// Threads that compute.
+const COMPUTERS: usize = 8;
+/// All of them.
+pub(super) const THREADS: usize = READERS + COMPUTERS;
+
+/// The threads that work for requests. Work keeps its permits until it ends, also when nobody waits for it any more.
+pub(super) struct Workers {
+    readers: Arc<Semaphore>,
+    computers: Arc<Semaphore>,
+    /// Those that read the same files, by a name for these; an entry is of use for as long as somebody reads them.
+    same: Mutex<HashMap<String, Weak<Same>>>,
+}
+
+/// Who reads the same files.
+struct Same {
+    readers: Arc<Semaphore>,
+    /// How many were left behind.
+    left: AtomicU32,
+}
+
+/// The place of a reader among those of the same files, until its work ends or it loses it.
+type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+
+/// Gives a place back when work ends, also by a panic.
+struct Held(Place);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(locked(&self.0).take());
+    }
+}
+
+/// A request that waits for a reader. If it is dropped before the work ends, the reader is left behind.
+struct Waiting {
+    same: Arc<Same>,
+    place: Place,
+    limit: Duration,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // without a runtime, the program is about to end
+        let (true, Ok(runtime)) = (locked(&self.place).is_some(), Handle::try_current()) else { return };
+        let (same, place) = (self.same.clone(), self.place.clone());
+        let wait = self.limit * PATIENCE.pow(same.left.fetch_add(1, Ordering::Relaxed).min(GROWTH));
+        runtime.spawn(async move {
+            sleep(wait).await;
+            // another one may try now, if the work has not ended meanwhile
+            drop(locked(&place).take());
+            drop(same);
+        });
+    }
+}
+
+impl Workers {
+    pub(super) fn new() -> Workers {
+        Workers {
+            readers: Arc::new(Semaphore::new(READERS)),
+            computers: Arc::new(Semaphore::new(COMPUTERS)),
+            same: Mutex::default(),
+        }
+    }
+
+    /// Does work that reads the files called `files`.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        files: &str,
+        limit: Duration,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, Refusal> {
+        let same = self.same(files);
+        let done = async {
+            let place: Place = Arc::new(Mutex::new(same.readers.clone().acquire_owned().await.ok()));
+            let permit = self.readers.clone().acquire_owned().await;
+            let _waiting = Waiting { same: same.clone(), place: place.clone(), limit };
+            let work = move || {
+                let _held = (Held(place), permit);
+                work()
+            };
+            apart(work).await
+        };
+        let done = timeout(limit, done).await;
+        done.unwrap_or_else(|_| {
+            Err(Refusal::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                format!(
+                    "reading the files takes more than {} s: a disk or network drive is slow, or what should be a file is \
+                     something that does not answer",
+                    limit.as_secs()
+                ),
+            ))
+        })
+    }
+
+    /// Does work that reads no files.
+    pub(super) async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, Refusal> {
+        let done = async {
+            let permit = self.computers.clone().acquire_owned().await;
+            let work = move || {
+                let _permit = permit;
+                work()
+            };
+            apart(work).await
+        };
+        timeout(COMPUTING, done).await.unwrap_or_else(|_| {
+            Err(Refusal::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                format!("it takes more than {} s", COMPUTING.as_secs()),
+            ))
+        })
+    }
+
+    fn same(&self, files: &str) -> Arc<Same> {
+        let mut all = locked(&self.same);
+        if let Some(same) = all.get(files).and_then(Weak::upgrade) {
+            return same;
+        }
+        all.retain(|_, same| same.strong_count() > 0);
+        let same = Arc::new(Same { readers: Arc::new(Semaphore::new(SAME)), left: AtomicU32::new(0) });
+        all.insert(files.into(), Arc::downgrade(&same));
+        same
+    }
+}
+
+/// Does work on a thread of its own.
+async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> std::result::Result<T, Refusal> {
+    match spawn_blocking(work).await {
+        Ok(result) => result.map_err(Refusal::from),
+        Err(failed) => Err(of_a_panic(&failed)),
+    }
+}
+
+fn of_a_panic(_: &JoinError) -> Refusal {
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the program failed; its terminal says why")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LATE: Duration = Duration::from_secs(3600);
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(THREADS)
+            .enable_time()
+            .build()
+            .unwrap()
+    }
+
+    /// Work that hangs until the other end is dropped.
+    fn hanging(hangs: &Arc<Mutex<mpsc::Receiver<()>>>) -> impl FnOnce() -> Result<()> + Send + 'static {
+        let hangs = hangs.clone();
+        move || {
+            let _ = hangs.lock().unwrap().recv();
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn work_that_hangs_is_answered_and_blocks_nobody_else() {
+        let workers = Workers::new();
+        let (release, hangs) = mpsc::channel::<()>();
+        let hangs = Arc::new(Mutex::new(hangs));
+        let busy = || READERS - workers.readers.available_permits();
+        runtime().block_on(async {
+            // polls of one page, over and over: few of them take a thread
+            for _ in 0..40 {
+                let refused = workers.read("a run", SOON, hanging(&hangs)).await.unwrap_err();
+                assert_eq!(refused.status, StatusCode::GATEWAY_TIMEOUT);
+                assert!(refused.words().contains("takes more than"), "{}", refused.words());
+            }
+            assert!((SAME..SAME + 10).contains(&busy()), "{} threads", busy());
+            assert_eq!(workers.read("another run", LATE, || Ok(1)).await.unwrap(), 1);
+            // many such runs: others have to wait, but what reads no files goes on
+            for run in 0..READERS {
+                assert!(workers.read(&format!("run {run}"), SOON, hanging(&hangs)).await.is_err());
+            }
+            assert_eq!(busy(), READERS);
+            assert!(workers.read("another run", SOON, || Ok(1)).await.is_err());
+            for _ in 0..2 * COMPUTERS {
+                assert_eq!(workers.compute(|| Ok(2)).await.unwrap(), 2);
+            }
+            drop(release);
+            assert_eq!(workers.read("another run", LATE, || Ok(3)).await.unwrap(), 3);
+        });
+    }
+
+    #[test]
+    fn files_that_answer_again_are_read_again() {
+        let workers = Workers::new();
+        let (release, hangs) = mpsc::channel::<()>();
+        let hangs = Arc::new(Mutex::new(hangs));
+        runtime().block_on(async {
+            for _ in 0..SAME {
+                assert!(workers.read("a run", SOON, hanging(&hangs)).await.is_err());
+            }
+            // the threads that were left behind still hang
+            assert_eq!(workers.read("a run", LATE, || Ok(3)).await.unwrap(), 3);
+            drop(release);
+        });
+    }
+
+    #[test]
+    fn names_of_files_are_forgotten() {
+        let workers = Workers::new();
+        runtime().block_on(async {
+            for run in 0..50 {
+                workers.read(&format!("run {run}"), LATE, || Ok(())).await.unwrap();
+            }
+        });
+        assert!(locked(&workers.same).len() <= 1);
+    }
+}
