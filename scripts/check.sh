@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks that must pass before a change is merged: format, the compiled program for GPUs, lints, the README's test command, exports read by tract,
+# All checks that must pass before a change is merged: format, licenses of dependencies, the compiled program for GPUs, lints, the README's test command, exports read by tract,
 # docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, GPUs through
 # Vulkan if there is a driver (one in software will do), and the fused forward pass under AddressSanitizer if a nightly toolchain is
 # installed.
@@ -76,6 +76,8 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export PETTEIA="$CARGO_TARGET_DIR/release/petteia"
 
 step cargo fmt --all --check
+# the notices in every program are those of its dependencies
+step python3 scripts/licenses.py --check
 # the program for GPUs is committed as it was compiled
 if step scripts/build_cuda.sh --install; then
     step scripts/build_cuda.sh --check

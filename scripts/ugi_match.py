@@ -78,6 +78,8 @@ def play(engines, first, options, seed):
         if states[0] != states[1]:
             raise Fault(f"after {' '.join(moves)}: {states[0]} or {states[1]}?")
         p1turn, over, result = states[0]
+        if over == "true" and result == "none":
+            raise Fault(f"after {' '.join(moves)}: no result; is the last move legal?")
         if over == "true":
             return {"p1win": 1 - first, "p2win": first, "draw": 0.5}[result], moves
         player = 0 if p1turn == "true" else 1

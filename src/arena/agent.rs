@@ -105,6 +105,17 @@ impl AgentSpec {
         }
     }
 
+    /// The same agent with so many simulations per action, if it makes any.
+    #[must_use]
+    pub fn with_simulations(self, simulations: usize) -> AgentSpec {
+        match self {
+            AgentSpec::Rollout(_) => AgentSpec::Rollout(simulations),
+            AgentSpec::Uniform(_) => AgentSpec::Uniform(simulations),
+            AgentSpec::Trained(path, _, precision) => AgentSpec::Trained(path, simulations, precision),
+            other => other,
+        }
+    }
+
     /// A trained agent that the user wrote as `whole`.
     fn trained(
         path: impl AsRef<Path>,

@@ -15,6 +15,7 @@ use super::agent::Agent;
 use super::process::{NoAnswer, Process, QUIT_PATIENCE};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Action, Game};
+use crate::session::meant;
 use crate::storage;
 
 /// The maximum timeout in seconds.
@@ -217,9 +218,7 @@ impl<G: Game> Agent<G> for External<G> {
             NoAnswer::Fault(fault) => Error::Fault(fault),
             NoAnswer::Stopped => Error::Interrupted,
         })?;
-        let legal = self.game.legal(state);
-        let action = self.game.parse_action(state, &answer);
-        action.filter(|action| legal.binary_search(action).is_ok()).ok_or_else(|| {
+        meant(&self.game, state, &answer).ok_or_else(|| {
             self.engine = None;
             Error::Fault(Fault::Illegal)
         })

@@ -18,7 +18,7 @@ use super::pairing::Pairing;
 use super::{Match, Pair, Played, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
-use crate::storage;
+use crate::storage::{self, text};
 
 /// The version of this format.
 const FORMAT: u32 = 1;
@@ -134,11 +134,13 @@ impl Journal {
                 Err(Error::Data(_)) => b"?".to_vec(),
                 first => first?.unwrap_or_default(),
             };
-            match expected.as_bytes().strip_prefix(&*first) {
+            let written = text::unmarked(&first)
+                .map_err(|why| Error::Config(format!("{}: {why}", path.display())).about(Input::MatchFile))?;
+            match expected.as_bytes().strip_prefix(written) {
                 // new, or interrupted while the header was written
                 Some(rest) if !rest.is_empty() => (Vec::new(), 0),
                 _ => {
-                    expect_header(path, &first, &header)?;
+                    expect_header(path, written, &header)?;
                     let (saved, length) = read_pairs(path, lines, &rules.game, agents.len())?;
                     (saved, first.len() as u64 + length)
                 }

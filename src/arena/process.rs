@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 #[cfg(unix)]
 use super::guardian::Guardian;
 use crate::error::Fault;
+use crate::storage::text;
 
 /// The maximum length of a line in bytes, including its line break.
 const MAX_LINE: usize = 64 << 10;
@@ -190,7 +191,8 @@ fn read_lines(output: ChildStdout, sender: &SyncSender<Output>) {
         let next = match read {
             Ok(0) | Err(_) => return,
             Ok(length) if length > MAX_LINE => Output::TooLong,
-            Ok(_) => Output::Line(String::from_utf8_lossy(&line).into_owned()),
+            // a program that writes in UTF-16 says nothing that can be read
+            Ok(_) => Output::Line(text::readable(&line).unwrap_or_default().into_owned()),
         };
         let last = matches!(next, Output::TooLong);
         if sender.send(next).is_err() || last {

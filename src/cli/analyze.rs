@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, Rules, line_text};
 use crate::random::{Purpose, stream};
 use crate::registry::Job;
+use crate::storage::text;
 
 /// UGI's name for the initial position.
 const START: &str = "startpos";
@@ -80,9 +81,9 @@ impl Job for Analyze {
         search_agent(0)?;
         for (number, line) in std::io::stdin().lock().split(b'\n').enumerate() {
             let line = line.map_err(Error::io("standard input"))?;
-            let line = String::from_utf8_lossy(&line);
+            let read = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;
             let initial;
-            let text = match line.trim() {
+            let text = match read.trim() {
                 "" => continue,
                 START => {
                     initial = game.state_text(&game.initial());

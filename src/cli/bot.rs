@@ -1,58 +1,46 @@
-//! An exported bot: the program with a network attached. Without arguments it speaks UGI. It also has the program's
-//! commands `play`, `analyze` and `arena`, with this bot as the default agent.
+//! An exported bot: the program with a network attached. Without arguments it speaks UGI, or what its export said. It also
+//! has the program's commands `play`, `analyze` and `arena`, with this bot as the default agent.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use clap::builder::{OsStr, RangedU64ValueParser};
+use clap::builder::OsStr;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use super::engine::{Language, speak, threads};
+use super::engine::{EngineArgs, Manner, speak};
+use super::licenses::notices;
+use super::text::counted;
 use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::config::Precision;
-use crate::config::limits::MAX_SIMULATIONS;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::export::bot::{Defaults, defaults};
 use crate::game::{Game, Rules};
 use crate::program::Program;
+use crate::protocol::thinker::DEFAULT_HASH;
 use crate::registry::{Job, Registry};
 use crate::storage;
+use crate::storage::attachment::Attached;
 
-/// A trained agent. Without arguments it speaks UGI on standard input and output.
+/// A trained agent that speaks a protocol on standard input and output.
 #[derive(Parser)]
 #[command(version, max_term_width = 80, args_conflicts_with_subcommands = true)]
 #[command(after_help = format!("This bot is the default wherever an agent is expected.\n\n{AGENTS}"))]
 struct Bot {
     #[command(flatten)]
     engine: EngineArgs,
+    /// Describe this bot and its training
+    #[arg(long, conflicts_with_all = ["codecup", "gtp", "protocol"])]
+    about: bool,
+    /// Print the licenses of everything that is linked into this bot
+    #[arg(long, conflicts_with_all = ["codecup", "gtp", "protocol", "about"])]
+    licenses: bool,
     #[command(subcommand)]
     command: Option<BotCommand>,
     #[command(flatten)]
     color: Color,
-}
-
-#[derive(Args)]
-struct EngineArgs {
-    /// Speak the protocol of the CodeCup jury
-    #[arg(long, conflicts_with = "gtp")]
-    codecup: bool,
-    /// Speak GTP, the Go Text Protocol
-    #[arg(long)]
-    gtp: bool,
-    /// Simulations per action when the search has no other limit
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS, value_parser = simulations())]
-    simulations: usize,
-    /// Thinking time for a whole game in a CodeCup match
-    #[arg(long, value_name = "SECONDS", requires = "codecup")]
-    time: Option<f64>,
-    /// Threads of a search, until the option Threads of UGI sets another number
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads())]
-    threads: usize,
-    /// Describe this bot and its training
-    #[arg(long, conflicts_with_all = ["codecup", "gtp"])]
-    about: bool,
 }
 
 #[derive(Subcommand)]
@@ -62,12 +50,12 @@ enum BotCommand {
     Arena(arena::Arena),
 }
 
-/// Runs this program as a bot.
-pub fn run<R: Registry>() -> Result<()> {
-    let me = std::env::current_exe().map_err(Error::io("the program's own file"))?;
-    let checkpoint = Checkpoint::find(&me)?;
+/// Runs this program as a bot, with what is attached to it.
+pub fn run<R: Registry>(attached: &Attached) -> Result<()> {
+    let me = &attached.path;
+    let (checkpoint, defaults) = (Checkpoint::find(me)?, defaults(attached)?);
     let manifest = &checkpoint.manifest;
-    let matches = parsed(command(&me, manifest).try_get_matches());
+    let matches = parsed(command(me, manifest, &defaults)?.try_get_matches());
     let bot = parsed(Bot::from_arg_matches(&matches));
     bot.color.choose();
     match bot.command {
@@ -78,18 +66,15 @@ pub fn run<R: Registry>() -> Result<()> {
             let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
             on_game::<R>(&command.game.clone(), if alone { command.swapped() } else { command })
         }
-        None if bot.engine.about => about(&me, &checkpoint),
+        None if bot.licenses => notices(),
+        None if bot.about => about(me, &checkpoint, &defaults),
         None => {
             let id = manifest.game.id.clone();
             let settings = manifest.game.options.clone();
-            R::with_game(&id, &settings, Conversation { args: bot.engine, me: &me, manifest })?
+            let manner = Manner::of(&bot.engine, &defaults)?;
+            R::with_game(&id, &settings, Conversation { manner, me, manifest })?
         }
     }
-}
-
-/// The permitted numbers of simulations.
-fn simulations() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MAX_SIMULATIONS as u64)
 }
 
 fn is_default(matches: &ArgMatches, argument: &str) -> bool {
@@ -97,7 +82,8 @@ fn is_default(matches: &ArgMatches, argument: &str) -> bool {
 }
 
 /// The command line: the program's own commands use this bot's game and options, and this bot is their default agent.
-fn command(me: &Path, manifest: &Manifest) -> Command {
+fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Command> {
+    let language = Manner::of(&EngineArgs::default(), defaults)?.language.title();
     let agent = OsStr::from(&*me.as_os_str().to_os_string().leak());
     let own =
         move |argument: Arg| argument.required(false).hide_default_value(true).default_value(agent.clone());
@@ -117,10 +103,14 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
         };
         command.mut_arg("id", game(id.clone())).mut_arg("set", set(options.clone()))
     };
-    Bot::command()
+    Ok(Bot::command()
         .name(Program::current().name)
         .version(Program::current().version)
-        .about(format!("{}: plays {}. Without arguments it speaks UGI.", title(manifest), manifest.game.id))
+        .about(format!(
+            "{}: plays {}. Without arguments it speaks {language}.",
+            title(manifest),
+            manifest.game.id
+        ))
         .mut_subcommand("play", |play| {
             of_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone())
         })
@@ -134,7 +124,7 @@ fn command(me: &Path, manifest: &Manifest) -> Command {
                 .mut_arg("second", |second| {
                     own(second).help("The second of two agents, to play without this bot")
                 })
-        })
+        }))
 }
 
 /// clap needs defaults that are static; a bot creates its own once.
@@ -152,7 +142,7 @@ fn title(manifest: &Manifest) -> String {
     format!("{} {} generation {}", Program::current().title(), manifest.game.id, manifest.generation)
 }
 
-fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
+fn about(me: &Path, checkpoint: &Checkpoint, defaults: &Defaults) -> Result<()> {
     let manifest = &checkpoint.manifest;
     let payload = checkpoint.weights()?;
     let game = &manifest.game;
@@ -170,6 +160,7 @@ fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
         "encoding:    version {}, {} planes of {}x{}, {} actions",
         game.encoding, shape.planes, shape.height, shape.width, shape.actions
     ))?;
+    print(format_args!("speaks:      {}", manner_text(defaults)?))?;
     print(format_args!("network:     {} filters, {} blocks", manifest.net.filters, manifest.net.blocks))?;
     print(format_args!(
         "training:    {} generations, {} steps, seed {}",
@@ -180,9 +171,23 @@ fn about(me: &Path, checkpoint: &Checkpoint) -> Result<()> {
     print(format_args!("\n{}", manifest.config.trim_end()))
 }
 
+/// What a bot does without arguments: `the CodeCup protocol, 30 s for a game, 128 MiB`.
+fn manner_text(defaults: &Defaults) -> Result<String> {
+    let Manner { language, time, simulations, hash, threads } = Manner::of(&EngineArgs::default(), defaults)?;
+    let parts = [
+        time.map(|time| format!("{} s for a game", time.as_secs_f64())),
+        time.is_none()
+            .then(|| counted(simulations.unwrap_or(DEFAULT_SIMULATIONS), "simulation", "simulations")),
+        Some(format!("{} MiB for the tree", hash.unwrap_or(DEFAULT_HASH))),
+        Some(counted(threads, "thread", "threads")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Ok(format!("{}, {}", language.title(), parts.join(", ")))
+}
+
 /// The bot as an engine.
 struct Conversation<'a> {
-    args: EngineArgs,
+    manner: Manner,
     me: &'a Path,
     manifest: &'a Manifest,
 }
@@ -191,18 +196,13 @@ impl Job for Conversation<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let language = match &self.args {
-            EngineArgs { codecup: true, .. } => Language::Codecup,
-            EngineArgs { gtp: true, .. } => Language::Gtp,
-            _ => Language::Ugi,
-        };
         if std::io::stdin().is_terminal() {
             let hint = "expects a protocol for programs on standard input; to use it yourself: --help, --about, play";
             let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
         }
-        let spec = AgentSpec::Trained(self.me.to_path_buf(), self.args.simulations, Some(Precision::Auto));
-        let threads = self.args.threads;
-        let contestant = |rules: &Rules<G>| Ok(Contestant::new(rules, &spec)?.with_threads(threads));
-        speak(rules, contestant, title(self.manifest), language, self.args.time, threads)
+        let simulations = self.manner.simulations.unwrap_or(DEFAULT_SIMULATIONS);
+        let spec = AgentSpec::Trained(self.me.to_path_buf(), simulations, Some(Precision::Auto));
+        let contestant = |rules: &Rules<G>| Contestant::new(rules, &spec);
+        speak(rules, contestant, title(self.manifest), self.manner)
     }
 }

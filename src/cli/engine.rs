@@ -10,13 +10,14 @@ use super::converse::converse;
 use super::flags::Device;
 use super::{AGENTS, GameArgs};
 use crate::arena::agent::{AgentSpec, Contestant};
-use crate::config::limits::MAX_THREADS;
+use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::{Error, Result};
+use crate::export::bot::Defaults;
 use crate::game::{Game, Rules};
 use crate::program::Program;
 use crate::protocol::codecup::Codecup;
 use crate::protocol::gtp::Gtp;
-use crate::protocol::thinker::Thinker;
+use crate::protocol::thinker::{DEFAULT_HASH, Thinker};
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
 use crate::registry::Job;
@@ -29,7 +30,8 @@ Protocols, on standard input and output:
            setoption, position startpos|fen TEXT [moves ...],
            query p1turn|gameover|result, go [nodes|depth|movetime|p1time ...],
            stop, quit
-  codecup  the protocol of the CodeCup 2003 jury: start, actions, end
+  codecup  the protocol of the CodeCup jury: start, actions, end (2003), or
+           Start and Quit (newer years)
   gtp      the Go Text Protocol 2; vertices are actions in the game's notation
 
 {AGENTS}
@@ -40,30 +42,49 @@ with code 0.
 
 Examples:
   petteia engine phage --agent runs/phage
-  petteia engine caissa --agent runs/caissa --protocol codecup --time 30"))]
+  petteia engine caissa --agent runs/caissa --codecup --time 30"))]
 pub struct EngineCommand {
     #[command(flatten)]
     pub game: GameArgs,
     /// The agent, see below
     #[arg(long, value_name = "AGENT")]
     agent: OsString,
-    /// Protocol
-    #[arg(long, value_enum, default_value_t = Language::Ugi)]
-    protocol: Language,
-    /// Thinking time for a whole game in a CodeCup match; without it each action gets
-    /// the agent's simulations
-    #[arg(long, value_name = "SECONDS")]
-    time: Option<f64>,
-    /// Threads of a search, until the option Threads of UGI sets another number
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads())]
-    threads: usize,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten)]
     device: Device,
 }
 
-/// The permitted numbers of threads.
-pub fn threads() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MAX_THREADS as u64)
+/// How an engine talks and thinks: flags of `engine`, of bots, and of `export` for what a bot does without arguments.
+#[derive(Args, Clone, Debug, Default)]
+pub struct EngineArgs {
+    /// Protocol [default: ugi]
+    #[arg(long, value_enum, conflicts_with_all = ["gtp", "codecup"])]
+    protocol: Option<Language>,
+    /// The same as --protocol gtp
+    #[arg(long)]
+    gtp: bool,
+    /// The same as --protocol codecup
+    #[arg(long, conflicts_with = "gtp")]
+    codecup: bool,
+    /// Thinking time for a whole game in a CodeCup match; without it each action gets
+    /// the agent's simulations
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f64>,
+    /// Simulations per action when the search has no other limit [default: the agent's own, or 100]
+    #[arg(long, value_name = "N", value_parser = up_to(MAX_SIMULATIONS))]
+    simulations: Option<usize>,
+    /// Memory for the search tree, until the option Hash of UGI sets another [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = up_to(MAX_HASH))]
+    hash: Option<usize>,
+    /// Threads of a search, until the option Threads of UGI sets another number [default: 1]
+    #[arg(long, value_name = "N", value_parser = up_to(MAX_THREADS))]
+    threads: Option<usize>,
+}
+
+/// The permitted numbers of something.
+fn up_to(most: usize) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most as u64)
 }
 
 /// A protocol.
@@ -71,59 +92,131 @@ pub fn threads() -> RangedU64ValueParser<usize> {
 pub enum Language {
     /// Universal Game Interface
     Ugi,
-    /// The jury of CodeCup 2003
+    /// The jury of CodeCup
     Codecup,
     /// Go Text Protocol
     Gtp,
+}
+
+impl Language {
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Language::Ugi => "UGI",
+            Language::Codecup => "the CodeCup protocol",
+            Language::Gtp => "GTP",
+        }
+    }
+
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no protocol is hidden");
+        value.get_name().into()
+    }
+}
+
+impl EngineArgs {
+    fn language(&self) -> Option<Language> {
+        match self {
+            EngineArgs { gtp: true, .. } => Some(Language::Gtp),
+            EngineArgs { codecup: true, .. } => Some(Language::Codecup),
+            _ => self.protocol,
+        }
+    }
+
+    /// As a bot keeps them.
+    ///
+    /// # Errors
+    /// They do not fit together.
+    pub fn as_defaults(&self) -> Result<Defaults> {
+        Manner::of(self, &Defaults::default())?;
+        let &EngineArgs { time, simulations, hash, threads, .. } = self;
+        let protocol = self.language().map(Language::name);
+        Ok(Defaults { protocol, time, simulations, hash, threads })
+    }
+}
+
+/// How an engine talks and thinks, decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    pub language: Language,
+    pub time: Option<Duration>,
+    pub simulations: Option<usize>,
+    /// MiB.
+    pub hash: Option<usize>,
+    pub threads: usize,
+}
+
+impl Manner {
+    /// What the flags say, and where they say nothing, a bot's defaults.
+    ///
+    /// # Errors
+    /// They do not fit together, or the defaults are those of another version.
+    pub fn of(args: &EngineArgs, defaults: &Defaults) -> Result<Manner> {
+        let kept = defaults.protocol.as_deref().map(|name| {
+            Language::from_str(name, false)
+                .map_err(|_| Error::Mismatch(format!("this bot's protocol `{name}` is not known to it")))
+        });
+        let kept = kept.transpose()?;
+        let language = args.language().or(kept).unwrap_or(Language::Ugi);
+        // a time that the bot keeps is meant for the protocol that it keeps
+        let kept_time = defaults.time.filter(|_| language == Language::Codecup);
+        let time = args.time.or(kept_time).map(Duration::try_from_secs_f64).transpose();
+        let time = time
+            .map_err(|error| Error::Config(format!("--time: {error}; give the seconds for a whole game")))?;
+        if time.is_some() && language != Language::Codecup {
+            return Err(Error::Config(
+                "--time is for --protocol codecup only: the other protocols send their own clocks".into(),
+            ));
+        }
+        Ok(Manner {
+            language,
+            time,
+            simulations: args.simulations.or(defaults.simulations),
+            hash: args.hash.or(defaults.hash).map(|hash| hash.clamp(1, MAX_HASH)),
+            threads: args.threads.or(defaults.threads).unwrap_or(1).clamp(1, MAX_THREADS),
+        })
+    }
 }
 
 impl Job for EngineCommand {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let spec = AgentSpec::parse(&self.agent)?.at_full_speed();
+        let manner = Manner::of(&self.engine, &Defaults::default())?;
+        let mut spec = AgentSpec::parse(&self.agent)?.at_full_speed();
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
             return Err(Error::Config(format!(
                 "agent `{}` does not search, so it cannot be an engine",
                 self.agent.display()
             )));
         }
+        if let Some(simulations) = manner.simulations {
+            spec = spec.with_simulations(simulations);
+        }
         let name = format!("{} {} {}", Program::current().title(), rules.identity.id, self.agent.display());
-        let contestant = |rules: &Rules<G>| {
-            Ok(Contestant::on(rules, &spec, &self.device.processor()?)?.with_threads(self.threads))
-        };
-        speak(rules, contestant, name, self.protocol, self.time, self.threads)
+        let contestant = |rules: &Rules<G>| Contestant::on(rules, &spec, &self.device.processor()?);
+        speak(rules, contestant, name, manner)
     }
 }
 
-/// Speaks the protocol until the other side ends the conversation, for the contestant, which is loaded meanwhile and searches with
-/// so many threads.
+/// Speaks the protocol until the other side ends the conversation, for the contestant, which is loaded meanwhile.
 pub fn speak<G: Game>(
     rules: Rules<G>,
     contestant: impl FnOnce(&Rules<G>) -> Result<Contestant<G>> + Send,
     name: String,
-    language: Language,
-    time: Option<f64>,
-    threads: usize,
+    manner: Manner,
 ) -> Result<()> {
-    let time = time
-        .map(Duration::try_from_secs_f64)
-        .transpose()
-        .map_err(|error| Error::Config(format!("--time: {error}; give the seconds for a whole game")))?;
-    if time.is_some() && language != Language::Codecup {
-        return Err(Error::Config(
-            "--time is for --protocol codecup only: the other protocols send their own clocks".into(),
-        ));
-    }
+    let Manner { language, time, hash, threads, .. } = manner;
     let game = rules.game.clone();
     let thinker = || {
-        let contestant = contestant(&rules)?;
+        let contestant = contestant(&rules)?.with_threads(threads);
         let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
         Ok(Thinker::new(rules.game, agent.expect("agents that do not search were rejected")))
     };
+    let hash = hash.unwrap_or(DEFAULT_HASH);
     match language {
-        Language::Ugi => converse(Ugi::new(game, name).with_threads(threads), thinker),
-        Language::Codecup => converse(Codecup::new(game, time), thinker),
-        Language::Gtp => converse(Gtp::new(game, name), thinker),
+        Language::Ugi => converse(Ugi::new(game, name).with_threads(threads).with_hash(hash), thinker),
+        Language::Codecup => converse(Codecup::new(game, time).with_hash(hash), thinker),
+        Language::Gtp => converse(Gtp::new(game, name).with_hash(hash), thinker),
     }
 }

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::engine::EngineArgs;
 use super::inspect::identity_here;
 use super::{print, refuse_existing};
 use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
+use crate::export::bot::Defaults;
 use crate::export::calibration::{Calibration, calibrate};
-use crate::export::{Format, export_with};
+use crate::export::{Format, export_bot, export_with};
 use crate::game::{Game, Rules};
 use crate::net::precision::Distance;
 use crate::registry::{Job, Registry};
@@ -20,7 +22,8 @@ use crate::registry::{Job, Registry};
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  petteia export runs/phage --format bot --out phage-bot")]
+  petteia export runs/phage --format bot --out phage-bot
+  petteia export runs/caissa --format bot --out bot --codecup --time 30")]
 pub struct Export {
     /// Run folder (its newest checkpoint, or the champion if the run has a gate), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
@@ -36,6 +39,8 @@ pub struct Export {
     /// those of random games if it has no records
     #[arg(long)]
     int8: bool,
+    #[command(flatten, next_help_heading = "What a bot does without arguments (its own flags override it)")]
+    engine: EngineArgs,
 }
 
 impl ValueEnum for Format {
@@ -84,13 +89,24 @@ impl Export {
                     .into(),
             ));
         }
+        let defaults = self.engine.as_defaults()?;
+        if defaults != Defaults::default() && self.format != Format::Bot {
+            return Err(Error::Config(
+                "--protocol, --gtp, --codecup, --time, --simulations, --hash and --threads say what a bot does: they are \
+                 for --format bot"
+                    .into(),
+            ));
+        }
         let manifest = &checkpoint.manifest;
         let calibration = match self.int8 {
             true => Some(R::with_game(&manifest.game.id, &manifest.game.options, Measure(&checkpoint))??),
             false => None,
         };
         let ranges = calibration.as_ref().map(|found| found.ranges.clone());
-        let size = export_with(&checkpoint, self.format, ranges, &self.out)?;
+        let size = match self.format {
+            Format::Bot => export_bot(&checkpoint, ranges, &defaults, &self.out)?,
+            format => export_with(&checkpoint, format, ranges, &self.out)?,
+        };
         if let Some(Calibration { positions, recorded, distances, .. }) = calibration {
             let games = if recorded { "recorded" } else { "random" };
             print(format_args!("activations measured in {positions} positions of {games} games"))?;

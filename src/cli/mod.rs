@@ -22,6 +22,7 @@ mod games;
 mod help;
 mod inspect;
 mod ladder;
+mod licenses;
 mod log;
 mod man;
 mod meant;
@@ -93,7 +94,7 @@ fn run<R: Registry>() -> Result<()> {
     registry::check::<R>()?;
     refuse_too_many_threads()?;
     match attachment::own()? {
-        Some(_) => bot::run::<R>(),
+        Some(attached) => bot::run::<R>(&attached),
         None => {
             let matches = parsed(command::<R>().try_get_matches());
             parsed(Cli::from_arg_matches(&matches)).run::<R>()
@@ -218,6 +219,7 @@ enum Command {
     Bench(bench::Bench),
     Completions(completions::Completions),
     Man(man::Man),
+    Licenses(licenses::Licenses),
 }
 
 impl Cli {
@@ -248,6 +250,7 @@ impl Cli {
             Command::Bench(command) => command.run::<R>(),
             Command::Completions(command) => command.run::<R>(),
             Command::Man(command) => command.run::<R>(),
+            Command::Licenses(command) => command.run(),
             Command::Perft(command) => on_game::<R>(&command.game.clone(), command),
             Command::Replay(command) => on_game::<R>(&command.game.clone(), command),
             Command::CheckGame(command) => on_game::<R>(&command.game.clone(), command),

@@ -20,7 +20,7 @@ use crate::random::{Purpose, Random, stream};
 use crate::registry::Job;
 use crate::session::{Session, illegal, meant, saved};
 use crate::solve::Solver;
-use crate::storage;
+use crate::storage::{self, text};
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help (more), quit";
 const OVER: &str =
@@ -387,7 +387,8 @@ fn read_line() -> Result<Option<String>> {
         write!(out, "> ").and_then(|()| out.flush()).map_err(Error::io("standard output"))?;
     }
     if std::io::stdin().lock().read_until(b'\n', &mut line).map_err(Error::io("standard input"))? > 0 {
-        return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
+        let text = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;
+        return Ok(Some(text.into_owned()));
     }
     // so that the shell's prompt begins on a new line
     if prompts { print("").map(|()| None) } else { Ok(None) }

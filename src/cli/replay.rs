@@ -14,7 +14,8 @@ use crate::draw;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Outcome, Rules};
 use crate::registry::Job;
-use crate::storage;
+use crate::session::meant;
+use crate::storage::{self, text};
 
 /// The number of legal actions listed in an error.
 const SHOWN_ACTIONS: usize = 8;
@@ -58,11 +59,11 @@ impl Job for Replay {
         // line by line, so that a program at the other end of a pipe gets its answers immediately
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Error::io("standard input"))?;
-            for text in String::from_utf8_lossy(&line).split_whitespace() {
-                let action =
-                    game.parse_action(&state, text).ok_or_else(|| illegal(game, &state, ply, text))?;
+            let line = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;
+            for text in line.split_whitespace() {
+                let action = meant(game, &state, text).ok_or_else(|| illegal(game, &state, ply, text))?;
                 let before = state.clone();
-                game.try_play(&mut state, action).map_err(|_| illegal(game, &before, ply, text))?;
+                game.play(&mut state, action);
                 ply += 1;
                 last = game.touched(&before, action);
                 self.show(game, &state, ply, Marks { last: last.clone(), hint: Vec::new() })?;

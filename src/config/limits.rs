@@ -20,6 +20,8 @@ pub const MAX_GAMES: usize = 10_000_000;
 pub const MAX_BATCH: usize = 65_536;
 /// The largest evaluation cache, in mebibytes.
 pub const MAX_CACHE: usize = 65_536;
+/// The largest search tree of an engine, in mebibytes.
+pub const MAX_HASH: usize = 32_768;
 /// The most random plies at the start of a game.
 pub const MAX_OPENING_PLIES: usize = 1_000;
 /// The most worker threads of a command.

@@ -6,6 +6,7 @@ pub mod calibration;
 mod metadata;
 pub mod onnx;
 pub mod safetensors;
+mod scrub;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::net::ranges::Ranges;
 use crate::storage;
+use bot::Defaults;
 
 /// The formats of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +42,22 @@ pub fn export_with(
     out: &Path,
 ) -> Result<usize> {
     let bytes = match format {
-        Format::Bot => bot::file(checkpoint, ranges)?,
+        Format::Bot => return export_bot(checkpoint, ranges, &Defaults::default(), out),
         Format::Safetensors => safetensors::file(checkpoint, ranges)?,
         Format::Onnx => onnx::file(checkpoint)?,
     };
-    match format {
-        Format::Bot => storage::write_program_whole(out, &bytes)?,
-        Format::Safetensors | Format::Onnx => storage::write_whole(out, &bytes)?,
-    }
+    storage::write_whole(out, &bytes)?;
+    Ok(bytes.len())
+}
+
+/// [`export_with`] for a bot that does what `defaults` say unless its command line says otherwise.
+pub fn export_bot(
+    checkpoint: &Checkpoint,
+    ranges: Option<Ranges>,
+    defaults: &Defaults,
+    out: &Path,
+) -> Result<usize> {
+    let bytes = bot::file(checkpoint, ranges, defaults)?;
+    storage::write_program_whole(out, &bytes)?;
     Ok(bytes.len())
 }

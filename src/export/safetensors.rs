@@ -19,6 +19,15 @@ use crate::net::tensors::RANGES;
 
 /// The file's bytes; they have these ranges of the activations, or those that the checkpoint has.
 pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> {
+    file_with(checkpoint, ranges, None)
+}
+
+/// The same with one more entry in the header.
+pub(super) fn file_with(
+    checkpoint: &Checkpoint,
+    ranges: Option<Ranges>,
+    more: Option<(&'static str, String)>,
+) -> Result<Vec<u8>> {
     let (network, weights) = network(checkpoint)?;
     let (header, tensors) = split(checkpoint, &weights)?;
     let mut entries = metadata::entries(checkpoint, tensors);
@@ -26,6 +35,7 @@ pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> 
         let text = serde_json::to_string(ranges).expect("finite numbers are valid JSON");
         entries.insert(RANGES, text);
     }
+    entries.extend(more);
     Ok(with_header(header, &entries, tensors))
 }
 

@@ -1,14 +1,15 @@
 //! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process a game, one action a line.
 //!
-//! `start` means: play first. Any other first line is the first player's action. `end` ends the program. The rules of
-//! other games fit as well: a player who moves several times in a row prints, or receives, several lines. The jury's
-//! input is always valid; an invalid line changes nothing and is reported on the stream for people.
+//! `start` means: play first. Any other first line is the first player's action. `end` ends the program; the juries of later
+//! years write `Start` and `Quit`, so `quit` is the same, and capitals do not matter. The rules of other games fit as well:
+//! a player who moves several times in a row prints, or receives, several lines. The jury's input is always valid; an
+//! invalid line changes nothing and is reported on the stream for people.
 
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::thinker::{Limits, Report, Task};
-use super::{OVERHEAD, Order, Protocol, Reply, Urgency};
+use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
+use super::{MEBIBYTE, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Player};
 use crate::session::Session;
@@ -23,12 +24,20 @@ pub struct Codecup<G: Game> {
     left: Option<Duration>,
     /// `end` was received: nothing more is sent.
     over: bool,
+    /// Bytes that the tree may take.
+    memory: usize,
 }
 
 impl<G: Game> Codecup<G> {
     /// A game with this much thinking time in total, or with the agent's own simulations for each action.
     pub fn new(game: G, time: Option<Duration>) -> Codecup<G> {
-        Codecup { session: Session::new(game), side: None, left: time, over: false }
+        Codecup { session: Session::new(game), side: None, left: time, over: false, memory: DEFAULT_MEMORY }
+    }
+
+    /// The same with so many MiB for the tree.
+    pub fn with_hash(mut self, mebibytes: usize) -> Codecup<G> {
+        self.memory = mebibytes * MEBIBYTE;
+        self
     }
 
     /// Orders a search when it is our turn.
@@ -39,7 +48,8 @@ impl<G: Game> Codecup<G> {
         }
         let clock =
             self.left.map(|left| Clock { left, increment: Duration::ZERO, to_go: None, overhead: OVERHEAD });
-        Order::Search(Task::of(&self.session, Limits { clock, ..Limits::default() }))
+        let task = Task::of(&self.session, Limits { clock, ..Limits::default() });
+        Order::Search(Task { memory: self.memory, ..task })
     }
 }
 
@@ -47,11 +57,13 @@ impl<G: Game> Protocol<G> for Codecup<G> {
     fn line(&mut self, line: &str) -> Reply<G> {
         match line.trim() {
             "" => return Reply::nothing(),
-            "end" => {
+            text if is_end(text) => {
                 self.over = true;
                 return Reply::order(Order::Quit(Duration::ZERO));
             }
-            "start" if self.side.is_none() => self.side = Some(Player::First),
+            text if self.side.is_none() && text.eq_ignore_ascii_case("start") => {
+                self.side = Some(Player::First);
+            }
             text => {
                 if self.session.play_text(text).is_err() {
                     let aside = format!("{} is not a legal action here and is ignored", quoted(text));
@@ -64,7 +76,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
     }
 
     fn urgency(&self, line: &str) -> Urgency {
-        if line.trim() == "end" { Urgency::Now } else { Urgency::AfterSearch }
+        if is_end(line.trim()) { Urgency::Now } else { Urgency::AfterSearch }
     }
 
     fn found(&mut self, report: &Report) -> Reply<G> {
@@ -83,7 +95,12 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         Vec::new()
     }
 
-    fn refuse(&self, _problem: &str) -> Vec<String> {
-        Vec::new()
+    fn refuse(&mut self, problem: &str) -> Reply<G> {
+        Reply { aside: Some(problem.into()), ..Reply::nothing() }
     }
+}
+
+/// Whether the jury ends the game.
+fn is_end(text: &str) -> bool {
+    ["end", "quit"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }

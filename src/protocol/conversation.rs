@@ -15,6 +15,7 @@ use super::thinker::{Report, Task, Thinker};
 use super::{Order, Protocol, Reply, Urgency};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
+use crate::storage::text;
 
 /// A longer line is refused; the longest legal game fits many times over.
 const LONGEST_LINE: usize = 1 << 20;
@@ -41,14 +42,14 @@ enum Event {
 #[derive(Debug)]
 enum Input {
     Line(String),
-    TooLong,
+    /// A line that cannot be read, and why.
+    Refused(String),
 }
 
 impl Input {
     fn bytes(&self) -> usize {
         match self {
-            Input::Line(line) => size_of::<Input>() + line.len(),
-            Input::TooLong => size_of::<Input>(),
+            Input::Line(text) | Input::Refused(text) => size_of::<Input>() + text.len(),
         }
     }
 }
@@ -271,9 +272,9 @@ impl<G: Game> Driver<'_, G> {
                     let reply = self.protocol.line(&line);
                     self.carry_out(reply, place, stopped)?;
                 }
-                Input::TooLong => {
-                    let problem = format!("a line of over {LONGEST_LINE} bytes is ignored");
-                    self.say(&self.protocol.refuse(&problem))?;
+                Input::Refused(problem) => {
+                    let reply = self.protocol.refuse(&problem);
+                    self.carry_out(reply, place, stopped)?;
                 }
             }
         }
@@ -286,7 +287,7 @@ impl<G: Game> Driver<'_, G> {
     fn may_be_handled(&self, place: usize) -> bool {
         let urgency = || match &self.waiting[place] {
             Input::Line(line) => self.protocol.urgency(line),
-            Input::TooLong => Urgency::InTurn,
+            Input::Refused(_) => Urgency::InTurn,
         };
         match self.busy {
             None => true,
@@ -384,8 +385,11 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Event>, backlog: &Backlog) 
     loop {
         line.clear();
         let heard = match read_line(input, &mut line) {
-            Ok(Some(true)) => Input::Line(String::from_utf8_lossy(&line).into_owned()),
-            Ok(Some(false)) => Input::TooLong,
+            Ok(Some(true)) => match text::readable(&line) {
+                Ok(text) => Input::Line(text.into_owned()),
+                Err(why) => Input::Refused(why),
+            },
+            Ok(Some(false)) => Input::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
             Ok(None) | Err(_) => {
                 // the driver may be gone
                 let _ = events.send(Event::End);

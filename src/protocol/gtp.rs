@@ -1,15 +1,18 @@
 //! GTP 2, the Go Text Protocol (G. Farneback, draft 2), for games other than Go.
 //!
-//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are the names
-//! of the game's players; `black` and `white` are the first and the second player, as in Go, where no player of
-//! the game has that name. GTP's rules about handicaps, komi and stones do not apply; `boardsize` accepts the
-//! size of the game's board.
+//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black` and
+//! `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The names of the
+//! game's players and their first letters are understood, too. GTP's rules about handicaps, komi and stones do not apply;
+//! `boardsize` accepts the size of the game's board.
+//!
+//! Match runners do not know when a game is over. Then, as in Go, the loser resigns, and everybody else passes; a `pass` that
+//! is played is accepted until it is taken back. The score is `B+1`, `W+1` or `0`.
 
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::thinker::{Limits, Report, Task};
-use super::{OVERHEAD, Order, Protocol, Reply, Urgency};
+use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
+use super::{MEBIBYTE, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
@@ -42,6 +45,9 @@ type Answer = Result<String, String>;
 pub struct Gtp<G: Game> {
     name: String,
     session: Session<G>,
+    /// Passes played since the game was over.
+    passes: usize,
+    memory: usize,
     /// Main time of the game and of an extra period with its stones, once set.
     settings: Option<(Duration, Duration, usize)>,
     /// For each player: time left, and actions to play in it (0: all).
@@ -56,7 +62,15 @@ impl<G: Game> Gtp<G> {
     pub fn new(game: G, name: impl Into<String>) -> Gtp<G> {
         let clocks = [(Duration::ZERO, 0); 2];
         let session = Session::new(game);
-        Gtp { name: name.into(), session, settings: None, clocks, asked: None, fresh: true }
+        let name = name.into();
+        let (passes, memory) = (0, DEFAULT_MEMORY);
+        Gtp { name, session, passes, memory, settings: None, clocks, asked: None, fresh: true }
+    }
+
+    /// The same with so many MiB for the tree.
+    pub fn with_hash(mut self, mebibytes: usize) -> Gtp<G> {
+        self.memory = mebibytes * MEBIBYTE;
+        self
     }
 
     fn answer(&mut self, command: &str, words: &[&str]) -> Answer {
@@ -69,7 +83,7 @@ impl<G: Game> Gtp<G> {
             ("boardsize", [size]) => self.board_size(size),
             ("clear_board", []) => {
                 self.session = Session::new(self.session.game().clone());
-                self.fresh = true;
+                (self.passes, self.fresh) = (0, true);
                 self.refill();
                 Ok(String::new())
             }
@@ -77,10 +91,7 @@ impl<G: Game> Gtp<G> {
                 number.parse::<f64>().map(|_| String::new()).map_err(|_| "syntax error".into())
             }
             ("play", [color, rest @ ..]) if !rest.is_empty() => self.play(color, &rest.join(" ")),
-            ("undo", []) => match self.session.undo() {
-                true => Ok(String::new()),
-                false => Err("cannot undo".into()),
-            },
+            ("undo", []) => self.undo(),
             ("showboard", []) => Ok(format!("\n{}", self.board())),
             ("final_score", []) => self.final_score(),
             ("time_settings", [main, extra, stones]) => self.time_settings(main, extra, stones),
@@ -108,15 +119,25 @@ impl<G: Game> Gtp<G> {
             (false, true) => Some(Player::Second),
             _ => None,
         };
+        // first: a runner's `b` and `w` are two players, also where one is called Blue or B
         let as_in_go = || match color.to_ascii_lowercase().as_str() {
-            "black" | "b" => Some(Player::First),
-            "white" | "w" => Some(Player::Second),
+            "black" | "b" => Some(self.black()),
+            "white" | "w" => Some(self.black().other()),
             _ => None,
         };
-        by(&is)
+        as_in_go()
+            .or_else(|| by(&is))
             .or_else(|| by(&begins))
-            .or_else(as_in_go)
             .ok_or_else(|| format!("unknown color {}: {} or {}", quoted(color), names[0], names[1]))
+    }
+
+    /// Who GTP calls black.
+    fn black(&self) -> Player {
+        let [first, second] = self.session.game().players();
+        match first.eq_ignore_ascii_case("white") || second.eq_ignore_ascii_case("black") {
+            true => Player::Second,
+            false => Player::First,
+        }
     }
 
     /// The player of this color, if it is that player's turn.
@@ -133,11 +154,25 @@ impl<G: Game> Gtp<G> {
     }
 
     fn play(&mut self, color: &str, text: &str) -> Answer {
+        if self.session.is_over() && text.eq_ignore_ascii_case("pass") {
+            self.player(color)?;
+            self.passes += 1;
+            return Ok(String::new());
+        }
         self.to_move(color)?;
-        match self.session.play_text(text).or_else(|_| self.session.play_text(&text.to_lowercase())).is_ok() {
+        match self.session.play_text(text).is_ok() {
             true => Ok(String::new()),
             false => Err("illegal move".into()),
         }
+    }
+
+    fn undo(&mut self) -> Answer {
+        match self.passes.checked_sub(1) {
+            Some(fewer) => self.passes = fewer,
+            None if self.session.undo() => {}
+            None => return Err("cannot undo".into()),
+        }
+        Ok(String::new())
     }
 
     fn board(&self) -> String {
@@ -156,7 +191,8 @@ impl<G: Game> Gtp<G> {
         match self.session.game().outcome(self.session.state()) {
             None => Err("cannot score: the game is not over".into()),
             Some(Outcome::Draw) => Ok("0".into()),
-            Some(Outcome::Win(winner)) => Ok(format!("{}+1", self.session.game().players()[winner.index()])),
+            Some(Outcome::Win(winner)) if winner == self.black() => Ok("B+1".into()),
+            Some(Outcome::Win(_)) => Ok("W+1".into()),
         }
     }
 
@@ -188,12 +224,19 @@ impl<G: Game> Gtp<G> {
     }
 
     fn generate(&mut self, number: &str, color: &str) -> Reply<G> {
+        let outcome = self.session.game().outcome(self.session.state());
+        if let (Some(outcome), Ok(player)) = (outcome, self.player(color)) {
+            let lost = outcome == Outcome::Win(player.other());
+            // a pass that is generated is played, as in Go
+            self.passes += usize::from(!lost);
+            return reply(number, Ok(if lost { "resign" } else { "pass" }.into()));
+        }
         let player = match self.to_move(color) {
             Ok(player) => player,
             Err(what) => return reply(number, Err(what)),
         };
         let mut task = Task::of(&self.session, Limits { clock: self.clock(player), ..Limits::default() });
-        task.fresh = std::mem::take(&mut self.fresh);
+        (task.fresh, task.memory) = (std::mem::take(&mut self.fresh), self.memory);
         self.asked = Some(number.into());
         Reply::order(Order::Search(task))
     }
@@ -276,8 +319,8 @@ impl<G: Game> Protocol<G> for Gtp<G> {
         self.asked.take().map(answer).unwrap_or_default()
     }
 
-    fn refuse(&self, problem: &str) -> Vec<String> {
-        vec![format!("? {problem}"), String::new()]
+    fn refuse(&mut self, problem: &str) -> Reply<G> {
+        reply("", Err(problem.into()))
     }
 }
 

@@ -70,7 +70,7 @@ pub trait Protocol<G: Game> {
     /// can.
     fn failed(&mut self, problem: &str) -> Vec<String>;
     /// The answer to a line that could not be read.
-    fn refuse(&self, problem: &str) -> Vec<String>;
+    fn refuse(&mut self, problem: &str) -> Reply<G>;
 }
 
 impl<G: Game> Reply<G> {
@@ -94,6 +94,8 @@ impl<G: Game> Reply<G> {
         Reply::new(Vec::new(), order)
     }
 }
+
+const MEBIBYTE: usize = 1 << 20;
 
 /// Time lost outside the search for each action, if a protocol does not give it.
 const OVERHEAD: Duration = Duration::from_millis(50);

@@ -19,8 +19,10 @@ use crate::search::Search;
 use crate::search::tree::{Edge, Tree};
 use crate::session::Session;
 
-/// Default memory of the tree, in bytes.
-pub const DEFAULT_MEMORY: usize = 256 << 20;
+/// Default memory of the tree, in MiB.
+pub const DEFAULT_HASH: usize = 256;
+/// The same in bytes.
+pub const DEFAULT_MEMORY: usize = DEFAULT_HASH << 20;
 /// `depth N` ends after this many simulations per ply even if no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
 /// Visits of a root at which a search ends.

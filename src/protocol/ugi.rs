@@ -4,24 +4,29 @@
 //! Player 1 is [`Player::First`]. A UGI move is one action, whoever is to move next: each jump of a chain is a move, and so
 //! is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
 //! player to move in hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal
-//! actions. A line that cannot be understood is answered with `info string` and changes nothing. `go` always gets its
-//! `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the conversation ends.
+//! actions. A line that cannot be understood is answered with `info string` and changes nothing. After a `position` that was
+//! refused there is no position: a runner that knows no rules must not take answers about the one before for answers about
+//! this one. Then `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game for
+//! nothing else, and other queries with `none`, each with the reason, until a `position` is accepted or a new game begins.
+//! `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
+//! conversation ends.
 
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
-use super::{Order, Protocol, Reply, Urgency};
-use crate::config::limits::{MAX_SIMULATIONS, MAX_THREADS};
+use super::thinker::{DEFAULT_HASH, Limits, Report, Task};
+use super::{MEBIBYTE, Order, Protocol, Reply, Urgency};
+use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
 use crate::session::Session;
 
-const MEBIBYTE: usize = 1 << 20;
-
 /// Default of the time lost outside the search for each action, in milliseconds.
 const DEFAULT_OVERHEAD: i64 = 10;
+
+/// What holds after a refused `position`.
+const NO_POSITION: &str = "there is no position until one is accepted or a new game begins";
 
 /// Longest message, in characters.
 const LONGEST: usize = 400;
@@ -32,7 +37,7 @@ const QUIT_TIME: Duration = Duration::from_secs(1);
 
 /// The numbers that `setoption` can set: name, default, minimum, maximum.
 const SPINS: [(&str, i64, i64, i64); 4] = [
-    ("Hash", (DEFAULT_MEMORY / MEBIBYTE) as i64, 1, 1 << 15),
+    ("Hash", DEFAULT_HASH as i64, 1, MAX_HASH as i64),
     ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
     ("Simulations", 0, 0, MAX_SIMULATIONS as i64),
     ("Threads", 1, 1, MAX_THREADS as i64),
@@ -44,6 +49,8 @@ const PONDER: &str = "Ponder";
 pub struct Ugi<G: Game> {
     name: String,
     session: Session<G>,
+    /// The last `position` was refused, so there is none.
+    lost: bool,
     /// The values of [`SPINS`].
     spins: [i64; 4],
     ponder: bool,
@@ -55,12 +62,18 @@ impl<G: Game> Ugi<G> {
     /// A conversation with an engine of this name.
     pub fn new(game: G, name: impl Into<String>) -> Ugi<G> {
         let spins = SPINS.map(|(_, default, ..)| default);
-        Ugi { name: name.into(), session: Session::new(game), spins, ponder: false, fresh: true }
+        Ugi { name: name.into(), session: Session::new(game), lost: false, spins, ponder: false, fresh: true }
     }
 
     /// The same with another default of the option Threads.
     pub fn with_threads(mut self, threads: usize) -> Ugi<G> {
         self.spins[3] = threads as i64;
+        self
+    }
+
+    /// The same with another default of the option Hash: so many MiB for the tree.
+    pub fn with_hash(mut self, mebibytes: usize) -> Ugi<G> {
+        self.spins[0] = mebibytes as i64;
         self
     }
 
@@ -108,8 +121,21 @@ impl<G: Game> Ugi<G> {
         Reply::nothing()
     }
 
-    /// `startpos|fen TEXT [moves ...]`; if anything is wrong, the position is unchanged.
+    /// `startpos|fen TEXT [moves ...]`; if anything is wrong, there is no position.
     fn position(&mut self, words: &[&str]) -> Reply<G> {
+        let read = self.read_position(words);
+        self.lost = read.is_err();
+        match read {
+            Ok(session) => {
+                self.session = session;
+                Reply::order(Order::Follow(self.task(Limits::default())))
+            }
+            Err(why) => info(&why),
+        }
+    }
+
+    /// The game that the words after `position` give, or what is wrong with them.
+    fn read_position(&self, words: &[&str]) -> Result<Session<G>, String> {
         let (place, moves) = match words.iter().position(|word| *word == "moves") {
             Some(at) => (&words[..at], &words[at + 1..]),
             None => (words, &words[..0]),
@@ -119,21 +145,19 @@ impl<G: Game> Ugi<G> {
             ["startpos"] => {}
             ["fen", text @ ..] => match session.game().parse_state(&text.join(" ")) {
                 Ok(state) => session.restart(state),
-                Err(error) => return info(&format!("invalid position: {error}; the position is unchanged")),
+                Err(error) => return Err(format!("invalid position: {error}; {NO_POSITION}")),
             },
-            _ => return info("usage: position startpos [moves ...] or position fen TEXT [moves ...]"),
+            _ => {
+                let usage = "usage: position startpos [moves ...] or position fen TEXT [moves ...]";
+                return Err(format!("{usage}; {NO_POSITION}"));
+            }
         }
         for (ply, text) in moves.iter().enumerate() {
             if session.play_text(text).is_err() {
-                return info(&format!(
-                    "move {} ({}) is not legal; the position is unchanged",
-                    ply + 1,
-                    quoted(text)
-                ));
+                return Err(format!("move {} ({}) is not legal; {NO_POSITION}", ply + 1, quoted(text)));
             }
         }
-        self.session = session;
-        Reply::order(Order::Follow(self.task(Limits::default())))
+        Ok(session)
     }
 
     /// The search of the current position.
@@ -150,6 +174,11 @@ impl<G: Game> Ugi<G> {
         let (game, state) = (self.session.game(), self.session.state());
         let outcome = game.outcome(state);
         let response = match what {
+            [known @ ("p1turn" | "gameover" | "moves" | "result")] if self.lost => {
+                // nothing can be played on from here, and a runner that hears anything else would go on for ever
+                let response = if *known == "gameover" { "response true" } else { "response none" };
+                return Reply::new(vec![message(NO_POSITION), response.into()], Order::Nothing);
+            }
             ["p1turn"] => (game.to_move(state) == Player::First).to_string(),
             ["gameover"] => outcome.is_some().to_string(),
             ["moves"] => {
@@ -174,6 +203,9 @@ impl<G: Game> Ugi<G> {
     }
 
     fn go(&mut self, words: &[&str]) -> Reply<G> {
+        if self.lost {
+            return Reply::new(vec![message(NO_POSITION), "bestmove none".into()], Order::Nothing);
+        }
         if self.session.game().outcome(self.session.state()).is_some() {
             return Reply::line("bestmove none");
         }
@@ -259,7 +291,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
             ["isready"] => Reply::line("readyok"),
             ["uginewgame"] => {
                 self.session = Session::new(self.session.game().clone());
-                self.fresh = true;
+                (self.lost, self.fresh) = (false, true);
                 Reply::order(Order::Follow(self.task(Limits::default())))
             }
             ["setoption", rest @ ..] => self.set_option(rest),
@@ -304,8 +336,10 @@ impl<G: Game> Protocol<G> for Ugi<G> {
         vec![message(&format!("error: {problem}"))]
     }
 
-    fn refuse(&self, problem: &str) -> Vec<String> {
-        vec![format!("info string {problem}")]
+    fn refuse(&mut self, problem: &str) -> Reply<G> {
+        // it may have been a position
+        self.lost = true;
+        info(&format!("{problem}; {NO_POSITION}"))
     }
 }
 

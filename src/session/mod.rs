@@ -8,15 +8,28 @@ pub mod saved;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
-/// The legal action that a person's text names: an exact match, otherwise the only one that differs just in letter case.
+/// The legal action that a text from elsewhere names: the one that is written so, otherwise the only one that differs just in
+/// letter case, otherwise the only one with the same [letters and digits](bare). So `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x` and
+/// `b2:c4` are all `b2-c4`, in a game where nothing else can be meant.
 pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     let legal = game.legal(state);
-    let written = game.parse_action(state, text).filter(|action| legal.contains(action));
+    let written = game.parse_action(state, text).filter(|action| legal.binary_search(action).is_ok());
     written.or_else(|| {
-        let alike = |action: &Action| game.action_text(state, *action).eq_ignore_ascii_case(text);
-        let mut alike = legal.into_iter().filter(alike);
-        alike.next().filter(|_| alike.next().is_none())
+        let texts: Vec<String> = legal.iter().map(|action| game.action_text(state, *action)).collect();
+        let only = |alike: &dyn Fn(&str) -> bool| {
+            let mut alike = legal.iter().zip(&texts).filter(|(_, text)| alike(text));
+            alike.next().filter(|_| alike.next().is_none()).map(|(action, _)| *action)
+        };
+        let letters = bare(text);
+        only(&|written| written.eq_ignore_ascii_case(text))
+            .or_else(|| only(&|written| !letters.is_empty() && bare(written) == letters))
     })
+}
+
+/// The letters and digits of an action's text in lower case, without the `x` of a capture: what is left when programs and
+/// rule sheets differ in dashes, colons, brackets, and signs for captures and checks.
+pub fn bare(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }
 
 /// The error for a text that names no legal action, with the reason if the rules know one.
@@ -96,19 +109,13 @@ impl<G: Game> Session<G> {
         Ok(())
     }
 
-    /// The legal action that a text stands for.
-    pub fn parse(&self, text: &str) -> Option<Action> {
-        let is_legal = |action: &Action| self.game.legal(&self.state).binary_search(action).is_ok();
-        self.game.parse_action(&self.state, text).filter(is_legal)
-    }
-
-    /// Plays the action of this text.
+    /// Plays the action that this text [names](meant).
     ///
     /// # Errors
     /// If it is not a legal action here; nothing changes then.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
-        let action =
-            self.parse(text).ok_or_else(|| Error::Illegal(format!("{} is not legal here", quoted(text))))?;
+        let action = meant(&self.game, &self.state, text)
+            .ok_or_else(|| Error::Illegal(format!("{} is not legal here", quoted(text))))?;
         self.play(action);
         Ok(action)
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::own_file::{self, own_file};
 use crate::error::{Error, Result};
 use crate::storage;
 
@@ -63,7 +64,8 @@ pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
 /// A payload in a program's file, already checked against the seal.
 #[derive(Debug)]
 pub struct Attached {
-    path: PathBuf,
+    /// The program's file.
+    pub path: PathBuf,
     start: u64,
     /// Bytes of the payload.
     pub length: u64,
@@ -143,8 +145,17 @@ pub fn own() -> Result<Option<Attached>> {
     if length == 0 {
         return Ok(None);
     }
-    let path = std::env::current_exe().map_err(Error::io("the program's own file"))?;
-    check_sealed(&path, length, &seal().sum).map(Some)
+    // one of them may be what started the program, such as a loader
+    let tried = own_file::places().iter().map(|path| check_sealed(path, length, &seal().sum));
+    let mut first = None;
+    for found in tried {
+        match found {
+            Ok(attached) => return Ok(Some(attached)),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    // without a place this says why
+    first.map_or_else(|| own_file().map(|_| None), Err)
 }
 
 /// Checks the payload at the end of a file against the seal.

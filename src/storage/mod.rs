@@ -6,7 +6,9 @@
 pub mod attachment;
 mod door;
 mod lines;
+pub mod own_file;
 mod tail;
+pub mod text;
 mod whole;
 
 use std::fs::{self, File, TryLockError};
@@ -223,9 +225,11 @@ pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     door::at_most(open(path)?, path, most, what)
 }
 
-/// Reads a text file of Petteia's; bytes that are not UTF-8 are replaced.
+/// Reads a text file; bytes that are not UTF-8 are replaced. UTF-16 is an error.
 pub fn read_text(path: &Path, what: &str) -> Result<String> {
-    Ok(String::from_utf8_lossy(&read_at_most(path, LARGEST_TEXT, what)?).into_owned())
+    let bytes = read_at_most(path, LARGEST_TEXT, what)?;
+    let text = text::readable(&bytes).map_err(|why| Error::Data(format!("{}: {why}", path.display())))?;
+    Ok(text.into_owned())
 }
 
 /// `value` as a JSON object that ends with the SHA-256 of its own text, with zeros in place of the digits.

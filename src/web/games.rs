@@ -9,6 +9,7 @@ use crate::game::Player;
 use crate::options::Settings;
 use crate::replay::record::Record;
 use crate::session::saved::Saved;
+use crate::storage::text::unmarked_text;
 
 /// Games of a file that are shown.
 const MOST: usize = 2000;
@@ -63,6 +64,7 @@ impl Loaded {
 
 /// The games of a text: a saved game, one record, or the file of a match or ladder.
 pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
+    let text = unmarked_text(text).map_err(|why| Error::Data(format!("the file: {why}")))?;
     let first = text.lines().next().unwrap_or_default();
     if let Ok(kind) = serde_json::from_str::<First>(first) {
         if kind.agents.is_some() {

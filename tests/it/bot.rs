@@ -21,6 +21,8 @@ use crate::support::command;
 struct Make<'a> {
     id: &'a str,
     folder: &'a Path,
+    /// More flags of the export.
+    flags: &'a [&'a str],
 }
 
 impl Job for Make<'_> {
@@ -40,6 +42,7 @@ impl Job for Make<'_> {
         let exported = Command::new(env!("CARGO_BIN_EXE_petteia"))
             .args(["export".as_ref(), run.as_os_str()])
             .args(["--format".as_ref(), "bot".as_ref(), "--out".as_ref(), bot.as_os_str()])
+            .args(self.flags)
             .output()
             .unwrap();
         assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
@@ -48,7 +51,11 @@ impl Job for Make<'_> {
 }
 
 fn make(id: &str, folder: &Path) -> PathBuf {
-    Games::with_game(id, &Default::default(), Make { id, folder }).unwrap()
+    make_with(id, folder, &[])
+}
+
+fn make_with(id: &str, folder: &Path, flags: &[&str]) -> PathBuf {
+    Games::with_game(id, &Default::default(), Make { id, folder, flags }).unwrap()
 }
 
 /// A bot that runs.
@@ -190,6 +197,11 @@ fn a_bot_survives_what_it_hears() {
         assert!(bot.line().starts_with("info string "));
         assert_eq!(bot.ask("isready\r", "readyok"), "");
     }
+    // what was refused may have been a position: there is none
+    bot.tell("go nodes 5");
+    assert!(bot.line().starts_with("info string there is no position"));
+    assert_eq!(bot.line(), "bestmove none");
+    bot.tell("position startpos");
     // during a search
     bot.tell("go infinite");
     for line in [b"isready".as_slice(), b"query p1turn", b"nonsense", &longer, b"isready", b"stop"] {
@@ -349,7 +361,7 @@ fn the_programs_own_commands_work_in_a_bot() {
 fn options_of_the_game_travel_with_a_bot() {
     let folder = tempfile::tempdir().unwrap();
     let settings = game_settings(&["game.queen_exchange=true".into()]).unwrap();
-    let make = Make { id: "caissa", folder: folder.path() };
+    let make = Make { id: "caissa", folder: folder.path(), flags: &[] };
     let file = Games::with_game("caissa", &settings, make).unwrap();
     let about = Command::new(&file).arg("--about").output().unwrap();
     assert!(String::from_utf8_lossy(&about.stdout).contains("options:     queen_exchange = true"));
@@ -396,4 +408,151 @@ fn a_damaged_bot_refuses() {
         assert!(error.contains("checksum of the model") && error.contains("differs"), "{what}: {error}");
         assert!(output.stdout.is_empty());
     }
+}
+
+fn said(output: &std::process::Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// A contest starts programs without arguments.
+#[test]
+fn what_a_bot_does_without_arguments_is_set_by_its_export() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--codecup", "--time", "30", "--hash", "5", "--threads", "2", "--simulations", "7"];
+    let file = make_with("caissa", folder.path(), &flags);
+    let about = said(&command::run(&file, &["--about"], ""));
+    assert!(
+        about.contains("speaks:      the CodeCup protocol, 30 s for a game, 5 MiB for the tree, 2 threads"),
+        "{about}"
+    );
+    let help = said(&command::run(&file, &["--help"], "")).replace('\n', " ");
+    assert!(help.contains("Without arguments it speaks the CodeCup protocol."), "{help}");
+    let mut bot = Bot::start(&file, &[]);
+    bot.tell("Start");
+    assert_eq!(bot.line().len(), 5);
+    bot.tell("Quit");
+    assert!(bot.end().is_empty());
+    // flags override it, and a time for another protocol is none
+    let mut gtp = Bot::start(&file, &["--gtp"]);
+    gtp.tell("genmove white\nquit");
+    assert!(gtp.end()[0].starts_with("= "));
+    let mut ugi = Bot::start(&file, &["--protocol", "ugi", "--hash", "6"]);
+    ugi.tell("ugi");
+    let hello = ugi.until("ugiok");
+    for option in ["Hash type spin default 6 ", "Threads type spin default 2 "] {
+        assert!(hello.iter().any(|line| line.starts_with(&format!("option name {option}"))), "{hello:?}");
+    }
+    ugi.tell("go");
+    let last = ugi.until("bestmove");
+    assert!(last[last.len() - 2].contains(" nodes 7 "), "{last:?}");
+    ugi.end();
+    // the network is what it would be without them
+    let plain = make_with("tic-tac-toe", folder.path(), &[]);
+    let about = said(&command::run(&plain, &["--about"], ""));
+    assert!(about.contains("speaks:      UGI, 100 simulations, 256 MiB for the tree, 1 thread"), "{about}");
+}
+
+#[test]
+fn flags_of_engines_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let bot = make("tic-tac-toe", folder.path());
+    let bot = bot.to_str().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let petteia = command::PETTEIA;
+    let engine = ["engine", "tic-tac-toe", "--agent", "rollout:5"];
+    let export = ["export", bot, "--out", &out, "--format", "bot"];
+    for (program, start) in [(bot, &[][..]), (petteia, &engine), (petteia, &export)] {
+        for (flags, part) in [
+            (&["--gtp", "--codecup"][..], "cannot be used with"),
+            (&["--protocol", "ugi", "--gtp"], "cannot be used with"),
+            (&["--time", "3"], "--time is for --protocol codecup only"),
+            (&["--time", "3", "--gtp"], "--time is for --protocol codecup only"),
+            (&["--time=-3", "--codecup"], "--time: "),
+            (&["--hash", "0"], "invalid value '0' for '--hash <MIB>'"),
+            (&["--hash", "32769"], "invalid value"),
+            (&["--threads", "0"], "invalid value"),
+            (&["--simulations", "0"], "invalid value"),
+            (&["--protocol", "uci"], "invalid value"),
+        ] {
+            let output = command::run(program, &[start, flags].concat(), "");
+            assert_eq!(output.status.code(), Some(2), "{flags:?}: {}", said(&output));
+            assert!(said(&output).contains(part), "{flags:?}: {}", said(&output));
+        }
+    }
+    let output = command::run(petteia, &["export", bot, "--out", &out, "--format", "onnx", "--gtp"], "");
+    assert!(said(&output).contains("they are for --format bot"), "{}", said(&output));
+    assert!(!folder.path().join("out").exists());
+}
+
+/// Jails of juries have just the program: `/proc` is hidden here as it is not mounted there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_bot_runs_without_proc() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let jailed = |how: &str| {
+        let script = format!(
+            "mount -t tmpfs none /proc && test ! -e /proc/self && cd '{}' && {how}",
+            folder.path().display()
+        );
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).env("PATH", path);
+        unshare.stdin(Stdio::null()).output()
+    };
+    let possible = jailed("echo hidden");
+    if !possible.is_ok_and(|output| output.stdout == b"hidden\n") {
+        let what = "SKIPPED a_bot_runs_without_proc: /proc cannot be hidden here (unshare)\n";
+        std::io::stderr().write_all(what.as_bytes()).unwrap();
+        return;
+    }
+    for how in [
+        format!("'./{name}'"),
+        format!("'{}'", file.display()),
+        format!("'{name}'"),
+        format!("cd / && '{name}'"),
+    ] {
+        let output = jailed(&format!("printf 'go nodes 3\\nquit\\n' | {{ {how}; }}")).unwrap();
+        let answer = said(&output);
+        assert!(answer.lines().last().unwrap_or_default().starts_with("bestmove "), "{how}: {answer}");
+    }
+}
+
+#[test]
+fn a_bot_has_the_licenses_and_not_the_paths_of_its_builder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = make("tic-tac-toe", folder.path());
+    let [of_bot, of_program] = [(file.to_str().unwrap(), "--licenses"), (command::PETTEIA, "licenses")]
+        .map(|(program, argument)| command::run(program, &[argument], ""));
+    assert!(of_bot.status.success(), "{}", said(&of_bot));
+    assert_eq!(of_bot.stdout, of_program.stdout);
+    let text = String::from_utf8(of_bot.stdout).unwrap();
+    let lock: toml::Table = fs::read_to_string("Cargo.lock").unwrap().parse().unwrap();
+    let packages = lock["package"].as_array().unwrap();
+    let locked = |name: &str| {
+        let found = packages.iter().find(|package| package["name"].as_str() == Some(name));
+        found.unwrap_or_else(|| panic!("{name} is not in Cargo.lock"))["version"].as_str().unwrap()
+    };
+    for name in ["burn", "clap", "serde", "zstd-sys", "rayon", "axum", "colored"] {
+        assert!(text.contains(&format!("\n  {name} {}: ", locked(name))), "{name}: run scripts/licenses.py");
+    }
+    for part in [
+        "may be used under the MIT license or the Apache License 2.0",
+        "Petteia contributors",
+        "Rust's standard library",
+        "Meta Platforms, Inc.",
+        "the source form of which the Mozilla Public License 2.0 speaks",
+        "https://crates.io/crates/NAME/VERSION",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    // what Cargo's folders are called stays, and what they are in is gone
+    let bytes = fs::read(&file).unwrap();
+    let kept = b"/registry/src/";
+    let places: Vec<usize> =
+        bytes.windows(kept.len()).enumerate().filter(|(_, at)| at == kept).map(|(at, _)| at).collect();
+    let personal = |at: &&usize| bytes[**at - 1] != b'~' && bytes[**at - 1].is_ascii_graphic();
+    assert!(places.len() > 10);
+    assert!(places.iter().filter(personal).count() <= 1, "only the name that the export itself searches for");
 }

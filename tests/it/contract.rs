@@ -7,14 +7,78 @@ use petteia::encode::Planes;
 use petteia::game::{Game, Rules, Settings};
 use petteia::games::Games;
 use petteia::registry::{Job, Registry};
+use petteia::session::{bare, meant};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
 const GAMES: usize = 200;
 const SEED: u64 = 1;
+/// Games of each id whose actions are written in other ways.
+const NOTATION_GAMES: u64 = 12;
 
 struct Conformance;
+
+/// In random games, every way of writing an action that a program or a person may use is read as that action, or as none.
+struct Notations;
+
+impl Job for Notations {
+    type Output = usize;
+
+    fn run<G: Game>(self, rules: Rules<G>) -> usize {
+        let game = &rules.game;
+        let mut read = 0;
+        for seed in 0..NOTATION_GAMES {
+            let (mut state, mut random) = (game.initial(), rand::rngs::SmallRng::seed_from_u64(seed));
+            while game.outcome(&state).is_none() {
+                let legal = game.legal(&state);
+                let action = legal[random.random_range(0..legal.len())];
+                let texts: Vec<String> =
+                    legal.iter().map(|action| game.action_text(&state, *action)).collect();
+                let mut readings: Vec<String> = texts.iter().map(|text| bare(text)).collect();
+                readings.sort();
+                readings.dedup();
+                assert_eq!(
+                    readings.len(),
+                    legal.len(),
+                    "two actions are read alike in {}",
+                    game.state_text(&state)
+                );
+                assert!(readings.iter().all(|reading| !reading.is_empty()));
+                let text = game.action_text(&state, action);
+                for written in [
+                    text.clone(),
+                    text.to_uppercase(),
+                    text.to_lowercase(),
+                    bare(&text),
+                    text.replace('-', "x"),
+                    text.replace(['-', 'x'], ":"),
+                    text.replace('-', "\u{2013}"),
+                    format!("{text}x"),
+                    format!("{text}+"),
+                    format!("({text})"),
+                ] {
+                    assert_eq!(
+                        meant(game, &state, &written),
+                        Some(action),
+                        "{written} in {}",
+                        game.state_text(&state)
+                    );
+                    read += 1;
+                }
+                game.play(&mut state, action);
+            }
+        }
+        read
+    }
+}
+
+#[test]
+fn no_two_legal_actions_are_read_alike() {
+    for id in Games::ids() {
+        assert!(Games::with_game(&id, &Settings::new(), Notations).unwrap() > 100, "{id}");
+    }
+}
 
 /// Plays random games and lists how they end.
 struct Endings;

@@ -29,6 +29,7 @@ mod export;
 mod external;
 mod faults;
 mod files;
+mod foreign_text;
 mod gumbel;
 mod heads;
 mod health;

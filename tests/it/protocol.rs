@@ -13,7 +13,7 @@ use petteia::protocol::codecup::Codecup;
 use petteia::protocol::gtp::Gtp;
 use petteia::protocol::thinker::{Limits, Report, Task, Thinker};
 use petteia::protocol::ugi::Ugi;
-use petteia::protocol::{Order, Protocol};
+use petteia::protocol::{Order, Protocol, Urgency};
 use petteia::random::{Purpose, stream};
 use petteia::registry::{Job, Registry};
 use proptest::prelude::*;
@@ -147,9 +147,6 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
     talk.say("position startpos moves a1");
     for (line, part) in [
         ("foo", "unknown command `foo`"),
-        ("position", "usage: position"),
-        ("position fen nonsense", "invalid position"),
-        ("position startpos moves b1 b1", "move 2 (`b1`) is not legal"),
         ("query nothing", "unknown query `nothing`"),
         ("setoption name Nothing value 1", "unknown option `Nothing`"),
         ("setoption name Hash value x", "option Hash: `x` is not in 1 to"),
@@ -168,6 +165,50 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
         let said = talk.say(line);
         assert!(said[0].starts_with("info string go: ") && said.last().unwrap().starts_with("bestmove "));
     }
+}
+
+/// A runner that knows no rules believes every answer: those about an earlier position would be taken for this one's.
+#[test]
+fn after_a_refused_position_ugi_has_none() {
+    let game: TicTacToe = game("");
+    let mut talk = ugi(&game);
+    let reason = "info string there is no position until one is accepted or a new game begins";
+    for (line, part) in [
+        ("position", "usage: position"),
+        ("position fen nonsense", "invalid position"),
+        ("position startpos moves b1 b1", "move 2 (`b1`) is not legal; there is no position"),
+        ("position startpos b1", "usage: position"),
+    ] {
+        for good in ["position startpos moves a1", "uginewgame"] {
+            talk.say(good);
+            let said = talk.say(line);
+            assert!(
+                said.len() == 1 && said[0].starts_with("info string ") && said[0].contains(part),
+                "{said:?}"
+            );
+            for question in ["query p1turn", "query result", "query moves"] {
+                assert_eq!(talk.say(question), [reason, "response none"], "{line}, {question}");
+            }
+            // a runner would go on for ever with a game that is not over
+            assert_eq!(talk.say("query gameover"), [reason, "response true"], "{line}");
+            let searches = talk.searches.len();
+            for go in ["go", "go nodes 5", "go infinite"] {
+                assert_eq!(talk.say(go), [reason, "bestmove none"], "{line}, {go}");
+            }
+            assert_eq!(talk.searches.len(), searches, "nothing is searched");
+            // what has nothing to do with the position is as ever
+            assert_eq!(talk.say("isready"), ["readyok"]);
+            assert!(talk.say("query nothing")[0].contains("unknown query"));
+            talk.say(good);
+            assert_eq!(talk.say("query gameover"), ["response false"]);
+            assert!(talk.say("go nodes 1").last().unwrap().starts_with("bestmove "));
+        }
+    }
+    // a line that could not be read may have been a position
+    assert!(
+        talk.protocol.refuse("too long").lines[0].starts_with("info string too long; there is no position")
+    );
+    assert_eq!(talk.say("go nodes 1"), [reason, "bestmove none"]);
 }
 
 /// Each jump of a chain is a move, and so is a pass; who is to move is asked.
@@ -310,6 +351,13 @@ fn the_jury_hears_one_action_a_line() {
         game.try_play(&mut state, action).unwrap();
         line.clone_from(&said[0]);
     }
+    // later juries write capitals, and "quit"
+    for (start, end) in [("Start", "Quit"), ("START", "End"), ("start\r", "quit\r")] {
+        let mut loud = Talk::new(&game, Codecup::new(game, None));
+        assert_eq!(loud.say(start).len(), 1, "{start}");
+        assert!(matches!(loud.protocol.line(end).order, Order::Quit(_)), "{end}");
+        assert_eq!(loud.protocol.urgency(end), Urgency::Now);
+    }
     let mut other = Talk::new(&game, Codecup::new(game, None));
     assert!(other.say("nonsense").is_empty() && other.say("\u{0}").is_empty());
     assert_eq!(other.say("c3-c6\r").len(), 1);
@@ -351,6 +399,90 @@ fn gtp_plays_and_keeps_to_its_form() {
     assert!(matches!(talk.protocol.line("quit").order, Order::Quit(_)));
 }
 
+/// A match runner asks both colors until two pass in a row or one resigns, and then for the score.
+#[test]
+fn gtp_ends_games_as_in_go() {
+    let game: TicTacToe = game("");
+    let over = |actions: &str| {
+        let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
+        for (ply, action) in actions.split(' ').enumerate() {
+            assert_eq!(talk.say(&format!("play {} {action}", ["b", "w"][ply % 2])), ["=", ""]);
+        }
+        talk
+    };
+    for (actions, black, white, score) in [
+        ("a1 b1 a2 b2 a3", "= pass", "= resign", "= B+1"),
+        ("a1 b1 a2 b2 c3 b3", "= resign", "= pass", "= W+1"),
+        ("a1 b1 c1 b2 a2 a3 c3 c2 b3", "= pass", "= pass", "= 0"),
+    ] {
+        let mut talk = over(actions);
+        assert_eq!(talk.say("genmove w"), [white, ""], "{actions}");
+        assert_eq!(talk.say("genmove b"), [black, ""], "{actions}");
+        assert_eq!(talk.say("7 genmove X"), [&black.replace('=', "=7"), ""], "{actions}");
+        assert_eq!(talk.say("final_score"), [score, ""]);
+        assert_eq!(talk.say("genmove green")[0], "? unknown color `green`: X or O");
+        assert!(talk.searches.is_empty());
+    }
+    // what the other program answered is played, and taken back, as any move
+    let mut talk = over("a1 b1 c1 b2 a2 a3 c3 c2 b3");
+    assert_eq!(
+        talk.all(&["play w pass", "play b PASS", "play w a1"]),
+        ["=", "", "=", "", "? the game is over", ""]
+    );
+    assert_eq!(talk.all(&["undo", "undo", "undo", "genmove b"]).len(), 8);
+    assert_eq!(talk.searches.len(), 1, "the last action was taken back, and then it is black's turn");
+    assert_eq!(talk.all(&["genmove w", "undo", "undo"]), ["= pass", "", "=", "", "=", ""]);
+    talk.say("clear_board");
+    assert_eq!(talk.say("play b pass"), ["? illegal move", ""]);
+    assert_eq!(talk.say("undo"), ["? cannot undo", ""]);
+}
+
+/// The colors of Go are two players, whatever the players are called.
+#[test]
+fn gtp_has_two_colors_in_every_game() {
+    struct Colors;
+    impl Job for Colors {
+        type Output = ();
+        fn run<G: Game>(self, rules: Rules<G>) {
+            let names = rules.game.players();
+            let first = rules.game.to_move(&rules.game.initial());
+            let mut turns = Vec::new();
+            for color in ["b", "w", "black", "WHITE", names[0], names[1]] {
+                let mut gtp = Gtp::new(rules.game.clone(), "test");
+                let said = gtp.line(&format!("play {color} nonsense")).lines;
+                turns.push(said[0] == "? illegal move");
+            }
+            assert_eq!(turns[..2], turns[2..4], "{names:?}");
+            assert_ne!(turns[0], turns[1], "{names:?}");
+            let is = |name| names.iter().position(|known| known.eq_ignore_ascii_case(name));
+            let black = is("black").or(is("white").map(|white| 1 - white)).unwrap_or(0);
+            assert_eq!(turns[0], black == first.index(), "{names:?}");
+            // Go's words come first: Custodial Trap has a player B
+            for (player, _) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
+                assert_eq!(turns[4 + player], first.index() == player, "{names:?}");
+            }
+        }
+    }
+    for id in Games::ids() {
+        Games::with_game(&id, &Default::default(), Colors).unwrap();
+    }
+}
+
+#[test]
+fn every_protocol_searches_in_its_memory() {
+    let game: TicTacToe = game("");
+    let memory = |searches: &[Task<TicTacToe>]| searches.last().unwrap().memory;
+    let mut gtp = Talk::new(&game, Gtp::new(game.clone(), "test").with_hash(3));
+    gtp.say("genmove b");
+    let mut codecup = Talk::new(&game, Codecup::new(game.clone(), None).with_hash(4));
+    codecup.say("start");
+    let mut ugi = Talk::new(&game, Ugi::new(game.clone(), "test").with_hash(5));
+    assert!(ugi.say("ugi").contains(&"option name Hash type spin default 5 min 1 max 32768".to_string()));
+    ugi.say("go nodes 1");
+    let found = [memory(&gtp.searches), memory(&codecup.searches), memory(&ugi.searches)];
+    assert_eq!(found, [3 << 20, 4 << 20, 5 << 20]);
+}
+
 #[test]
 fn gtp_keeps_a_clock() {
     let game: TicTacToe = game("");
@@ -377,6 +509,23 @@ fn gtp_keeps_a_clock() {
     assert_eq!((clock.left, clock.to_go), (Duration::from_millis(6_500), Some(2)));
     talk.all(&["clear_board", "time_settings 0 1 0"]);
     assert!(talk.limits("genmove x").clock.is_none(), "no limit, as GTP says it");
+}
+
+/// The same move, as programs and rule sheets elsewhere write it, is understood by every protocol.
+#[test]
+fn protocols_read_other_notations() {
+    let game: Caissa = game("");
+    for text in ["C3-C6", "c3c6", "c3:c6", "c3xc6", "C3-C6x", "c3\u{2013}c6", "c3-c6+"] {
+        let mut ugi = ugi(&game);
+        assert!(ugi.say(&format!("position startpos moves {text}")).is_empty(), "{text}");
+        let mut gtp = Talk::new(&game, Gtp::new(game, "test"));
+        assert_eq!(gtp.say(&format!("play w {text}")), ["=", ""], "{text}");
+        let mut codecup = Talk::new(&game, Codecup::new(game, None));
+        assert_eq!(codecup.say(text).len(), 1, "{text}");
+    }
+    for text in ["c3", "x", "-", "c6c3", "c33c6", ""] {
+        assert!(!ugi(&game).say(&format!("position startpos moves a {text}")).is_empty(), "{text}");
+    }
 }
 
 /// Numbers as a careless program writes them, the extremes of every type among them.
@@ -436,7 +585,7 @@ proptest! {
         prop_assert!(said.iter().all(|line| ["", "=", "? syntax error"].contains(&line.as_str())), "{said:?}");
         for player in ["X", "O", "X"] {
             let said = gtp.say(&format!("genmove {player}"));
-            prop_assert!(said[0].starts_with("= ") || said[0] == "? the game is over", "{said:?}");
+            prop_assert!(said[0].starts_with("= "), "{said:?}");
             gtp.say(&format!("time_left {player} {f} {c}"));
         }
         let mut ugi = ugi(&game);

@@ -18,7 +18,7 @@ use crate::run::extend::{Extension, extend};
 use crate::run::fork::Fork;
 use crate::run::start::Start;
 use crate::run::{self, Observer, SETTINGS};
-use crate::storage;
+use crate::storage::{self, text};
 
 /// What to train, and where.
 #[derive(Clone)]
@@ -265,7 +265,9 @@ fn read_config(path: &Path) -> Result<(String, String)> {
         let hint = if is_missing { hint(path) } else { String::new() };
         Error::Config(format!("cannot read the config: {error}{hint}"))
     })?;
-    let text = String::from_utf8(bytes).map_err(|e| Error::Config(format!("{place}: {e}")))?;
+    let wrong = |why: String| Error::Config(format!("{place}: {why}"));
+    let bytes = text::unmarked(&bytes).map_err(wrong)?;
+    let text = std::str::from_utf8(bytes).map_err(|e| wrong(e.to_string()))?.to_string();
     Ok((place, text))
 }
 

@@ -106,8 +106,8 @@ impl Protocol<TicTacToe> for Panics {
         Vec::new()
     }
 
-    fn refuse(&self, _: &str) -> Vec<String> {
-        Vec::new()
+    fn refuse(&mut self, _: &str) -> Reply<TicTacToe> {
+        Reply::nothing()
     }
 }
 

@@ -1,0 +1,55 @@
+//! `petteia licenses`: the notices of everything that is linked into the program. Whoever hands out a program or a bot hands
+//! them out with it.
+//!
+//! The texts are made by `scripts/licenses.py`, whose `--check` finds that the dependencies have changed since.
+
+use std::borrow::Cow;
+
+use clap::Args;
+
+use super::print;
+use crate::error::Result;
+use crate::program::Program;
+
+const MIT: &str = include_str!("../../../LICENSE-MIT");
+/// Of what is in every program.
+const LINKED: &str = include_str!("linked.txt");
+/// Of what the feature `vulkan` adds.
+#[cfg(feature = "vulkan")]
+const VULKAN: &str = include_str!("vulkan.txt");
+
+/// Print the licenses of Petteia and of everything that is linked into this program.
+///
+/// A bot prints them with `--licenses`.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  petteia licenses > LICENSES.txt")]
+pub struct Licenses {}
+
+impl Licenses {
+    /// Prints them.
+    pub fn run(self) -> Result<()> {
+        notices()
+    }
+}
+
+/// Prints the notices of the running program.
+pub fn notices() -> Result<()> {
+    let program = Program::current();
+    let own: Cow<str> = match program.is_petteia() {
+        true => format!("{program} may be used under the MIT license or the Apache License 2.0.").into(),
+        false => format!(
+            "{program} is built with Petteia, which may be used under the MIT license or the Apache License 2.0.\n\
+             The licenses of {} itself, and of packages that only it uses, are those that its makers state.",
+            program.name
+        )
+        .into(),
+    };
+    print(format_args!("{own}\n\n{MIT}"))?;
+    #[cfg(feature = "vulkan")]
+    print(format_args!("{LINKED}\n{VULKAN}"))?;
+    #[cfg(not(feature = "vulkan"))]
+    print(LINKED.trim_end())?;
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The file of the running program, also where the system does not say it: `/proc` is not mounted in the jails of some juries.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
+
+/// The running program's own file.
+///
+/// # Errors
+/// Nothing says where it is.
+pub fn own_file() -> Result<PathBuf> {
+    places().first().cloned().ok_or_else(|| {
+        let why =
+            "where it is cannot be found out: mount /proc, or start the program by its path".to_string();
+        Error::Data(format!("the program's own file: {why}"))
+    })
+}
+
+/// The files that may be the running program's own, the likeliest first: what the system says, what the kernel was asked to
+/// start, and what the caller wrote. They are absolute, and found when this is first called: the working folder may change.
+pub fn places() -> &'static [PathBuf] {
+    static PLACES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    PLACES.get_or_init(|| {
+        let written = std::env::args_os().next().and_then(|name| found(&name, std::env::var_os("PATH")));
+        let said = [std::env::current_exe().ok(), started(), written];
+        let mut files: Vec<PathBuf> = Vec::new();
+        for file in said.into_iter().flatten().filter_map(|path| std::path::absolute(path).ok()) {
+            if file.is_file() && !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        files
+    })
+}
+
+/// The file that a shell starts by this name: a path, or a name that is searched for in the folders of `folders`.
+fn found(name: &OsStr, folders: Option<OsString>) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if name.is_empty() || path.components().count() > 1 || path.is_absolute() {
+        return (!name.is_empty()).then(|| path.to_path_buf());
+    }
+    std::env::split_paths(&folders?).map(|folder| folder.join(path)).find(|file| file.is_file())
+}
+
+/// What the kernel was asked to start.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn started() -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    // SAFETY: it takes a number and gives 0 where it knows no such entry; this entry points to a text with an end, which the
+    // kernel put above the stack and nobody changes.
+    let text = unsafe {
+        let text = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
+        (!text.is_null()).then(|| std::ffi::CStr::from_ptr(text))?
+    };
+    Some(PathBuf::from(OsStr::from_bytes(text.to_bytes())))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn started() -> Option<PathBuf> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_names_the_same_file() {
+        let own = std::env::current_exe().unwrap();
+        assert_eq!(own_file().unwrap(), own);
+        assert!(places().iter().all(|place| place.is_file() && place.is_absolute()));
+        #[cfg(target_os = "linux")]
+        assert_eq!(started().unwrap().canonicalize().unwrap(), own.canonicalize().unwrap());
+    }
+
+    #[test]
+    fn a_name_is_searched_for_as_by_a_shell() {
+        let folder = tempfile::tempdir().unwrap();
+        let [empty, full] = ["empty", "full"].map(|name| folder.path().join(name));
+        for folder in [&empty, &full] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(full.join("bot"), "").unwrap();
+        std::fs::create_dir(empty.join("bot")).unwrap();
+        let folders = || Some(std::env::join_paths([&empty, &full]).unwrap());
+        assert_eq!(found("bot".as_ref(), folders()), Some(full.join("bot")));
+        assert_eq!(found("other".as_ref(), folders()), None);
+        assert_eq!(found("bot".as_ref(), None), None);
+        assert_eq!(found("./bot".as_ref(), folders()), Some(PathBuf::from("./bot")));
+        assert_eq!(found("/x/bot".as_ref(), None), Some(PathBuf::from("/x/bot")));
+        assert_eq!(found("".as_ref(), folders()), None);
+    }
+}
