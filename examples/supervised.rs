@@ -44,7 +44,9 @@ impl Job for Supervised<'_> {
         if set.is_dir() {
             fill_window(&mut window, set, &rules, config)?;
         } else {
-            let positions = set::read(set, &rules)?.positions;
+            let mut positions = set::read(set, &rules)?.positions;
+            // the value alone does not say what to play
+            positions.retain(|position| !position.values.is_empty());
             window.set_capacity(positions.len());
             window.push_samples(
                 &rules.game,
@@ -91,9 +93,9 @@ fn fill_window<G: Game>(window: &mut Window, run: &Path, rules: &Rules<G>, confi
 fn sample<G: Game>(rules: &Rules<G>, position: &Position<G::State>) -> Sample {
     let mut planes = Planes::new(rules.identity.shape);
     rules.game.encode(&position.state, &mut planes);
-    let keeps = |value: i8| f32::from(value == position.value());
+    let keeps = |value: i8| f32::from(value == position.value);
     let count: f32 = position.values.iter().map(|(_, value)| keeps(*value)).sum();
-    let wdl = Wdl::from_value(position.value().into(), if position.value() == 0 { 1.0 } else { 0.0 });
+    let wdl = Wdl::from_value(position.value.into(), if position.value == 0 { 1.0 } else { 0.0 });
     Sample {
         planes,
         policy: position.values.iter().map(|(action, value)| (*action, keeps(*value) / count)).collect(),

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::lineage::Chapter;
+use super::lineage::{Ancestor, Chapter};
 use super::{FORMAT, MANIFEST, PLAIN_FORMAT};
 use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Result};
@@ -40,6 +40,9 @@ pub struct Manifest {
     pub config: String,
     /// SHA-256 of each file next to the manifest, and of the `tensors` of the weights file.
     pub files: BTreeMap<String, String>,
+    /// For weights that another program changed: the checkpoint whose place they took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Ancestor>,
     /// The records that the run had when this was saved; `None` in headers and in checkpoints of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<TrainingData>,
@@ -108,7 +111,7 @@ impl Manifest {
     }
 
     /// Parses JSON, which must describe a possible game and network.
-    pub(super) fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
+    pub(crate) fn parse(text: &[u8], place: &Path) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(text)
             .map_err(|e| damaged(place, &format!("it is not a Petteia manifest: {e}")))?;
         if !(PLAIN_FORMAT..=FORMAT).contains(&manifest.format) {

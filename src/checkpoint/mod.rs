@@ -63,7 +63,7 @@ pub(crate) const TENSORS: &str = "tensors";
 /// A checkpoint found on disk.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Its folder, or an exported safetensors file or bot.
+    /// Its folder, or an exported or imported safetensors file, or a bot.
     pub path: PathBuf,
     /// Its description.
     pub manifest: Manifest,
@@ -91,6 +91,7 @@ pub fn save(
         seed: config.seed,
         config: config.to_toml(),
         files: BTreeMap::new(),
+        imported: None,
         data: None,
     };
     let (mut manifest, weights) = described(&manifest, &trainer.snapshot())?;
@@ -112,7 +113,7 @@ pub fn save(
 }
 
 /// The weights file of a snapshot, and the manifest in its header: `manifest` with the checksum of the tensors.
-fn described(manifest: &Manifest, snapshot: &Network) -> Result<(Manifest, Vec<u8>)> {
+pub(crate) fn described(manifest: &Manifest, snapshot: &Network) -> Result<(Manifest, Vec<u8>)> {
     // the tensors do not depend on the header, so it can contain their checksum
     let tensors = storage::sha256(tensors_of(&snapshot.to_safetensors("")?).unwrap_or_default());
     let header = Manifest { files: BTreeMap::from([(TENSORS.into(), tensors)]), ..manifest.clone() };
@@ -303,7 +304,7 @@ impl Checkpoint {
     }
 
     /// The largest possible size of the weights file, in bytes.
-    fn most_bytes(&self) -> u64 {
+    pub(crate) fn most_bytes(&self) -> u64 {
         let tensors = tensors::bytes_of(&self.manifest.net, self.manifest.game.shape);
         tensors.saturating_add(tensors::PREFIX + tensors::LARGEST_HEADER)
     }
@@ -325,7 +326,8 @@ impl Checkpoint {
                 match found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
                     true => Ok(bytes),
                     false => Err(Error::Data(format!(
-                        "{}: the SHA-256 of the weights differs from the header's: the file is damaged, export it again",
+                        "{}: the SHA-256 of the weights differs from the header's: the file is damaged, \
+                         export it again; if another program changed the weights, `petteia import` takes them",
                         self.path.display()
                     ))),
                 }
@@ -380,6 +382,7 @@ impl Checkpoint {
             let place = path.display();
             Error::Data(format!("{place} is not a safetensors file or bot that `petteia export` wrote{why}"))
         };
+        let of_others = "; weights of another program become a network by `petteia import`";
         let (mut file, length) = match attachment::find(path)? {
             Some(attached) => (attached.open()?, attached.length),
             None => {
@@ -390,7 +393,7 @@ impl Checkpoint {
         };
         let header = tensors::read_header(&mut file.by_ref().take(length), length)
             .map_err(|why| not_ours(format!(": {why}")))?;
-        let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(String::new()))?;
+        let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(of_others.into()))?;
         let manifest = Manifest::parse(about.as_bytes(), path)?;
         Ok(Checkpoint { path: path.to_path_buf(), manifest })
     }

@@ -25,8 +25,10 @@ use crate::truth::set::{self, Set};
 /// Measure how often agents err in positions whose value is known.
 #[derive(Args)]
 #[command(after_help = format!("\
-FILE is a set of solved positions: those of Petteia are in the folder sets, and \
-`petteia solve --out` makes others. \
+FILE is a set of solved positions: those of Petteia are in the folder sets, \
+`petteia solve --out` makes others, and one JSON object per line is one, too, as \
+{{\"position\": \"4455\", \"value\": 1}}. Where the values of the actions are not known, only \
+the columns sign and Brier count a position. \
 An error is an action that does not keep the value of the position: it turns a win into \
 a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
   errors  of all positions, also of those where no action errs (as AlphaZero.jl)
@@ -229,7 +231,7 @@ fn rate_text(rate: Rate) -> String {
 fn shown(name: &str, identity: &str, budget: Budget, accuracy: &Accuracy) -> Value {
     let group = |tally: &Tally| {
         json!({
-            "positions": tally.positions, "choices": tally.choices, "errors": tally.errors,
+            "positions": tally.positions, "judged": tally.judged, "choices": tally.choices, "errors": tally.errors,
             "error_rate": tally.error_rate(), "slow_rate": tally.slow_rate(), "sign": tally.agreement(),
             "brier": tally.brier(),
         })

@@ -166,6 +166,9 @@ fn about(me: &Path, checkpoint: &Checkpoint, defaults: &Defaults) -> Result<()> 
         "training:    {} generations, {} steps, seed {}",
         manifest.generation, manifest.step, manifest.seed
     ))?;
+    if let Some(like) = &manifest.imported {
+        print(format_args!("imported:    in the place of {}", like.path))?;
+    }
     let program = Program::current().name;
     print(format_args!("made by:     {}, `{program} train` with these settings:", manifest.program))?;
     print(format_args!("\n{}", manifest.config.trim_end()))

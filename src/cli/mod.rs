@@ -20,6 +20,7 @@ mod flags;
 mod forecast;
 mod games;
 mod help;
+mod import;
 mod inspect;
 mod ladder;
 mod licenses;
@@ -203,6 +204,7 @@ enum Command {
     Solve(solve::Solve),
     Engine(engine::EngineCommand),
     Export(export::Export),
+    Import(import::Import),
     Rules(rules::RulesCommand),
     Runs(runs::Runs),
     Watch(watch::Watch),
@@ -237,6 +239,7 @@ impl Cli {
             Command::Solve(command) => on_game::<R>(&command.game.clone(), command),
             Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
             Command::Export(command) => command.run::<R>(),
+            Command::Import(command) => command.run(),
             Command::Report(command) => command.run::<R>(),
             #[cfg(feature = "web")]
             Command::Serve(command) => command.run::<R>(),

@@ -6,20 +6,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::checkpoint::{Checkpoint, TENSORS, format_of};
+use crate::checkpoint::{Manifest, TENSORS, format_of};
 use crate::game::Shape;
 use crate::net::auxiliary::{has_heads, without_heads};
-use crate::net::layers::Layers;
+use crate::net::layers::{EPSILON, Layers};
 use crate::program::Program;
 use crate::storage;
 
 /// Names and texts, sorted by name.
 pub type Entries = BTreeMap<&'static str, String>;
 
-/// The entries for an export of `checkpoint`, which has these `tensors`.
-pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
+/// The entries for an export of the checkpoint of this manifest, which has these `tensors`.
+pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
     let sha256 = storage::sha256(tensors);
-    let mut manifest = checkpoint.manifest.clone();
+    let mut manifest = manifest.clone();
     if has_heads(&manifest.net) {
         manifest.net = without_heads(&manifest.net);
         manifest.format = format_of(&manifest.net);
@@ -67,8 +67,31 @@ pub fn entries(checkpoint: &Checkpoint, tensors: &[u8]) -> Entries {
         ),
         ("action_order", action_order(game.shape)),
         ("layers", json(serde_json::to_string(&Layers::new(&manifest.net, game.shape)))),
+        ("layer_kinds", LAYER_KINDS.into()),
+        ("tensors", TENSORS_OF_LAYERS.into()),
+        ("batch_norm_epsilon", EPSILON.to_string()),
     ])
 }
+
+/// What the layers of the list compute.
+const LAYER_KINDS: &str = "\
+policy = softmax over the legal actions of [logits, part by part](policy(tower(planes))), wdl = softmax(value(tower(planes))). \
+conv: stride 1, zero padding that keeps the board's size, batch norm if `norm`, then ReLU if `relu`. \
+block: ReLU(second(first(x)) + x). \
+ones: one more plane behind the others, 1 on every square. \
+flatten: planes to a row, in the order plane, row, column. \
+pool: planes to a row, first the mean of each plane, then the maximum of each. \
+linear: x @ weight + bias, then ReLU if `relu`. \
+global: ReLU(x + linear(pool(x))), where each number that linear makes is added to every square of its plane";
+
+/// Names and sizes of the tensors of a layer, and how batch norm uses them.
+const TENSORS_OF_LAYERS: &str = "\
+in safetensors files, by the `name` of a layer. \
+conv with `norm`: NAME.conv.weight [outputs, inputs, kernel, kernel], and NAME.norm.gamma, .beta, .running_mean and .running_var, \
+[outputs] each, for gamma * (x - running_mean) / sqrt(running_var + batch_norm_epsilon) + beta. \
+conv without: NAME.weight [outputs, inputs, kernel, kernel] and NAME.bias [outputs]. \
+linear and global: NAME.weight [inputs, outputs], which is the transpose of PyTorch's, and NAME.bias [outputs]. \
+ONNX files have batch norm folded into the convolutions";
 
 /// A description of the indices of actions.
 fn action_order(shape: Shape) -> String {

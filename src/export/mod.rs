@@ -3,6 +3,7 @@
 
 pub mod bot;
 pub mod calibration;
+pub mod import;
 mod metadata;
 pub mod onnx;
 pub mod safetensors;

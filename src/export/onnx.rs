@@ -43,7 +43,7 @@ pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     let manifest = &checkpoint.manifest;
     let (network, weights) = safetensors::network(checkpoint)?;
-    let entries = metadata::entries(checkpoint, safetensors::split(checkpoint, &weights)?.1);
+    let entries = metadata::entries(manifest, safetensors::split(&checkpoint.path, &weights)?.1);
     let model = ModelProto {
         ir_version: IR_VERSION,
         producer_name: env!("CARGO_PKG_NAME").into(),

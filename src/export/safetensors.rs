@@ -7,10 +7,12 @@
 //! and the tensors, which are identical to those of the checkpoint, without those of auxiliary heads
 //! (<https://github.com/huggingface/safetensors#format>).
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use super::metadata::{self, Entries};
-use crate::checkpoint::{Checkpoint, parts};
+use crate::checkpoint::{Checkpoint, Manifest, parts};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::model::{self, Network};
@@ -29,9 +31,19 @@ pub(super) fn file_with(
     more: Option<(&'static str, String)>,
 ) -> Result<Vec<u8>> {
     let (network, weights) = network(checkpoint)?;
-    let (header, tensors) = split(checkpoint, &weights)?;
-    let mut entries = metadata::entries(checkpoint, tensors);
-    if let Some(ranges) = ranges.as_ref().or(network.ranges()) {
+    file_of(&checkpoint.manifest, &checkpoint.path, &weights, ranges.as_ref().or(network.ranges()))
+}
+
+/// The file of this manifest and a weights file without auxiliary heads, made of something at `place`.
+pub(super) fn file_of(
+    manifest: &Manifest,
+    place: &Path,
+    weights: &[u8],
+    ranges: Option<&Ranges>,
+) -> Result<Vec<u8>> {
+    let (header, tensors) = split(place, weights)?;
+    let mut entries = metadata::entries(manifest, tensors);
+    if let Some(ranges) = ranges {
         let text = serde_json::to_string(ranges).expect("finite numbers are valid JSON");
         entries.insert(RANGES, text);
     }
@@ -52,17 +64,12 @@ pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     Ok((network, weights))
 }
 
-/// Header and tensors of the weights file of `checkpoint`.
-pub(super) fn split<'a>(
-    checkpoint: &Checkpoint,
-    weights: &'a [u8],
-) -> Result<(Map<String, Value>, &'a [u8])> {
+/// Header and tensors of the weights file of a checkpoint at `place`.
+pub(super) fn split<'a>(place: &Path, weights: &'a [u8]) -> Result<(Map<String, Value>, &'a [u8])> {
     let (header, tensors) = parts(weights).unwrap_or_default();
     match serde_json::from_slice(header) {
         Ok(header) => Ok((header, tensors)),
-        Err(error) => {
-            Err(Error::Data(format!("{}: invalid safetensors header: {error}", checkpoint.path.display())))
-        }
+        Err(error) => Err(Error::Data(format!("{}: invalid safetensors header: {error}", place.display()))),
     }
 }
 

@@ -60,6 +60,9 @@ pub enum Layer {
     Linear(Linear),
 }
 
+/// What is added to a variance in batch norm, against a division by zero.
+pub const EPSILON: f64 = 1e-5;
+
 /// A stride-1 convolution with zero padding (it keeps the board's size), with batch norm or a bias.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Conv {

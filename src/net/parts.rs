@@ -9,7 +9,7 @@ use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
-use super::layers::{self, Layer, Weighted};
+use super::layers::{self, EPSILON, Layer, Weighted};
 use super::training::{self, Halves};
 use super::weights::Numbers;
 
@@ -109,9 +109,10 @@ impl Part {
                     .with_bias(!norm)
                     .init(device);
                 match norm {
-                    true => {
-                        Part::Normed(NormedConv { conv, norm: BatchNormConfig::new(outputs).init(device) })
-                    }
+                    true => Part::Normed(NormedConv {
+                        conv,
+                        norm: BatchNormConfig::new(outputs).with_epsilon(EPSILON).init(device),
+                    }),
                     false => Part::Conv(conv),
                 }
             }

@@ -43,6 +43,10 @@ const LARGEST_TEXT: u64 = 1 << 30;
 const TOGETHER: usize = 1 << 20;
 /// What a line takes beside its text, at least.
 const BYTES_OF_LINE: usize = 256;
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// What a zstd file begins with.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Logarithm of the memory limit for unpacking; our own files need 2 MiB.
 const WINDOW_LOG: u32 = 23;
 
@@ -218,7 +222,7 @@ fn longest_record<G: Game>(rules: &Rules<G>) -> usize {
 /// file is.
 pub struct Lines {
     path: PathBuf,
-    text: BufReader<Decoder<'static, BufReader<File>>>,
+    text: Box<dyn BufRead>,
     longest: usize,
     /// Bytes that may still follow.
     left: u64,
@@ -238,23 +242,53 @@ impl Lines {
     }
 
     /// Opens the file at `path`, in which no line has more than `longest` bytes.
-    pub(crate) fn up_to(path: &Path, longest: usize) -> Result<Lines> {
-        let damaged = |what: &str| Error::Data(format!("{}: {what}", path.display()));
-        let checksum = checksum(path)?;
-        let sha256 = storage::sha256_of(path)?;
-        if !checksum.starts_with(&sha256) {
-            return Err(damaged("the SHA-256 differs from the one in its checksum file"));
+    fn up_to(path: &Path, longest: usize) -> Result<Lines> {
+        let sha256 = Lines::checked(path, &checksum(path)?)?;
+        Lines::packed(path, BufReader::new(storage::open(path)?), longest, sha256)
+    }
+
+    /// Opens JSON lines of at most `longest` bytes that anyone may have written: compressed with zstd or not, with a
+    /// checksum or without.
+    ///
+    /// # Errors
+    /// The file cannot be read, or there is a checksum and it differs.
+    pub(crate) fn of_anyone(path: &Path, longest: usize) -> Result<Lines> {
+        let sha256 = match storage::exists(&checksum_path(path))? {
+            true => Lines::checked(path, &checksum(path)?)?,
+            false => storage::sha256_of(path)?,
+        };
+        let mut file = BufReader::new(storage::open(path)?);
+        match file.fill_buf().map_err(Error::io(path))?.starts_with(&ZSTD) {
+            true => Lines::packed(path, file, longest, sha256),
+            false => {
+                if file.buffer().starts_with(BYTE_ORDER_MARK) {
+                    file.consume(BYTE_ORDER_MARK.len());
+                }
+                Ok(Lines::of(path, Box::new(file), longest, sha256))
+            }
         }
-        let file = storage::open(path)?;
-        let mut packed = Decoder::new(file).map_err(|e| unpacked(path, e))?;
+    }
+
+    fn of(path: &Path, text: Box<dyn BufRead>, longest: usize, sha256: String) -> Lines {
+        Lines { path: path.to_path_buf(), text, longest, left: LARGEST_TEXT, sha256 }
+    }
+
+    /// The SHA-256 of a file, which must be that of its checksum file.
+    fn checked(path: &Path, checksum: &str) -> Result<String> {
+        let sha256 = storage::sha256_of(path)?;
+        match checksum.starts_with(&sha256) {
+            true => Ok(sha256),
+            false => Err(Error::Data(format!(
+                "{}: the SHA-256 differs from the one in its checksum file",
+                path.display()
+            ))),
+        }
+    }
+
+    fn packed(path: &Path, file: BufReader<File>, longest: usize, sha256: String) -> Result<Lines> {
+        let mut packed = Decoder::with_buffer(file).map_err(|e| unpacked(path, e))?;
         packed.window_log_max(WINDOW_LOG).map_err(Error::io(path))?;
-        Ok(Lines {
-            path: path.to_path_buf(),
-            text: BufReader::new(packed),
-            longest,
-            left: LARGEST_TEXT,
-            sha256,
-        })
+        Ok(Lines::of(path, Box::new(BufReader::new(packed)), longest, sha256))
     }
 
     fn next_line(&mut self) -> Result<Option<String>> {

@@ -1,7 +1,8 @@
 //! How often an agent errs in positions whose value is known.
 //!
 //! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a draw
-//! into a loss. The rate is that of all positions, also of those in which no action errs, as in AlphaZero.jl's benchmark.
+//! into a loss. The rate is that of all positions, also of those in which no action errs, as in AlphaZero.jl's benchmark;
+//! positions whose value is known but not those of their actions have no part in it.
 //! An action is *slow* if it has not the best score, where scores are known: it wins later, or loses sooner, than it
 //! could. The agent's value *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier
 //! score is the mean square of the difference between the expected score, (value + 1) / 2, and the true one; a value of
@@ -45,6 +46,8 @@ pub enum Budget {
 pub struct Tally {
     /// The positions.
     pub positions: usize,
+    /// Those in which the values of the actions are known.
+    pub judged: usize,
     /// Those in which an error is possible.
     pub choices: usize,
     /// Those in which the agent erred.
@@ -64,9 +67,9 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The share of errors among the positions, with 95% bounds.
+    /// The share of errors among the positions in which one would be noticed, with 95% bounds.
     pub fn error_rate(&self) -> Option<Rate> {
-        Rate::of(self.errors, self.positions)
+        Rate::of(self.errors, self.judged)
     }
 
     /// The share of slow actions among the positions with scores.
@@ -85,15 +88,15 @@ impl Tally {
     }
 
     fn add<S>(&mut self, position: &Position<S>, answer: &Answer) {
-        let Some(place) = position.values.iter().position(|(action, _)| *action == answer.action) else {
-            return;
-        };
-        let value = position.value();
+        let value = position.value;
         self.positions += 1;
-        self.choices += usize::from(position.has_choice());
-        self.errors += usize::from(position.values[place].1 < value);
-        self.scored += usize::from(!position.scores.is_empty());
-        self.slow += usize::from(position.scores.iter().any(|score| *score > position.scores[place]));
+        if let Some(place) = position.values.iter().position(|(action, _)| *action == answer.action) {
+            self.judged += 1;
+            self.choices += usize::from(position.has_choice());
+            self.errors += usize::from(position.values[place].1 < value);
+            self.scored += usize::from(!position.scores.is_empty());
+            self.slow += usize::from(position.scores.iter().any(|score| *score > position.scores[place]));
+        }
         if let Some(expected) = answer.value {
             self.decided += usize::from(value != 0);
             self.agreed += usize::from(f32::from(value) * expected > 0.0);
@@ -208,8 +211,12 @@ fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {
     let mut plies: BTreeMap<usize, Tally> = BTreeMap::new();
     for (position, answer) in set.positions.iter().zip(answers) {
         all.add(position, answer);
-        classes.entry(position.class).or_default().add(position, answer);
-        plies.entry(position.plies / PLIES * PLIES).or_default().add(position, answer);
+        if let Some(class) = position.class {
+            classes.entry(class).or_default().add(position, answer);
+        }
+        if let Some(number) = position.plies {
+            plies.entry(number / PLIES * PLIES).or_default().add(position, answer);
+        }
     }
     let classes =
         classes.into_iter().map(|(class, tally)| (set.header.classes[class].clone(), tally)).collect();
@@ -220,7 +227,7 @@ fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {
 fn reliability<S>(set: &Set<S>, answers: &[Answer]) -> Vec<Bin> {
     let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {
-        answer.value.into_iter().for_each(|expected| table.add(expected, f64::from(position.value())));
+        answer.value.into_iter().for_each(|expected| table.add(expected, f64::from(position.value)));
     }
     table.bins()
 }

@@ -1,8 +1,9 @@
-//! A set of solved positions: a zstd file of JSON lines, with its SHA-256 in a file next to it.
+//! A set of solved positions: JSON lines, compressed with zstd or not.
 //!
-//! The first line is the [`Header`], every other one a [`Line`]: a position as text, its class, and the value of each
-//! legal action. Reading checks everything against the rules; whether the values are right is the word of whoever made
-//! the set.
+//! We write a [`Header`] and then one [`Line`] for each position: as text, with its class and the value of each legal
+//! action; the SHA-256 of the file is in another one next to it. A set of anyone else may lack the checksum and the header,
+//! and of a line all but the position and a value: its own or those of the actions. Reading checks everything against the
+//! rules; whether the values are right is the word of whoever made the set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,30 +69,42 @@ pub struct Line {
     pub scores: BTreeMap<String, i32>,
 }
 
+/// A position as anyone may have written it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    position: String,
+    class: Option<String>,
+    plies: Option<usize>,
+    /// The result with best play, for the player to move.
+    value: Option<i8>,
+    #[serde(default)]
+    values: BTreeMap<String, i8>,
+    #[serde(default)]
+    scores: BTreeMap<String, i32>,
+}
+
 /// A position of a set that was read.
 #[derive(Clone, Debug)]
 pub struct Position<S> {
     /// The position.
     pub state: S,
-    /// The index of its class.
-    pub class: usize,
-    /// The actions played before.
-    pub plies: usize,
-    /// The value of each legal action, ascending by action.
+    /// The index of its class, if it has one.
+    pub class: Option<usize>,
+    /// The actions played before, if that is known.
+    pub plies: Option<usize>,
+    /// The result with best play, for the player to move: 1, 0 or -1.
+    pub value: i8,
+    /// The value of each legal action, ascending by action; empty if they are not known.
     pub values: Vec<(Action, i8)>,
     /// The score of each, in the same order; empty if they are not known.
     pub scores: Vec<i32>,
 }
 
 impl<S> Position<S> {
-    /// The result with best play, for the player to move: 1, 0 or -1.
-    pub fn value(&self) -> i8 {
-        self.values.iter().map(|(_, value)| *value).max().unwrap_or(0)
-    }
-
-    /// Whether some action does not keep the value.
+    /// Whether some action is known not to keep the value.
     pub fn has_choice(&self) -> bool {
-        self.values.iter().any(|(_, value)| *value < self.value())
+        self.values.iter().any(|(_, value)| *value < self.value)
     }
 }
 
@@ -121,13 +134,13 @@ pub fn write(path: &Path, header: &Header, lines: &[Line]) -> Result<()> {
     write_checksum(path, &storage::sha256(&packed), None)
 }
 
-/// Reads the first line of a set.
+/// Reads the first line of a set that begins with one about it.
 ///
 /// # Errors
-/// As [`read`], as far as the first line shows it.
+/// As [`read`], as far as the first line shows it; there is no such line.
 pub fn header(path: &Path) -> Result<Header> {
-    let mut lines = Lines::up_to(path, LONGEST_HEADER)?;
-    read_header(path, &mut lines)
+    let first = Lines::of_anyone(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
+    read_header(path, &first)
 }
 
 /// Reads a set of this game and checks every position against the rules, on all cores.
@@ -137,43 +150,65 @@ pub fn header(path: &Path) -> Result<Header> {
 /// the line, [`Error::Io`] if it cannot be read.
 pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
     let shown = path.display();
-    let mut lines = Lines::up_to(path, longest_line(rules))?;
-    let header = read_header(path, &mut lines)?;
-    check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
+    let mut lines = Lines::of_anyone(path, longest_line(rules))?;
+    let first = lines.next().transpose()?.unwrap_or_default();
+    let is_open = is_position(&first);
+    let said = match is_open {
+        true => None,
+        false => {
+            let header = read_header(path, &first)?;
+            check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
+            Some(header)
+        }
+    };
+    let most = said.as_ref().map_or(MAX_POSITIONS, |header| header.count);
+    let mut header = said.unwrap_or_else(|| unsaid(rules));
+    let before = is_open.then_some(Ok(first));
+    let numbers = if is_open { 1.. } else { 2.. };
+    // a blank line says nothing, and the last one may be
+    let mut texts = numbers
+        .zip(before.into_iter().chain(lines.by_ref()))
+        .filter(|(_, text)| text.as_ref().map_or(true, |text| !text.trim().is_empty()));
     let mut positions = Vec::new();
     // one more than there may be
-    while positions.len() <= header.count {
-        let texts = piece(&mut lines, header.count + 1 - positions.len())?;
+    while positions.len() <= most {
+        let texts = piece(&mut texts, most + 1 - positions.len())?;
         if texts.is_empty() {
             break;
         }
         // all of them, so that it is the first error that is reported
-        let checked =
-            |index: usize| Ok(parsed(&texts[index]).and_then(|line| checked(rules, &header, &line)));
-        for position in parallel::map(texts.len(), &checked)? {
-            // after the header
-            positions.push(position.map_err(|error| at_line(path, positions.len() + 2, error))?);
+        let checked = |index: usize| Ok(parsed(&texts[index].1).and_then(|given| checked(rules, &given)));
+        let read: Vec<Result<Checked<G::State>>> = parallel::map(texts.len(), &checked)?;
+        for (read, (number, _)) in read.into_iter().zip(&texts) {
+            let position = read.and_then(|read| read.of_class(&mut header.classes, is_open));
+            positions.push(position.map_err(|error| at_line(path, *number, error))?);
         }
+    }
+    drop(texts);
+    if is_open {
+        header.count = positions.len().min(MAX_POSITIONS);
     }
     if positions.len() != header.count {
         let found = if positions.len() > header.count { "more".into() } else { positions.len().to_string() };
-        return Err(Error::Data(format!(
-            "{shown}: it has {found} positions, but its first line says {}",
-            header.count
-        )));
+        let says = if is_open { "a set has at most" } else { "its first line says" };
+        return Err(Error::Data(format!("{shown}: it has {found} positions, but {says} {}", header.count)));
     }
     Ok(Set { header, sha256: lines.sha256, positions })
 }
 
-/// The next lines that are checked together, at most `most`.
-fn piece(lines: &mut Lines, most: usize) -> Result<Vec<String>> {
+/// The next lines that are checked together, at most `most`, with their numbers.
+fn piece(
+    lines: &mut impl Iterator<Item = (usize, Result<String>)>,
+    most: usize,
+) -> Result<Vec<(usize, String)>> {
     let (mut texts, mut bytes) = (Vec::new(), 0);
     while bytes < TOGETHER
         && texts.len() < most
-        && let Some(text) = lines.next().transpose()?
+        && let Some((number, text)) = lines.next()
     {
+        let text = text?;
         bytes += text.len() + BYTES_OF_LINE;
-        texts.push(text);
+        texts.push((number, text));
     }
     Ok(texts)
 }
@@ -181,6 +216,23 @@ fn piece(lines: &mut Lines, most: usize) -> Result<Vec<String>> {
 /// The longest possible line of a position, in bytes.
 fn longest_line<G: Game>(rules: &Rules<G>) -> usize {
     rules.identity.shape.actions.saturating_mul(BYTES_OF_ACTION).saturating_add(LONGEST_HEADER)
+}
+
+/// Whether the first line of a file is already a position, right or wrong.
+fn is_position(line: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(rename = "position")]
+        _position: String,
+    }
+    parsed::<Named>(line).is_ok()
+}
+
+/// What a set of this game does not say of itself; its positions are not counted yet.
+fn unsaid<G: Game>(rules: &Rules<G>) -> Header {
+    let identity = &rules.identity;
+    let (game, options) = (identity.id.clone(), identity.options.clone());
+    Header { format: FORMAT, game, options, made_by: "unknown".into(), seed: 0, classes: Vec::new(), count: 0 }
 }
 
 fn at_line(path: &Path, number: usize, error: Error) -> Error {
@@ -191,9 +243,8 @@ fn at_line(path: &Path, number: usize, error: Error) -> Error {
     }
 }
 
-fn read_header(path: &Path, lines: &mut Lines) -> Result<Header> {
-    let first = lines.next().transpose()?.unwrap_or_default();
-    let header = parsed_header(&first).map_err(|error| at_line(path, 1, error))?;
+fn read_header(path: &Path, first: &str) -> Result<Header> {
+    let header = parsed_header(first).map_err(|error| at_line(path, 1, error))?;
     if !(1..=MAX_POSITIONS).contains(&header.count) {
         let what = format!("count = {}: a set has from 1 to {MAX_POSITIONS} positions", header.count);
         return Err(at_line(path, 1, Error::Data(what)));
@@ -207,8 +258,8 @@ fn parsed_header(line: &str) -> Result<Header> {
     struct Version {
         format: u32,
     }
-    let version: Version =
-        parsed(line).map_err(|_| Error::Data("it is not a set of solved positions".into()))?;
+    let neither = "it is neither a position with its value nor a line about a set of solved positions";
+    let version: Version = parsed(line).map_err(|_| Error::Data(neither.into()))?;
     match version.format {
         FORMAT => parsed(line),
         newer => Err(Error::Mismatch(format!("format {newer}, but this program reads up to {FORMAT}"))),
@@ -232,28 +283,66 @@ fn check_game<G: Game>(header: &Header, rules: &Rules<G>) -> Result<()> {
     Ok(())
 }
 
+/// A position that fits the rules, with the name of its class.
+struct Checked<S> {
+    position: Position<S>,
+    class: Option<String>,
+}
+
+impl<S> Checked<S> {
+    /// The position with its class, one of `classes`; new ones are added if the list `is_open`.
+    fn of_class(self, classes: &mut Vec<String>, is_open: bool) -> Result<Position<S>> {
+        let Some(name) = self.class else { return Ok(self.position) };
+        let class = match classes.iter().position(|class| *class == name) {
+            Some(class) => class,
+            None if is_open => {
+                classes.push(name);
+                classes.len() - 1
+            }
+            None => {
+                let what = format!("class {} is not one of the first line", quoted(&name));
+                return Err(Error::Data(what));
+            }
+        };
+        Ok(Position { class: Some(class), ..self.position })
+    }
+}
+
 /// Checks a position against the rules.
-fn checked<G: Game>(rules: &Rules<G>, header: &Header, line: &Line) -> Result<Position<G::State>> {
+fn checked<G: Game>(rules: &Rules<G>, given: &Given) -> Result<Checked<G::State>> {
     let wrong = |what: String| Err(Error::Data(what));
     let game = &rules.game;
-    let state = game.parse_state(&line.position)?;
-    let Some(class) = header.classes.iter().position(|class| *class == line.class) else {
-        return wrong(format!("class {} is not one of the first line", quoted(&line.class)));
-    };
-    if line.plies > game.max_plies() {
-        return wrong(format!("plies = {}: no game is longer than {} actions", line.plies, game.max_plies()));
+    let state = game.parse_state(&given.position)?;
+    if let Some(plies) = given.plies.filter(|plies| *plies > game.max_plies()) {
+        return wrong(format!("plies = {plies}: no game is longer than {} actions", game.max_plies()));
     }
     let legal = game.legal(&state);
     if legal.is_empty() {
-        return wrong(format!("the game is over in {}", quoted(&line.position)));
+        return wrong(format!("the game is over in {}", quoted(&given.position)));
     }
-    let values = for_actions(game, &state, &legal, &line.values, "value")?;
-    if let Some((_, value)) = values.iter().find(|(_, value)| !(-1..=1).contains(value)) {
+    let of_actions = |numbers: &BTreeMap<String, i8>| match numbers.is_empty() {
+        true => Ok(Vec::new()),
+        false => for_actions(game, &state, &legal, numbers, "value"),
+    };
+    let values = of_actions(&given.values)?;
+    let every = values.iter().map(|(_, value)| *value).chain(given.value);
+    if let Some(value) = every.clone().find(|value| !(-1..=1).contains(value)) {
         return wrong(format!("value {value}: must be -1, 0 or 1"));
     }
+    let best = values.iter().map(|(_, value)| *value).max();
+    let value = match (given.value, best) {
+        (Some(value), Some(best)) if value != best => {
+            return wrong(format!("value {value}, but the best action has {best}"));
+        }
+        (Some(value), _) | (None, Some(value)) => value,
+        (None, None) => return wrong("it has neither `value` nor `values`".into()),
+    };
     let mut scores = Vec::new();
-    if !line.scores.is_empty() {
-        scores = for_actions(game, &state, &legal, &line.scores, "score")?;
+    if !given.scores.is_empty() {
+        if values.is_empty() {
+            return wrong("it has `scores`, but no `values`".into());
+        }
+        scores = for_actions(game, &state, &legal, &given.scores, "score")?;
         let differs =
             |((_, value), (_, score)): &(&(Action, i8), &(Action, i32))| i32::from(*value) != score.signum();
         if let Some(((_, value), (_, score))) = values.iter().zip(&scores).find(differs) {
@@ -261,7 +350,8 @@ fn checked<G: Game>(rules: &Rules<G>, header: &Header, line: &Line) -> Result<Po
         }
     }
     let scores = scores.into_iter().map(|(_, score)| score).collect();
-    Ok(Position { state, class, plies: line.plies, values, scores })
+    let position = Position { state, class: None, plies: given.plies, value, values, scores };
+    Ok(Checked { position, class: given.class.clone() })
 }
 
 /// The numbers of the legal actions, ascending by action: one for each, and for no other.

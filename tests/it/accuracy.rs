@@ -210,9 +210,104 @@ fn a_damaged_set_is_not_read() {
     let other = zstd::encode_all(&b"{\"not\": \"a set\"}\n"[..], 1).unwrap();
     fs::write(&path, &other).unwrap();
     write_checksum(&path, &sha256(&other), None).unwrap();
-    expect("line 1: it is not a set of solved positions");
-    fs::remove_file(folder.path().join("set.jsonl.zst.sha256")).unwrap();
-    expect("no checksum");
+    expect("line 1: it is neither a position with its value nor a line about a set of solved positions");
+}
+
+/// Three positions as somebody else writes them: without a line about the set, with the value of the position alone, or
+/// with values of the actions, and with a class or without.
+const OPEN: &str = r#"{"position": "X.X/XOO/O.. X", "value": 1}
+{"position": "X.X/.O./... O", "values": {"a1": -1, "a2": -1, "b1": -1, "b3": 0, "c1": -1, "c2": -1}, "class": "drawn"}
+{"position": "X.X/OX./O.. O", "value": -1, "plies": 5}
+"#;
+
+#[test]
+fn a_set_of_anyone_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let packed = zstd::encode_all(OPEN.as_bytes(), 1).unwrap();
+    let windows = format!("\u{feff}{}\r\n", OPEN.replace('\n', "\r\n"));
+    let files = [file("a.jsonl", OPEN.as_bytes()), file("b.zst", &packed), file("c.txt", windows.as_bytes())];
+    for path in files {
+        let set: Set<State> = set::read(&path, &rules()).unwrap();
+        assert_eq!(set.header.classes, ["drawn"]);
+        let known = |position: &set::Position<State>| {
+            (position.value, position.values.len(), position.class, position.plies)
+        };
+        let known: Vec<_> = set.positions.iter().map(known).collect();
+        assert_eq!(known, [(1, 0, None, None), (0, 6, Some(0), None), (-1, 0, None, Some(5))]);
+    }
+    // our own set, unpacked and without its checksum
+    let whole = written(folder.path(), &header(3), &lines());
+    let ours = file("ours.jsonl", &zstd::decode_all(fs::read(whole).unwrap().as_slice()).unwrap());
+    let set = set::read(&ours, &rules()).unwrap();
+    assert_eq!((set.header, set.positions.len()), (header(3), 3));
+    let wrong = |lines: &str, says: &str| {
+        let error = set::read(&file("wrong.jsonl", lines.as_bytes()), &rules()).unwrap_err().to_string();
+        assert!(error.contains("wrong.jsonl: ") && error.contains(says), "{error}");
+    };
+    wrong("", "line 1: it is neither a position with its value nor");
+    wrong(r#"{"position": "X.X/XOO/O.. X"}"#, "line 1: it has neither `value` nor `values`");
+    wrong(r#"{"position": "X.X/XOO/O.. X", "score": 5}"#, "line 1: unknown field `score`");
+    wrong(&OPEN.replace(r#""value": -1"#, r#""value": -2"#), "line 3: value -2: must be -1, 0 or 1");
+    wrong(
+        &OPEN.replace(r#""class""#, r#""value": 1, "class""#),
+        "line 2: value 1, but the best action has 0",
+    );
+    wrong(
+        &OPEN.replace(r#""values""#, r#""value": 0, "scores""#),
+        "line 2: it has `scores`, but no `values`",
+    );
+    wrong(&format!("{OPEN}\n{OPEN}"), "line 4: ");
+}
+
+/// The example of the guide is a set, and what it says of its late position is true.
+#[test]
+fn the_set_in_the_guide_is_right() {
+    let guide = include_str!("../../docs/bots.md");
+    let example = guide.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("guide.jsonl");
+    fs::write(&path, example).unwrap();
+    let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
+    let set = set::read(&path, &rules).unwrap();
+    assert_eq!((set.positions.len(), set.positions[0].value, set.positions[1].value), (2, 1, 1));
+    let late = &set.positions[1];
+    let limits = petteia::solve::Limits { nodes: 50_000, table: 64 << 20 };
+    let solved = petteia::solve::Solver::new(rules.game.clone(), limits).solve(&late.state, |_| true);
+    let player = rules.game.to_move(&late.state);
+    let values = solved
+        .actions
+        .iter()
+        .map(|(action, bounds)| (*action, bounds.outcome().unwrap().value_for(player) as i8));
+    assert_eq!(values.collect::<Vec<_>>(), late.values);
+}
+
+/// Where only the value of a position is known, no action can be called an error.
+#[test]
+fn errors_are_counted_where_the_values_of_actions_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("open.jsonl");
+    fs::write(&path, OPEN).unwrap();
+    let set = set::read(&path, &rules()).unwrap();
+    let choices: &[_] = &[(WON, "c1"), (DRAWN, "c2"), (LOST, "c1")];
+    let agent = Contestant::own("fixed", move |_| Box::new(Fixed(TicTacToe, choices)));
+    let fixed = measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|_| true).unwrap();
+    assert_eq!((fixed.all.positions, fixed.all.judged, fixed.all.errors), (3, 1, 1));
+    assert_eq!((fixed.classes.len(), fixed.plies[0].1.positions, fixed.plies.len()), (1, 1, 1));
+    assert_eq!(fixed.plies[0].1.error_rate(), None);
+    // values count everywhere
+    let searches = Contestant::new(&rules(), &AgentSpec::parse("rollout:50").unwrap()).unwrap();
+    let all = measure(&TicTacToe, &set, &searches, Budget::Own, 1, &|_| true).unwrap().all;
+    assert_eq!((all.valued, all.decided, all.agreed), (3, 2, 2));
+    let common = ["accuracy", "tic-tac-toe", "--set", path.to_str().unwrap(), "--agent", "rollout:50"];
+    let table = out(&succeeds(&common, ""));
+    assert!(table.starts_with("3 positions of tic-tac-toe, made by: unknown\n"), "{table}");
+    let object = &json_lines(&succeeds(&[&common[..], &["--json"]].concat(), ""))[0]["agents"][0]["all"];
+    assert_eq!((&object["positions"], &object["judged"]), (&3.into(), &1.into()));
 }
 
 proptest! {
@@ -230,6 +325,12 @@ proptest! {
         fs::write(&path, &packed).unwrap();
         write_checksum(&path, &sha256(&packed), None).unwrap();
         let _ = set::read(&path, &rules());
+        let mut text = OPEN.as_bytes().to_vec();
+        let at = at % text.len();
+        text[at] = letter;
+        let open = folder.path().join("open.jsonl");
+        fs::write(&open, text).unwrap();
+        let _ = set::read(&open, &rules());
     }
 }
 
@@ -269,7 +370,7 @@ fn the_values_of_connect_four_are_those_of_the_solver() {
     let set = set::read(&path, &rules).unwrap();
     let limits = petteia::solve::Limits { nodes: 50_000, table: 64 << 20 };
     let mut solver = petteia::solve::Solver::new(rules.game.clone(), limits);
-    let late = set.positions.iter().filter(|position| position.plies >= 28);
+    let late = set.positions.iter().filter(|position| position.plies.is_some_and(|plies| plies >= 28));
     let mut agreed = 0;
     for position in late {
         let player = rules.game.to_move(&position.state);

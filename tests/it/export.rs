@@ -141,6 +141,35 @@ fn an_export_lists_its_layers() {
     }
 }
 
+/// What the list of layers does not say stands beside it.
+#[test]
+fn an_export_says_how_its_layers_compute() {
+    let case = Case::pooling("tic-tac-toe");
+    let file = safetensors::file(&case.checkpoint, None).unwrap();
+    let header = header(&file).0;
+    let said = |key: &str| header["__metadata__"][key].as_str().unwrap().to_string();
+    assert_eq!(said("batch_norm_epsilon").parse(), Ok(1e-5));
+    let text = said("layers");
+    let mut kinds: Vec<&str> =
+        text.split("\"layer\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, ["block", "conv", "flatten", "global", "linear", "ones", "pool"]);
+    for kind in kinds {
+        assert!(said("layer_kinds").contains(&format!(" {kind}: ")), "{kind}");
+    }
+    // each tensor ends as one of those described
+    let tensors = said("tensors");
+    for (name, tensor) in header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__") {
+        let end = name.rsplit('.').next().unwrap();
+        assert!(tensors.contains(&format!(".{end}")), "{name}");
+        let sizes = tensor["shape"].as_array().unwrap().len();
+        let described =
+            ["[outputs]", "[inputs, outputs]", "", "[outputs, inputs, kernel, kernel]"][sizes - 1];
+        assert!(!described.is_empty() && tensors.contains(described), "{name}");
+    }
+}
+
 /// An export of an export is the same file, and every one is the same network.
 #[test]
 fn an_export_is_a_checkpoint() {
@@ -262,6 +291,54 @@ fn onnx_runtime_computes_the_same_for_every_game() {
             outputs[name][place] = right;
         }
     }
+}
+
+/// The bot of docs/python.md in the arena; it plays as the network without a search does.
+#[test]
+fn the_bot_in_python_plays() {
+    let Some(python) = python("the_bot_in_python_plays") else { return };
+    let case = Case::new("tic-tac-toe");
+    let (model, agent) = (case.export(Format::Onnx), case.export(Format::Safetensors));
+    let program = env!("CARGO_BIN_EXE_petteia");
+    let bot = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/onnx_bot.py");
+    let words = [python.as_path(), &bot, Path::new("tic-tac-toe"), &model, Path::new(program)];
+    let command = shlex::try_join(words.iter().map(|word| word.to_str().unwrap())).unwrap();
+    let mut arena = Command::new(program);
+    arena.args([
+        "arena",
+        "tic-tac-toe",
+        &format!("ugi:{command}"),
+        "random",
+        "--games",
+        "2",
+        "--threads",
+        "1",
+    ]);
+    let played = run(arena.args(["--engine-timeout", "300", "--json"]), "");
+    assert!(played.status.success(), "{}", text(&played.stderr));
+    let said: Value = serde_json::from_slice(&played.stdout).unwrap();
+    assert_eq!(said["games"], 2, "{said}");
+    assert!(said["faults"][0].as_object().unwrap().values().all(|count| *count == 0), "{said}");
+    let mut engine = Command::new(&python);
+    engine.args(&words[1..]);
+    let asked = run(
+        &mut engine,
+        "ugi\nisready\nposition fen X.X/.O./... O\ngo\nposition startpos moves b2 a1\ngo\nquit\n",
+    );
+    let chosen: Vec<String> = text(&asked.stdout)
+        .lines()
+        .filter_map(|line| line.strip_prefix("bestmove "))
+        .map(String::from)
+        .collect();
+    let mut analyze = Command::new(program);
+    analyze.args(["analyze", "tic-tac-toe", "--agent", &format!("{}:1:f32", agent.display())]);
+    let analyzed = text(&run(&mut analyze, "X.X/.O./... O\n.../.X./O.. X\n").stdout);
+    let best = |line: &str| -> String {
+        let priors = serde_json::from_str::<Value>(line).unwrap()["priors"].as_object().unwrap().clone();
+        let best = priors.iter().max_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap()));
+        best.unwrap().0.clone()
+    };
+    assert_eq!(chosen, analyzed.lines().map(best).collect::<Vec<_>>());
 }
 
 #[test]

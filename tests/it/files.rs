@@ -165,7 +165,7 @@ fn convert_keeps_everything() {
             let [win, _, loss] = record.wdl[ply];
             let was_asked = !record.visits[ply].is_empty() || win + loss > 0.0;
             assert!(row[6..10].iter().all(|field| field.is_empty() != was_asked), "{row:?}");
-            assert_eq!(row[11] == "0", record.visits[ply].is_empty(), "{row:?}");
+            assert_eq!(row[11] == "0.0", record.visits[ply].is_empty(), "{row:?}");
         }
     }
     let list = convert("text");
@@ -371,8 +371,11 @@ fn man_writes_a_page_a_command() {
     assert!(page.starts_with(".ie") && page.contains("SYNOPSIS") && page.contains("opponent"), "{page}");
     let page = fs::read_to_string(pages.join("petteia-records-convert.1")).unwrap();
     assert!(page.contains("\npetteia records <RUN> convert "), "{page}");
-    let (before, table) = page.split_once(".nf\nFormats:\n  jsonl  one").unwrap();
-    assert!(before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nFor text"), "{page}");
+    let (before, table) = page.split_once(".nf\nFormats:\n  jsonl      one").unwrap();
+    assert!(
+        before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nFor all formats but jsonl"),
+        "{page}"
+    );
     assert!(
         page.contains(concat!("\n.TH PETTEIA-RECORDS-CONVERT 1 \" \" \"petteia ", env!("CARGO_PKG_VERSION")))
     );

@@ -58,7 +58,7 @@ fn its_records_are_read() {
     let verified = out(&succeeds(&["records", RUN, "verify"], ""));
     assert!(verified.contains("4 of 4 shards intact, with 16 games and 107 plies"), "{verified}");
     let folder = tempfile::tempdir().unwrap();
-    for format in ["jsonl", "csv", "text"] {
+    for format in ["jsonl", "csv", "text", "positions", "npz"] {
         let target = folder.path().join(format).display().to_string();
         succeeds(&["records", RUN, "convert", "--format", format, "--out", &target], "");
         assert!(fs::metadata(&target).unwrap().len() > 1000, "{format}");

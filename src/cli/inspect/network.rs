@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Findings;
-use crate::checkpoint::lineage::{Change, Chapter, Lineage};
+use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -154,6 +154,10 @@ fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Finding
     report.fact("step", manifest.step);
     report.fact("seed", manifest.seed);
     report.fact("written by", manifest.program.as_str());
+    if let Some(like) = &manifest.imported {
+        let Ancestor { path, generation, step, .. } = like;
+        report.fact("imported", format!("in the place of {path} (generation {generation}, {step} steps)"));
+    }
     if let Some(settings) = report.checked(checkpoint.reading()) {
         report.ignored(&settings);
     }

@@ -12,7 +12,12 @@ use crate::replay::store;
 use crate::truth::set;
 
 pub fn is_set(path: &Path) -> bool {
-    path.is_file() && store::is_packed(path) && set::header(path).is_ok()
+    path.is_file() && (store::is_packed(path) || is_plain(path)) && set::header(path).is_ok()
+}
+
+/// Whether a file's name is that of JSON lines without compression.
+fn is_plain(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
 /// Reads everything.
@@ -39,7 +44,7 @@ impl Job for Read {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
         let set = set::read(&self.0, &rules)?;
-        let of = |class: usize| set.positions.iter().filter(|position| position.class == class).count();
+        let of = |class: usize| set.positions.iter().filter(|position| position.class == Some(class)).count();
         let classes = set.header.classes.iter().enumerate();
         Ok(classes.map(|(class, name)| (name.clone(), of(class))).collect())
     }

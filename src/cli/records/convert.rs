@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Source, greatest_first};
+use super::Source;
+use super::arrays::Arrays;
+use super::rows::{self, Row};
 use crate::cli::play::result_text;
 use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
@@ -16,8 +18,6 @@ use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage;
 
-const COLUMNS: &str =
-    "generation,game,ply,to_move,position,action,value,win,draw,loss,visits,weight,outcome,evaluator";
 /// Columns of the text format.
 const TEXT_WIDTH: usize = 80;
 
@@ -25,25 +25,38 @@ const TEXT_WIDTH: usize = 80;
 #[derive(Args)]
 #[command(after_help = "\
 Formats:
-  jsonl  one JSON object per game, as stored
-  text   a heading and the numbered actions of each game, to be read
-  csv    one row per position, with a header:
-         generation, game, ply   numbers; plies and games count from 0
-         to_move                 first or second
-         position, action        in the game's notation
-         value, win, draw, loss  the search's result, or the network's in an
-                                 opening, for the player to move; empty for a
-                                 draw without visits: an action drawn at random,
-                                 or a fast search that is sure of a draw
-         visits                  ACTION:COUNT ACTION:COUNT ..., most visited
-                                 first; empty when the ply is not trained on
-         weight                  how often training samples it, relative to 1;
-                                 0 when it is not trained on
-         outcome                 first, second or draw
-         evaluator               what evaluated the positions of the game
+  jsonl      one JSON object per game, as stored
+  text       a heading and the numbered actions of each game, to be read
+  csv        one row per position, with a header:
+             generation, game, ply   numbers; plies and games count from 0
+             to_move                 first or second
+             position, action        in the game's notation
+             value, win, draw, loss  the search's result, or the network's in an
+                                     opening, for the player to move; empty for
+                                     a draw without visits: an action drawn at
+                                     random, or a fast search that is sure of a
+                                     draw
+             visits                  ACTION:COUNT ACTION:COUNT ..., most visited
+                                     first; empty when the ply is not trained on
+             weight                  how often training samples it, relative to
+                                     1.0; 0.0 when it is not trained on
+             outcome                 first, second or draw
+             evaluator               what evaluated the positions of the game
+  positions  one JSON object per position: the columns of csv, with null where
+             those are empty, and lists instead of one text of visits:
+             index                   policy index of the action
+             actions, indices        the actions that the search considered,
+                                     most visited first, and their policy
+                                     indices
+             visits, policy          for each of them, its visits and its share
+                                     of the policy that is taught
+  npz        NumPy arrays of the positions that are trained on: the network's
+             input, packed, and what is taught; docs/python.md describes them.
+             All of them are in memory until the file is written; RUN may be
+             the folder of one generation
 
-For text and csv every game is replayed and checked. A damaged shard stops the \
-command with an error that names it; `verify` lists all damaged shards.")]
+For all formats but jsonl every game is replayed and checked. A damaged shard stops \
+the command with an error that names it; `verify` lists all damaged shards.")]
 pub struct Convert {
     /// Output format, see below
     #[arg(long, value_enum, hide_possible_values = true)]
@@ -58,11 +71,16 @@ enum Format {
     Jsonl,
     Text,
     Csv,
+    Positions,
+    Npz,
 }
 
 impl Convert {
     pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
         let Some(path) = &self.out else {
+            if self.format == Format::Npz {
+                return Err(Error::Config("npz is a binary file: name it with --out FILE".into()));
+            }
             let mut out = BufWriter::new(std::io::stdout().lock());
             self.write::<R>(source, &mut out, "standard output")?;
             return out.flush().map_err(Error::io("standard output"));
@@ -99,20 +117,32 @@ impl Job for Played<'_> {
     type Output = Result<()>;
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let game = &rules.game;
+        let mut arrays = Arrays::new(&rules.identity);
         if self.format == Format::Csv {
-            writeln!(self.out, "{COLUMNS}").map_err(Error::io(self.place))?;
+            writeln!(self.out, "{}", rows::COLUMNS).map_err(Error::io(self.place))?;
         }
         for path in &self.source.shards.paths {
             for record in store::read_shard(path, &rules, None)?.records {
+                let lines = |line: fn(&Row) -> String| -> Result<String> {
+                    Ok(Row::of(&rules, &record)?.iter().map(|row| line(row) + "\n").collect())
+                };
                 let text = match self.format {
-                    Format::Csv => rows(&rules, &record)?,
-                    _ => heading_and_actions(game, &record),
+                    Format::Csv => lines(Row::csv)?,
+                    Format::Positions => lines(Row::json)?,
+                    Format::Text => heading_and_actions(&rules.game, &record),
+                    Format::Npz => {
+                        arrays.add(&rules, &record)?;
+                        continue;
+                    }
+                    Format::Jsonl => unreachable!("it is copied as it is stored"),
                 };
                 self.out.write_all(text.as_bytes()).map_err(Error::io(self.place))?;
             }
         }
-        Ok(())
+        match self.format {
+            Format::Npz => arrays.write(self.out).map_err(Error::io(self.place)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -135,49 +165,4 @@ fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
     let actions = numbered.collect::<Vec<_>>().join(" ");
     text += &wrapped(&format!("  {actions}"), Some(TEXT_WIDTH)).replace('\u{a0}', " ");
     text + "\n\n"
-}
-
-fn rows<G: Game>(rules: &Rules<G>, record: &Record) -> Result<String> {
-    let (game, mut rows, mut number) = (&rules.game, String::new(), 0);
-    record.replay(rules, |ply| {
-        // nothing where nobody was asked
-        let [value, win, draw, loss] = match record.value(number) {
-            Some(value) => {
-                let [win, draw, loss] = record.wdl[number].map(|share| share.to_string());
-                [format!("{value:.4}"), win, draw, loss]
-            }
-            None => Default::default(),
-        };
-        let weight = if ply.policy.is_empty() { 0.0 } else { ply.weight };
-        let visits = greatest_first(&record.visits[number]).into_iter();
-        let visits: Vec<String> = visits.map(|(text, n)| format!("{text}:{n}")).collect();
-        let fields = [
-            record.generation.to_string(),
-            record.index.to_string(),
-            number.to_string(),
-            game.to_move(ply.state).id().to_string(),
-            game.state_text(ply.state),
-            record.actions[number].clone(),
-            value,
-            win,
-            draw,
-            loss,
-            visits.join(" "),
-            weight.to_string(),
-            record.outcome.clone(),
-            record.evaluator.clone(),
-        ];
-        rows += &fields.map(quoted).join(",");
-        rows.push('\n');
-        number += 1;
-    })?;
-    Ok(rows)
-}
-
-/// A CSV field, quoted by RFC 4180.
-fn quoted(field: String) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
-    }
 }

@@ -1,7 +1,9 @@
 //! `petteia records`: lists, shows, verifies and converts the games that a run has recorded.
 
+mod arrays;
 mod convert;
 mod list;
+mod rows;
 mod show;
 pub mod verify;
 

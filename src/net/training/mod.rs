@@ -295,6 +295,7 @@ backward_with_parents!(5);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::layers::EPSILON;
     use crate::net::tiles::Tiles;
     use crate::net::tiles::pairs::PairSet;
     use crate::random::{Purpose, Random, stream};
@@ -303,8 +304,6 @@ mod tests {
     use burn::tensor::module::{batch_norm_train, conv2d};
     use burn::tensor::ops::ConvOptions;
     use rand::RngExt;
-
-    const EPSILON: f64 = 1e-5;
 
     /// The inputs of a layer, and the gradient of its output.
     struct Case {

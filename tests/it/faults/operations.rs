@@ -170,7 +170,7 @@ fn exports_are_absent_or_whole() {
 
 #[test]
 fn converted_records_are_absent_or_whole() {
-    for (number, format) in ["jsonl", "text", "csv"].into_iter().enumerate() {
+    for (number, format) in ["jsonl", "text", "csv", "positions", "npz"].into_iter().enumerate() {
         let command = |folder: &Path| {
             let (run, file) = (folder.join("run"), folder.join("converted"));
             let [run, file] = [run, file].map(|path| path.display().to_string());

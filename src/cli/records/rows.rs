@@ -1,0 +1,159 @@
+//! Recorded positions as rows of a table: text for CSV, lists for JSON.
+//!
+//! A real number always has a decimal point, because readers infer the type of a column from its first rows: one that
+//! begins with thousands of `1` and goes on with `0.512` would be rounded, or refused.
+
+use serde::Serialize;
+
+use super::greatest_first;
+use crate::error::Result;
+use crate::game::{Action, Game, Rules};
+use crate::replay::record::Record;
+
+/// The header of a CSV file.
+pub const COLUMNS: &str =
+    "generation,game,ply,to_move,position,action,value,win,draw,loss,visits,weight,outcome,evaluator";
+
+/// A recorded position.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    generation: usize,
+    game: usize,
+    ply: usize,
+    to_move: &'static str,
+    position: String,
+    /// What was played.
+    action: String,
+    /// Its policy index.
+    index: usize,
+    /// Win minus loss; `None` where nobody was asked, as in the next three.
+    value: Option<f64>,
+    win: Option<f32>,
+    draw: Option<f32>,
+    loss: Option<f32>,
+    /// What the search considered, most visited first.
+    actions: Vec<String>,
+    /// The policy index of each.
+    indices: Vec<usize>,
+    /// The visits of each.
+    visits: Vec<u32>,
+    /// The share of each in the policy that is taught; they sum to 1.
+    policy: Vec<f32>,
+    /// 0 where the ply is not trained on.
+    weight: f32,
+    outcome: String,
+    evaluator: String,
+}
+
+impl Row {
+    /// The positions of a game, which is replayed.
+    ///
+    /// # Errors
+    /// The record contradicts the rules.
+    pub fn of<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Row>> {
+        let (game, mut rows) = (&rules.game, Vec::with_capacity(record.actions.len()));
+        record.replay(rules, |seen| {
+            let ply = rows.len();
+            let action = |text: &str| -> Action {
+                game.parse_action(seen.state, text).expect("the replay checked the actions")
+            };
+            let (visited, taught) = (&record.visits[ply], record.policy.get(ply));
+            let taught = taught.filter(|policy| !policy.is_empty()).unwrap_or(visited);
+            let sum: u64 = taught.values().map(|&weight| u64::from(weight)).sum();
+            // what is taught may also have actions without visits
+            let unvisited =
+                greatest_first(taught).into_iter().filter(|(text, _)| !visited.contains_key(*text));
+            let considered = greatest_first(visited).into_iter().map(|(text, _)| text);
+            let considered: Vec<&String> = considered.chain(unvisited.map(|(text, _)| text)).collect();
+            let share = |text: &&String| {
+                let weight = taught.get(*text).copied().unwrap_or(0);
+                (f64::from(weight) / sum as f64) as f32
+            };
+            let [win, draw, loss] = record.wdl[ply];
+            let value = record.value(ply);
+            rows.push(Row {
+                generation: record.generation,
+                game: record.index,
+                ply,
+                to_move: game.to_move(seen.state).id(),
+                position: game.state_text(seen.state),
+                action: record.actions[ply].clone(),
+                index: action(&record.actions[ply]).index(),
+                value: value.map(|value| (f64::from(value) * 1e4).round() / 1e4),
+                win: value.map(|_| win),
+                draw: value.map(|_| draw),
+                loss: value.map(|_| loss),
+                indices: considered.iter().map(|text| action(text).index()).collect(),
+                visits: considered.iter().map(|&text| visited.get(text).copied().unwrap_or(0)).collect(),
+                policy: considered.iter().map(share).collect(),
+                actions: considered.into_iter().cloned().collect(),
+                weight: if visited.is_empty() { 0.0 } else { seen.weight },
+                outcome: record.outcome.clone(),
+                evaluator: record.evaluator.clone(),
+            });
+        })?;
+        Ok(rows)
+    }
+
+    /// A line of CSV with the [`COLUMNS`].
+    pub fn csv(&self) -> String {
+        let number = |number: Option<f32>| number.map_or(String::new(), real);
+        let visits = self.actions.iter().zip(&self.visits).filter(|(_, visits)| **visits > 0);
+        let visits: Vec<String> = visits.map(|(text, visits)| format!("{text}:{visits}")).collect();
+        let fields = [
+            self.generation.to_string(),
+            self.game.to_string(),
+            self.ply.to_string(),
+            self.to_move.to_string(),
+            self.position.clone(),
+            self.action.clone(),
+            self.value.map_or(String::new(), |value| format!("{value:.4}")),
+            number(self.win),
+            number(self.draw),
+            number(self.loss),
+            visits.join(" "),
+            real(self.weight),
+            self.outcome.clone(),
+            self.evaluator.clone(),
+        ];
+        fields.map(quoted).join(",")
+    }
+
+    /// A JSON object.
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("rows are valid JSON")
+    }
+}
+
+/// A number with its shortest digits, and always with a decimal point and without an exponent.
+fn real(number: f32) -> String {
+    let text = number.to_string();
+    if text.contains('.') { text } else { text + ".0" }
+}
+
+/// A CSV field, quoted by RFC 4180.
+fn quoted(field: String) -> String {
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_numbers_have_a_decimal_point() {
+        let numbers = [0.0, 1.0, 0.512, 1e-9, 1e6, -1.0, f32::MIN_POSITIVE];
+        for number in numbers {
+            let text = real(number);
+            assert!(text.contains('.') && !text.contains('e'), "{text}");
+            assert_eq!(text.parse(), Ok(number), "{text}");
+        }
+        assert_eq!(
+            numbers[..3].iter().map(|&number| real(number)).collect::<Vec<_>>(),
+            ["0.0", "1.0", "0.512"]
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! The way back from an export: weights that another program changed or trained become a network file.
+//!
+//! The weights of a safetensors file (names, shapes and types as in an export) take the place of those of a checkpoint that
+//! is `like` them: game, sizes and settings are that one's. What comes out is a file as an export is, with its own hashes; it
+//! plays, can be exported, and a run can begin with it. Its manifest says that it was imported and like what, and counts
+//! neither generations nor steps, because no run of ours made these weights.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+
+use super::safetensors::file_of;
+use crate::checkpoint::lineage::Ancestor;
+use crate::checkpoint::{Checkpoint, Manifest, described, format_of};
+use crate::config::NetConfig;
+use crate::error::{Error, Result, quoted};
+use crate::net::auxiliary::without_heads;
+use crate::net::layers::Layers;
+use crate::net::model::{self, Network};
+use crate::net::tensors;
+use crate::program::Program;
+use crate::storage;
+
+/// Numbers of other programs may take twice the bytes of ours; that is said of the tensor, not of the file.
+const WIDEST: u64 = 2;
+/// Names of tensors that an error lists.
+const NAMED: usize = 3;
+
+/// Writes the weights of the safetensors file at `path`, in the place of those of `like`, to `out`. Returns the manifest
+/// and the size in bytes.
+///
+/// # Errors
+/// The file is not safetensors or of another game, a tensor is missing, unknown, of another shape or type, or has a number
+/// that is not finite (the error names it), or a file cannot be read or written.
+pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
+    let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
+    let found = SafeTensors::deserialize(&bytes)
+        .map_err(|error| Error::Data(format!("{}: it is not a safetensors file: {error}", path.display())))?;
+    check_game(path, &bytes, like)?;
+    let theirs = &like.manifest;
+    let net = without_heads(&theirs.net);
+    let chosen = chosen(path, &found, &net, like)?;
+    let packed = safetensors::serialize(chosen, None)
+        .map_err(|error| Error::Data(format!("{}: {error}", path.display())))?;
+    let place = path.display().to_string();
+    let network = Network::from_safetensors(packed, &place, &net, theirs.game.shape, &model::device())?;
+    let manifest = Manifest {
+        format: format_of(&net),
+        program: Program::current().to_string(),
+        game: theirs.game.clone(),
+        net,
+        generation: 0,
+        step: 0,
+        seed: theirs.seed,
+        config: theirs.config.clone(),
+        files: BTreeMap::new(),
+        imported: Some(Ancestor::of(like)),
+        data: None,
+    };
+    let (manifest, weights) = described(&manifest, &network)?;
+    let file = file_of(&manifest, path, &weights, None)?;
+    storage::write_whole(out, &file)?;
+    Ok((manifest, file.len()))
+}
+
+/// Rejects a file that says it is of another game, or of another encoding of its positions. Most say nothing.
+fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
+    let header = tensors::read_header(&mut &*bytes, bytes.len() as u64);
+    let about = header.ok().and_then(|header| tensors::metadata(&header, "petteia"));
+    match about {
+        Some(about) => {
+            let said = Manifest::parse(about.as_bytes(), path)?;
+            said.game.expect(&like.manifest.game, &path.display().to_string())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The tensors of the network without heads that only training has; those of such heads may be there, too.
+fn chosen<'a>(
+    path: &Path,
+    found: &'a SafeTensors,
+    net: &NetConfig,
+    like: &Checkpoint,
+) -> Result<Vec<(String, TensorView<'a>)>> {
+    let (place, shape) = (path.display(), like.manifest.game.shape);
+    let wrong = |what: String| {
+        Error::Data(format!(
+            "{place} does not hold the weights of a network like {}: {what}",
+            like.path.display()
+        ))
+    };
+    let listed = |net: &NetConfig| -> Vec<(String, Vec<usize>)> {
+        Layers::new(net, shape).weighted().flat_map(|layer| layer.tensors()).collect()
+    };
+    let (wanted, known) = (listed(net), listed(&like.manifest.net));
+    let is_known = |name: &str| known.iter().any(|(known, _)| known == name);
+    let mut others: Vec<&str> = found.names().into_iter().filter(|name| !is_known(name)).collect();
+    others.sort_unstable();
+    let others: Vec<String> = others.into_iter().map(quoted).collect();
+    let named = || others.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let mut chosen = Vec::with_capacity(wanted.len());
+    for (name, sizes) in wanted {
+        let Ok(tensor) = found.tensor(&name) else {
+            let others = if others.is_empty() { String::new() } else { format!(", but has {}", named()) };
+            return Err(wrong(format!("it lacks the tensor `{name}`{others}; names are those of an export")));
+        };
+        if tensor.shape() != sizes {
+            let is_turned = sizes.len() == 2 && tensor.shape().iter().rev().eq(&sizes);
+            let hint = "; weights of linear layers are [inputs, outputs], the transpose of PyTorch's";
+            let hint = if is_turned { hint } else { "" };
+            return Err(wrong(format!(
+                "tensor `{name}` has the shape {:?} instead of {sizes:?}{hint}",
+                tensor.shape()
+            )));
+        }
+        if tensor.dtype() != Dtype::F32 {
+            return Err(wrong(format!("tensor `{name}` is {:?}: save it as F32", tensor.dtype())));
+        }
+        chosen.push((name, tensor));
+    }
+    match others.is_empty() {
+        true => Ok(chosen),
+        false => Err(wrong(format!("it also has {}, which such a network does not have", named()))),
+    }
+}
