@@ -24,22 +24,25 @@ pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> 
     file_with(checkpoint, ranges, None)
 }
 
-/// The same with one more entry in the header.
+/// As [`file()`], with one more entry in the header.
 pub(super) fn file_with(
     checkpoint: &Checkpoint,
     ranges: Option<Ranges>,
     more: Option<(&'static str, String)>,
 ) -> Result<Vec<u8>> {
     let (network, weights) = network(checkpoint)?;
-    file_of(&checkpoint.manifest, &checkpoint.path, &weights, ranges.as_ref().or(network.ranges()))
+    let ranges = ranges.as_ref().or(network.ranges());
+    file_of(&checkpoint.manifest, &checkpoint.path, &weights, ranges, more)
 }
 
-/// The file of this manifest and a weights file without auxiliary heads, made of something at `place`.
+/// The file of this manifest and a weights file without auxiliary heads, made of something at `place`, with `more` in
+/// its header.
 pub(super) fn file_of(
     manifest: &Manifest,
     place: &Path,
     weights: &[u8],
     ranges: Option<&Ranges>,
+    more: Option<(&'static str, String)>,
 ) -> Result<Vec<u8>> {
     let (header, tensors) = split(place, weights)?;
     let mut entries = metadata::entries(manifest, tensors);

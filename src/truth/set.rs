@@ -232,7 +232,15 @@ fn is_position(line: &str) -> bool {
 fn unsaid<G: Game>(rules: &Rules<G>) -> Header {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());
-    Header { format: FORMAT, game, options, made_by: "unknown".into(), seed: 0, classes: Vec::new(), count: 0 }
+    Header {
+        format: FORMAT,
+        game,
+        options,
+        made_by: "unknown".into(),
+        seed: 0,
+        classes: Vec::new(),
+        count: 0,
+    }
 }
 
 fn at_line(path: &Path, number: usize, error: Error) -> Error {

@@ -277,7 +277,7 @@ fn the_set_in_the_guide_is_right() {
     assert_eq!((set.positions.len(), set.positions[0].value, set.positions[1].value), (2, 1, 1));
     let late = &set.positions[1];
     let limits = petteia::solve::Limits { nodes: 50_000, table: 64 << 20 };
-    let solved = petteia::solve::Solver::new(rules.game.clone(), limits).solve(&late.state, |_| true);
+    let solved = petteia::solve::Solver::new(rules.game.clone(), limits).solve(&late.state, |_, _| true);
     let player = rules.game.to_move(&late.state);
     let values = solved
         .actions
