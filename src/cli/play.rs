@@ -239,9 +239,12 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     fn load(&mut self, path: &Path) -> Result<()> {
-        let text = storage::read_given(path, saved::LARGEST, "a saved game");
-        let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
-        match text.and_then(|text| saved::parse(self.rules, &text, &path.display().to_string())) {
+        let place = path.display().to_string();
+        let read = storage::read_given(path, saved::LARGEST, "a saved game").and_then(|bytes| {
+            let text = text::readable(&bytes).map_err(|why| Error::Data(format!("{place}: {why}")))?;
+            saved::parse(self.rules, &text, &place)
+        });
+        match read {
             Ok((session, resigned)) => {
                 self.session = session;
                 self.show_board(Vec::new())?;

@@ -215,7 +215,7 @@ mod tests {
         refused(&[&bytes[..], &[0; 4]].concat(), "4 bytes follow");
         refused(&bytes[..bytes.len() - 4], "does not fit");
         refused(&bytes[..4], "too short");
-        refused(&u64::MAX.to_le_bytes(), "more than the file");
+        refused(&u64::MAX.to_le_bytes(), "it does not begin with a safetensors header that fits into it");
         let long =
             [&(LARGEST_HEADER + 1).to_le_bytes()[..], &vec![b' '; LARGEST_HEADER as usize + 1]].concat();
         refused(&long, "more than the limit");

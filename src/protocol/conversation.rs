@@ -379,16 +379,18 @@ impl Backlog {
     }
 }
 
-/// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced.
+/// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced. The input may
+/// begin with a byte order mark.
 fn read(input: &mut dyn BufRead, events: &SyncSender<Event>, backlog: &Backlog) {
-    let mut line = Vec::new();
+    let (mut line, mut is_first) = (Vec::new(), true);
     loop {
         line.clear();
         let heard = match read_line(input, &mut line) {
-            Ok(Some(true)) => match text::readable(&line) {
+            Ok(Some(true)) if is_first => match text::readable(&line) {
                 Ok(text) => Input::Line(text.into_owned()),
                 Err(why) => Input::Refused(why),
             },
+            Ok(Some(true)) => Input::Line(String::from_utf8_lossy(&line).into_owned()),
             Ok(Some(false)) => Input::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
             Ok(None) | Err(_) => {
                 // the driver may be gone
@@ -396,6 +398,7 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Event>, backlog: &Backlog) 
                 return;
             }
         };
+        is_first = false;
         backlog.put(heard.bytes());
         if events.send(Event::Read(heard)).is_err() {
             return;

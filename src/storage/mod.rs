@@ -92,17 +92,25 @@ pub fn open_lock(path: &Path) -> Result<File> {
 
 /// Whether `path` still leads to `file`, and not to a newer file of the same name.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
+    still_at(file, path).unwrap_or(false)
+}
+
+/// [`is_still_at`], where a disk that fails is told from a file that is gone.
+fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let place = |about: fs::Metadata| (about.dev(), about.ino());
-        let (held, found) = (file.metadata().map(place), fs::symlink_metadata(path).map(place));
-        matches!((held, found), (Ok(held), Ok(found)) if held == found)
+        let held = file.metadata()?;
+        Ok((held.dev(), held.ino()) == (found.dev(), found.ino()))
     }
     #[cfg(not(unix))]
     {
-        let _ = file;
-        path.exists()
+        let _ = (file, found);
+        Ok(true)
     }
 }
 

@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{BufWriter, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Locked, create_parent, door, is_still_at, list, parent, sync_folder};
+use super::{Locked, create_parent, door, is_still_at, list, parent, still_at, sync_folder};
 use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
@@ -114,10 +114,9 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             continue;
         }
-        match fs::symlink_metadata(&temporary) {
-            Ok(_) if is_still_at(&file, &temporary) => return Ok((temporary, Some(Locked(file)))),
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+        match still_at(&file, &temporary) {
+            Ok(true) => return Ok((temporary, Some(Locked(file)))),
+            Ok(false) => {}
             // a disk that fails says nothing about other processes
             Err(error) => {
                 let _ = remove_made(&temporary, &file);

@@ -165,10 +165,19 @@ pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
     let mut header = said.unwrap_or_else(|| unsaid(rules));
     let before = is_open.then_some(Ok(first));
     let numbers = if is_open { 1.. } else { 2.. };
-    // a blank line says nothing, and the last one may be
-    let mut texts = numbers
-        .zip(before.into_iter().chain(lines.by_ref()))
-        .filter(|(_, text)| text.as_ref().map_or(true, |text| !text.trim().is_empty()));
+    // blank lines may end a file, but stand before no other line
+    let mut blank = None;
+    let mut texts =
+        numbers.zip(before.into_iter().chain(lines.by_ref())).filter_map(|(number, text)| {
+            match (&text, blank) {
+                (Ok(text), _) if text.trim().is_empty() => {
+                    blank.get_or_insert(number);
+                    None
+                }
+                (Ok(_), Some(number)) => Some((number, Ok(String::new()))),
+                _ => Some((number, text)),
+            }
+        });
     let mut positions = Vec::new();
     // one more than there may be
     while positions.len() <= most {

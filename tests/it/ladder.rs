@@ -246,7 +246,10 @@ fn a_run_rates_its_generations() {
     let bounds = format!("{:+.0} to {:+.0}", alone.low.unwrap(), alone.high.unwrap());
     let figure = format!(" generation 1, 95 % {bounds} and ");
     assert!(text.contains("rating: generation 3 is ") && text.contains(&figure), "{figure}: {text}");
-    assert!(text.contains("above random") && text.contains("; 20 games of the run's own took "), "{text}");
+    assert!(
+        text.contains("Elo against random") && text.contains("; 20 games of the run's own took "),
+        "{text}"
+    );
     // an interrupted one plays the same
     let (_folder, cut) = run.copy(2);
     let said = run.train(&cut, &[]);

@@ -268,7 +268,10 @@ fn a_run_of_another_version_is_used_but_not_resumed() {
         plant_in_checkpoints(Path::new(&run), &change);
         plant_in_settings(Path::new(&run), &change);
         is_used(&run, name);
-        let report = &json_lines(&succeeds(&["inspect", &run, "--json"], ""))[0];
+        let inspected = petteia(&["inspect", &run, "--json"], "");
+        // a value that is not permitted is a problem of the run, and what is unknown is not
+        assert_eq!(inspected.status.code(), Some(i32::from(name == "temperature")), "{name}");
+        let report = &json_lines(&inspected)[0];
         let named = report["settings_of_another_version"].to_string();
         // what is missing has its default, which is nothing to speak of
         assert!(
