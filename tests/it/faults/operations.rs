@@ -23,10 +23,10 @@ struct Scene<'a> {
 
 /// Every how-manieth operation meets each of these: (kinds, faults, faults of each in a sample).
 const EVERYTHING: &[(&str, &[&str], usize)] = &[
-    (CHANGES, &["eio", "enospc", "before", "after"], 10),
-    ("w", &["short", "torn"], 6),
-    (READS, &["eio"], 12),
-    ("r", &["short"], 4),
+    (CHANGES, &["eio", "enospc", "before", "after"], 5),
+    ("w", &["short", "torn"], 3),
+    (READS, &["eio"], 6),
+    ("r", &["short"], 2),
     (LOOKS, &["eio"], 10),
 ];
 
