@@ -256,7 +256,7 @@ fn a_run_rates_its_generations() {
     assert!(said.status.success(), "{}", err(&said));
     assert!(err(&said).contains(" generation 1, 95 % "), "{}", err(&said));
     // the games of the evaluation are part of it, but for the last
-    assert_eq!(err(&said).matches("against random").count(), 1, "{}", err(&said));
+    assert_eq!(err(&said).matches("against random: ").count(), 1, "{}", err(&said));
     assert_eq!(own_lines(&cut), lines);
     // and nothing that is trained depends on it
     let without = Finished::new(&["arena.ladder_games=0"]);

@@ -24,7 +24,7 @@ use crate::net::weights::{Numbers, Weights};
 ///
 /// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: the fastest with 32 to 96 filters
 /// and 2 MiB, up to 2.7 times as fast as an eighth. If they do not, each group reads them from farther away. Then it is as
-/// large as makes that half of what the stages read and write: 1.2 to 1.5 times as fast with 128 filters, 1.4 to 4 times
+/// large as makes that half of what the stages read and write: 1.2 to 1.5 times as fast with 128 filters, 1.6 to 4 times
 /// with 256.
 fn group_of(matrices: usize, between: usize, l2: usize) -> usize {
     let fitting = l2 * 3 / 8 / between;
