@@ -70,7 +70,7 @@ function prepare() {
   run('train', config, '--run', 'runs/done', ...settings, '--generations', '2', '--threads', '2')
   run('arena', 'tic-tac-toe', 'runs/done:16', 'rollout:16', '--games', '4', '--save', 'match.jsonl')
   // long enough to be at work while the page is looked at
-  start(['train', config, '--run', 'runs/live', ...settings, '--set', 'selfplay.games=256', '--generations', '200', '--threads', '1'], 'train')
+  start(['train', config, '--run', 'runs/live', ...settings, '--set', 'selfplay.games=256', '--generations', '100000', '--threads', '1'], 'train')
 }
 
 function browserOf(browser, errors) {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::engine::EngineArgs;
 use super::inspect::identity_here;
-use super::{print, refuse_existing};
+use super::{own_name, print, refuse_existing, shell_word};
 use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
@@ -123,7 +123,27 @@ impl Export {
             manifest.game.id,
             manifest.generation,
             manifest.step
-        ))
+        ))?;
+        self.print_use(&manifest.game.id)
+    }
+
+    /// Prints how the file is used.
+    fn print_use(&self, id: &str) -> Result<()> {
+        let file = self.out.display().to_string();
+        let me = own_name();
+        match self.format {
+            Format::Bot => {
+                let here = if file.contains(std::path::MAIN_SEPARATOR) { "" } else { "./" };
+                let program = format!("{here}{file}");
+                let program = shell_word(&program);
+                print(format_args!("run it:           {program} speaks to programs; {program} --help says how"))?;
+                print(format_args!("play against it:  {me} play {id} --opponent {program}"))
+            }
+            Format::Safetensors => {
+                print(format_args!("play against it:  {me} play {id} --opponent {}", shell_word(&file)))
+            }
+            Format::Onnx => Ok(()),
+        }
     }
 
     /// Rejects a game that this program could not play with the exported file: one that it lacks, or has in another

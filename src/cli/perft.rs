@@ -5,6 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 
+use super::counter::Counter;
 use super::{GameArgs, print};
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules, perft};
@@ -50,17 +51,10 @@ impl Job for Perft {
             None => game.initial(),
         };
         let started = Instant::now();
-        let mut divided = Vec::new();
-        let nodes = match self.divide && self.depth > 0 {
-            false => perft(game, &state, self.depth),
-            true => {
-                for action in game.legal(&state) {
-                    let mut next = state.clone();
-                    game.play(&mut next, action);
-                    divided.push((game.action_text(&state, action), perft(game, &next, self.depth - 1)));
-                }
-                divided.iter().map(|(_, nodes)| nodes).sum()
-            }
+        let divided = self.divided(game, &state);
+        let nodes = match self.depth {
+            0 => 1,
+            _ => divided.iter().map(|(_, nodes)| nodes).sum(),
         };
         let seconds = started.elapsed().as_secs_f64();
         let rate = nodes as f64 / seconds.max(1e-9);
@@ -78,7 +72,7 @@ impl Job for Perft {
             }
             return print(object);
         }
-        for (action, nodes) in divided {
+        for (action, nodes) in divided.iter().filter(|_| self.divide) {
             print(format_args!("{action}: {nodes}"))?;
         }
         print(format_args!(
@@ -86,5 +80,37 @@ impl Job for Perft {
             self.depth,
             rate / 1e6
         ))
+    }
+}
+
+impl Perft {
+    /// The first actions, each with the number of sequences that begin with it. Shows progress by pairs of actions.
+    fn divided<G: Game>(&self, game: &G, state: &G::State) -> Vec<(String, u64)> {
+        if self.depth == 0 {
+            return Vec::new();
+        }
+        let pairs = perft(game, state, self.depth.min(2));
+        let counter = (self.depth > 2).then(|| Counter::new(pairs, "pairs of actions"));
+        let after = |state: &G::State, action| {
+            let mut next = state.clone();
+            game.play(&mut next, action);
+            next
+        };
+        let mut done = 0;
+        let mut beneath = |first: &G::State| -> u64 {
+            let Some(counter) = &counter else { return perft(game, first, self.depth - 1) };
+            let count = |second| {
+                let nodes = perft(game, &after(first, second), self.depth - 2);
+                done += 1;
+                counter.show(done, "");
+                nodes
+            };
+            game.legal(first).into_iter().map(count).sum()
+        };
+        let mut divided = Vec::new();
+        for first in game.legal(state) {
+            divided.push((game.action_text(state, first), beneath(&after(state, first))));
+        }
+        divided
     }
 }

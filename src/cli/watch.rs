@@ -1,7 +1,7 @@
 //! `petteia watch`: a run of another process, in this terminal.
 
 use std::io::{Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 
 use super::text::{draws_bars, foreign};
 use super::{catch_interrupts, interrupted, print};
+use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::run::{self, LOG, Reader, State};
 use crate::storage;
@@ -26,21 +27,26 @@ Prints the end of the run's train.log and what is added to it, and on a terminal
 is being done now. It only reads; Ctrl-C ends it and not the run. The exit code is 0 \
 when the run has finished or was interrupted.
 
-Example:
+Examples:
+  petteia watch
   petteia watch runs/phage")]
 pub struct Watch {
-    /// Run folder
+    /// Run folder [default: the one in `runs` that is in training]
     #[arg(value_name = "RUN")]
-    run: PathBuf,
+    run: Option<PathBuf>,
 }
 
 impl Watch {
     /// Follows the log.
     pub fn run(self) -> Result<()> {
-        let mut state = run::state_of(&self.run)?;
+        let folder = match self.run {
+            Some(folder) => folder,
+            None => only_running(Path::new(RUNS))?,
+        };
+        let mut state = run::state_of(&folder)?;
         catch_interrupts();
-        let mut log = Tail::new(self.run.join(LOG));
-        let mut metrics = Reader::new(&self.run);
+        let mut log = Tail::new(folder.join(LOG));
+        let mut metrics = Reader::new(&folder);
         let bar = draws_bars().then(ProgressBar::new_spinner);
         loop {
             let lines = log.lines()?;
@@ -55,22 +61,41 @@ impl Watch {
             if let Some(bar) = &bar {
                 // a run is watched as well as it can be read
                 let _ = metrics.read(u64::MAX);
-                bar.set_message(foreign(&run::doing(&self.run, metrics.history())));
+                bar.set_message(foreign(&run::doing(&folder, metrics.history())));
                 bar.tick();
             }
             thread::sleep(INTERVAL);
-            state = run::state_of(&self.run)?;
+            state = run::state_of(&folder)?;
         }
         if let Some(bar) = &bar {
             bar.finish_and_clear();
         }
-        let place = foreign(&self.run.display().to_string());
+        let place = foreign(&folder.display().to_string());
         match state {
             State::Running => Ok(()),
             State::Finished => print(format_args!("{place} is finished")),
             State::Interrupted => {
                 print(format_args!("{place} is not in training; `petteia train --run {place}` resumes it"))
             }
+        }
+    }
+}
+
+/// The one run in a folder of runs that is in training now.
+fn only_running(place: &Path) -> Result<PathBuf> {
+    let is_running = |folder: &PathBuf| run::is_run(folder) && matches!(run::state_of(folder), Ok(State::Running));
+    let listed = if place.is_dir() { storage::list(place)? } else { Vec::new() };
+    let mut running: Vec<PathBuf> = listed.into_iter().filter(is_running).collect();
+    running.sort();
+    match &running[..] {
+        [run] => Ok(run.clone()),
+        [] => Err(Error::Missing(format!(
+            "no run in {} is in training now; name one, and `petteia runs` lists those that there are",
+            place.display()
+        ))),
+        several => {
+            let names: Vec<String> = several.iter().map(|run| run.display().to_string()).collect();
+            Err(Error::Config(format!("several runs are in training; name one of them: {}", names.join(", "))))
         }
     }
 }

@@ -46,6 +46,11 @@ impl Job for Make<'_> {
             .output()
             .unwrap();
         assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        // how it is used, in words for a shell
+        let said = String::from_utf8_lossy(&exported.stdout).into_owned();
+        let quoted = format!("'{}'", bot.display());
+        assert!(said.contains(&format!("run it:           {quoted}")), "{said}");
+        assert!(said.contains(&format!("play {} --opponent {quoted}", self.id)), "{said}");
         bot
     }
 }

@@ -46,6 +46,9 @@ fn perft_counts() {
     assert!(object[0]["nodes_per_second"].as_f64().unwrap() > 0.0);
     let divided = out(&succeeds(&["perft", "tic-tac-toe", "--depth", "2", "--divide"], ""));
     assert!(divided.starts_with("a1: 8\n") && divided.contains("72 nodes"), "{divided}");
+    let deeper = out(&succeeds(&["perft", "tic-tac-toe", "--depth", "6", "--divide"], ""));
+    let parts = deeper.lines().filter_map(|line| line.split_once(": ")?.1.parse::<u64>().ok());
+    assert!(parts.sum::<u64>() == 54_720 && deeper.contains("54720 nodes"), "{deeper}");
     let later = succeeds(&["perft", "connect-four", "--depth", "0", "--position", "4455", "--json"], "");
     assert_eq!(json_lines(&later)[0]["nodes"], 1);
 }

@@ -1,8 +1,9 @@
 //! What people see of runs without training: the list, a run of another process, a game in words.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -94,6 +95,44 @@ fn a_run_that_does_not_run_is_shown_to_its_end() {
     assert!(shown.contains("is not in training; `petteia train --run"), "{shown}");
     let ended = petteia(&["watch", "nowhere"], "");
     assert!(!ended.status.success() && err(&ended).contains("does not exist"), "{}", err(&ended));
+}
+
+#[test]
+fn a_run_in_training_is_watched_without_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let watch = || {
+        let mut watch = Command::new(env!("CARGO_BIN_EXE_petteia"));
+        watch.arg("watch").current_dir(folder.path()).stdin(Stdio::null());
+        watch.stdout(Stdio::piped()).stderr(Stdio::piped());
+        watch.spawn().unwrap()
+    };
+    let refused = |says: &[&str]| {
+        let ended = watch().wait_with_output().unwrap();
+        let said = err(&ended);
+        assert!(!ended.status.success() && says.iter().all(|part| said.contains(part)), "{said}");
+    };
+    refused(&["no run in runs is in training", "petteia runs"]);
+    let names = ["ended", "first", "second"];
+    for name in names {
+        copy_folder(&PLAIN.run(), &folder.path().join("runs").join(name));
+    }
+    refused(&["no run in runs is in training"]);
+    let lock = |name: &str| {
+        let lock = File::open(folder.path().join("runs").join(name).join("lock")).unwrap();
+        lock.lock().unwrap();
+        lock
+    };
+    let (first, second) = (lock("first"), lock("second"));
+    refused(&["runs/first, runs/second"]);
+    drop(second);
+    let mut watching = watch();
+    let mut shown = BufReader::new(watching.stdout.take().unwrap());
+    // its log is shown, and then it ends
+    shown.read_line(&mut String::new()).unwrap();
+    drop(first);
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).unwrap();
+    assert!(watching.wait().unwrap().success() && rest.ends_with("runs/first is finished\n"), "{rest}");
 }
 
 #[test]

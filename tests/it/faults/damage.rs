@@ -221,7 +221,7 @@ fn every_kind_of_file_damaged_at_steps() {
         let text = name.to_string_lossy();
         let one_of_many = text.contains("generation-") && !newest.iter().any(|part| text.contains(part));
         if text != "lock" && (super::scene::deep() || !one_of_many) {
-            scene.every_damage(&name, 10, &mut tally);
+            scene.every_damage(&name, 5, &mut tally);
         }
     }
     tally.report("damaged files");

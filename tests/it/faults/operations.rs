@@ -27,7 +27,7 @@ const EVERYTHING: &[(&str, &[&str], usize)] = &[
     ("w", &["short", "torn"], 3),
     (READS, &["eio"], 6),
     ("r", &["short"], 2),
-    (LOOKS, &["eio"], 10),
+    (LOOKS, &["eio"], 6),
 ];
 
 impl Scene<'_> {
