@@ -136,7 +136,9 @@ impl Export {
                 let here = if file.contains(std::path::MAIN_SEPARATOR) { "" } else { "./" };
                 let program = format!("{here}{file}");
                 let program = shell_word(&program);
-                print(format_args!("run it:           {program} speaks to programs; {program} --help says how"))?;
+                print(format_args!(
+                    "run it:           {program} speaks to programs; {program} --help says how"
+                ))?;
                 print(format_args!("play against it:  {me} play {id} --opponent {program}"))
             }
             Format::Safetensors => {

@@ -83,7 +83,8 @@ impl Watch {
 
 /// The one run in a folder of runs that is in training now.
 fn only_running(place: &Path) -> Result<PathBuf> {
-    let is_running = |folder: &PathBuf| run::is_run(folder) && matches!(run::state_of(folder), Ok(State::Running));
+    let is_running =
+        |folder: &PathBuf| run::is_run(folder) && matches!(run::state_of(folder), Ok(State::Running));
     let listed = if place.is_dir() { storage::list(place)? } else { Vec::new() };
     let mut running: Vec<PathBuf> = listed.into_iter().filter(is_running).collect();
     running.sort();
@@ -95,7 +96,10 @@ fn only_running(place: &Path) -> Result<PathBuf> {
         ))),
         several => {
             let names: Vec<String> = several.iter().map(|run| run.display().to_string()).collect();
-            Err(Error::Config(format!("several runs are in training; name one of them: {}", names.join(", "))))
+            Err(Error::Config(format!(
+                "several runs are in training; name one of them: {}",
+                names.join(", ")
+            )))
         }
     }
 }
