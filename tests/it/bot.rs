@@ -9,9 +9,11 @@ use petteia::checkpoint::{self, TrainingData};
 use petteia::config::{Config, game_settings};
 use petteia::game::{Game, Player, Rules};
 use petteia::games::Games;
+use petteia::games::caissa::Caissa;
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, choose, stream};
 use petteia::registry::{Job, Registry};
+use petteia::session::Session;
 use petteia::storage::attachment;
 use petteia::train::Trainer;
 
@@ -269,24 +271,31 @@ fn a_bot_speaks_to_juries_and_in_gtp() {
     let mut white = Bot::start(&file, &["--codecup", "--simulations", "4"]);
     let mut black = Bot::start(&file, &["--codecup", "--time", "1"]);
     let mut gtp = Bot::start(&file, &["--gtp", "--simulations", "1"]);
+    // with a clock, the actions differ from time to time, and a game may be short
+    let mut session = Session::new(Caissa::new(&Default::default()).unwrap());
     white.tell("start");
-    for _ in 0..4 {
-        let action = white.line();
-        black.tell(&action);
-        gtp.tell(format!("play white {action}"));
-        let reply = black.line();
-        white.tell(&reply);
-        gtp.tell(format!("play black {reply}"));
-        for _ in 0..2 {
-            assert_eq!((gtp.line(), gtp.line()), ("=".into(), String::new()));
+    for ply in 0..9 {
+        let (actor, other, color) = match ply % 2 {
+            0 => (&mut white, &mut black, "white"),
+            _ => (&mut black, &mut white, "black"),
+        };
+        let action = actor.line();
+        session.play_text(&action).unwrap();
+        other.tell(&action);
+        gtp.tell(format!("play {color} {action}"));
+        assert_eq!((gtp.line(), gtp.line()), ("=".into(), String::new()));
+        if session.is_over() {
+            break;
         }
     }
-    assert_eq!(white.line().len(), 5);
+    if !session.is_over() {
+        black.line();
+    }
     white.tell("end");
     assert!(white.end().is_empty());
     black.tell("end");
     assert!(black.end().is_empty());
-    gtp.tell("1 genmove white\n2 quit");
+    gtp.tell("1 genmove black\n2 quit");
     let said = gtp.end();
     assert!(said[0].starts_with("=1 ") && said[2] == "=2", "{said:?}");
 }
