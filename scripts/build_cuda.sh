@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compiles src/net/cuda/kernel.cu with NVIDIA's compiler: in goes the source, out come the texts and the cubin beside it, which are
-# committed, so that nobody else needs a compiler. They hold no path and no time: the same source gives the same bytes.
+# Compiles src/net/cuda/kernel.cu with NVIDIA's compiler: in goes the source, out come texts and a cubin, packed by zstd in
+# assets/cuda, which are committed, so that nobody else needs a compiler. They hold no path and no time: the same source gives the
+# same bytes. Needs zstd and g++.
 #
 #   scripts/build_cuda.sh            compiles and writes
 #   scripts/build_cuda.sh --check    compiles, compares with what is committed, and checks what the kernels need on each GPU
@@ -9,6 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 SOURCE=src/net/cuda
+PACKED=assets/cuda
+FILES=(kernel_75.ptx kernel_80.ptx kernel_90a.cubin)
 WANTED=scripts/cuda-requirements.txt
 TOOLS=target/cuda/tools
 # the oldest version of PTX that has the instructions: a driver of CUDA 11.0 (2020) reads it, while that of the compiler needs its own age
@@ -19,7 +22,7 @@ REGISTERS=240 SPILLED=0 SHARED=0
 
 install() {
     # which reads the source first
-    command -v g++ > /dev/null || return
+    command -v g++ > /dev/null && command -v zstd > /dev/null || return
     cmp -s "$WANTED" "$TOOLS/installed.txt" && return
     rm -rf "$TOOLS" && mkdir -p "$TOOLS/wheels" || return
     python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
@@ -59,17 +62,22 @@ budget() {
         END { print gpu ": registers" needs; exit bad || kernels != 4 }'
 }
 
-install || { echo "g++ is missing, or the wheels of $WANTED could not be installed" >&2; exit 1; }
+install || { echo "g++ or zstd is missing, or the wheels of $WANTED could not be installed" >&2; exit 1; }
 case "${1:-}" in
     --install) ;;
     --check)
-        compile target/cuda/build
-        for file in kernel_75.ptx kernel_80.ptx kernel_90a.cubin; do
-            cmp "target/cuda/build/$file" "$SOURCE/$file" || { echo "run scripts/build_cuda.sh" >&2; exit 1; }
+        build=target/cuda/build
+        compile "$build"
+        for file in "${FILES[@]}"; do
+            zstd -dc "$PACKED/$file.zst" | cmp "$build/$file" - || { echo "run scripts/build_cuda.sh" >&2; exit 1; }
         done
-        budget "$SOURCE/kernel_75.ptx" 75
-        for gpu in 80 86 89 90 100 120; do budget "$SOURCE/kernel_80.ptx" "$gpu"; done
+        budget "$build/kernel_75.ptx" 75
+        for gpu in 80 86 89 90 100 120; do budget "$build/kernel_80.ptx" "$gpu"; done
         ;;
-    "") compile "$SOURCE" ;;
+    "")
+        compile target/cuda/build
+        mkdir -p "$PACKED"
+        for file in "${FILES[@]}"; do zstd -19 -qf "target/cuda/build/$file" -o "$PACKED/$file.zst"; done
+        ;;
     *) echo "usage: scripts/build_cuda.sh [--check | --install]" >&2; exit 2 ;;
 esac

@@ -1,4 +1,5 @@
-//! The program on the GPU: in goes a GPU, out come its kernels. `scripts/build_cuda.sh` has compiled them from `kernel.cu`.
+//! The program on the GPU: in goes a GPU, out come its kernels. `scripts/build_cuda.sh` has compiled them from
+//! `kernel.cu` and packed them.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
@@ -10,10 +11,10 @@ use crate::error::Result;
 
 /// The kernels, in the order of [`TILES`](super::plan::TILES).
 const KERNELS: [&CStr; 4] = [c"forward_2x4", c"forward_2x8", c"forward_4x4", c"forward_4x8"];
-/// For Turing, for what came after it, and for Hopper alone; texts end with a 0.
-const PTX_75: &str = concat!(include_str!("kernel_75.ptx"), "\0");
-const PTX_80: &str = concat!(include_str!("kernel_80.ptx"), "\0");
-const CUBIN_90A: &[u8] = include_bytes!("kernel_90a.cubin");
+/// For Turing, for what came after it, and for Hopper alone, packed by zstd: two texts and a cubin.
+const PTX_75: &[u8] = include_bytes!("../../../assets/cuda/kernel_75.ptx.zst");
+const PTX_80: &[u8] = include_bytes!("../../../assets/cuda/kernel_80.ptx.zst");
+const CUBIN_90A: &[u8] = include_bytes!("../../../assets/cuda/kernel_90a.cubin.zst");
 
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
 const MOST_SHARED: c_int = 8;
@@ -31,22 +32,23 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// The program for this GPU. A driver older than the cubin still has the text, which it compiles, once for all runs.
+    /// The program for this GPU. A driver older than the cubin still has the text, which it compiles, once for all
+    /// runs.
     pub(super) fn new(device: &Arc<Device>) -> Result<Module> {
         let compute = device.limits.compute;
         if compute == (9, 0)
-            && let Ok(module) = Module::load(device, CUBIN_90A)
+            && let Ok(module) = Module::load(device, &unpacked(CUBIN_90A))
         {
             return Ok(module);
         }
         let text = if compute >= (8, 0) { PTX_80 } else { PTX_75 };
-        Module::load(device, text.as_bytes())
+        Module::load(device, &unpacked(text))
     }
 
-    /// Loads an image. Its kernels may have as much shared memory as the GPU gives a block.
-    fn load(device: &Arc<Device>, image: &'static [u8]) -> Result<Module> {
+    /// Loads an image, which the driver copies. Its kernels may have as much shared memory as the GPU gives a block.
+    fn load(device: &Arc<Device>, image: &[u8]) -> Result<Module> {
         let (driver, mut module) = (device.current()?, null_mut());
-        // SAFETY: the image knows its length: a cubin by its head, a text by its last byte.
+        // SAFETY: the image knows its length: a cubin by its head, a text by its last byte, which is 0.
         let code = unsafe { (driver.cuModuleLoadData)(&mut module, image.as_ptr().cast()) };
         let module = handle("cuModuleLoadData", code, module)?;
         let mut module = Module { device: device.clone(), module, kernels: Vec::new() };
@@ -78,9 +80,33 @@ impl Drop for Module {
     }
 }
 
+/// An image of the program with a 0 behind it, where the text ends.
+fn unpacked(image: &[u8]) -> Vec<u8> {
+    let mut bytes = zstd::decode_all(image).expect("it is a part of this program");
+    bytes.push(0);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
+    use std::ffi::CString;
+
     use super::*;
+
+    #[test]
+    fn images_are_whole() {
+        for (image, target) in [(PTX_75, "sm_75"), (PTX_80, "sm_80")] {
+            let text = CString::from_vec_with_nul(unpacked(image)).unwrap().into_string().unwrap();
+            assert!(text.contains(&format!(".target {target}")), "{target}");
+            for kernel in KERNELS {
+                assert!(
+                    text.contains(&format!(".entry {}", kernel.to_str().unwrap())),
+                    "{target}: {kernel:?}"
+                );
+            }
+        }
+        assert!(unpacked(CUBIN_90A).starts_with(b"\x7fELF"));
+    }
 
     #[test]
     fn numbers_are_those_of_cudarc() {
