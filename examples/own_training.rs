@@ -1,5 +1,5 @@
-//! A training loop of one's own, with a network of one's own: a small perceptron in burn learns Connect Four from games that
-//! it plays against itself, and then plays a match of paired games against `rollout:100`.
+//! A training loop of one's own, with a network of one's own: a small perceptron in burn learns Connect Four from games
+//! that it plays against itself, and then plays a match of paired games against `rollout:100`.
 //!
 //! `cargo run --release --example own_training`
 

@@ -1,7 +1,7 @@
 //! Trains a network on what is there already, without a game: on solved positions, as a measure of what self-play could
-//! reach with perfect data (the sets for training and for measuring must be made with different seeds), or on the newest
-//! `replay.window` positions of a run, to compare networks, learning rates and targets on the same games. Saves a
-//! checkpoint that `petteia accuracy` takes.
+//! reach with perfect data (the sets for training and for measuring must be made with different seeds), or on the
+//! newest `replay.window` positions of a run, to compare networks, learning rates and targets on the same games. Saves
+//! a checkpoint that `petteia accuracy` takes.
 //!
 //! `cargo run --release --example supervised -- CONFIG SET-OR-RUN OUT STEPS [KEY=VALUE]...`
 

@@ -5,6 +5,13 @@
 //!
 //! Each setting is defined once, as a line of a table in `sections` or `arena`; [`settings`] lists them all.
 //! [`Config::parse`] is strict; [`Config::read`] takes what it knows from a config of another version.
+//!
+//! # Formats
+//!
+//! A format decides the defaults, and with them what is written. In format 1 they are those of version 0.1, where all
+//! that came later is off, and what is off is not written. In format 2 they are what made agents stronger, and all
+//! settings are written. A config that a person writes is of the newest format unless it says `config_format = 1`;
+//! settings that a run has kept are of format 1 if they do not say otherwise, for it wrote no number.
 
 mod arena;
 mod lenient;
@@ -17,7 +24,8 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result, nearest, quoted};
 use crate::options::Settings;
@@ -30,11 +38,11 @@ pub use sections::{
 };
 pub use sets::game_settings;
 pub use table::{Ignored, Kind, Setting};
-use table::{RangeProblem, Rule};
+use table::{RangeProblem, Rule, Whole};
 
-/// The version of configs: raised when an existing key changes its meaning. The key `config_format` gives a config's
-/// version; without it, the version is 1. A run with a config of a newer version is not resumed.
-pub const CONFIG_FORMAT: u32 = 1;
+/// The newest format of configs: raised when an existing key changes its meaning or its default. A run with a config of
+/// a newer format is not resumed.
+pub const CONFIG_FORMAT: u32 = 2;
 const FORMAT_KEY: &str = "config_format";
 
 /// Limits for a whole config, and for a line of it.
@@ -54,13 +62,13 @@ macro_rules! game_id {
     };
 }
 
-const SEED: Rule<u64> = Rule { key: "seed", doc: seed!(), ends: None, even: false };
+const SEED: Rule<u64> = Rule { key: "seed", doc: seed!(), ends: None, even: false, experimental: false };
 const DEFAULT_SEED: u64 = 1;
 
 /// Everything that determines what a run does: same config, same seed, same bytes.
 ///
 /// Made by [`Config::new`] and then changed field by field, or by [`Config::parse`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Config {
@@ -87,25 +95,51 @@ pub struct Config {
     /// Evaluation after each generation and at the end.
     #[serde(default)]
     pub arena: ArenaConfig,
-    #[serde(rename = "config_format", default, skip_serializing)]
-    format: Format,
+    #[serde(rename = "config_format", default = "first_format", deserialize_with = "known_format")]
+    format: u32,
 }
 
 fn default_seed() -> u64 {
     DEFAULT_SEED
 }
 
-/// Checks that a config is not of a newer version than [`CONFIG_FORMAT`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Format;
+fn first_format() -> u32 {
+    1
+}
 
-impl<'de> Deserialize<'de> for Format {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
-        match u32::deserialize(deserializer)? {
-            1..=CONFIG_FORMAT => Ok(Format),
-            0 => Err(serde::de::Error::custom(format!("{FORMAT_KEY} = 0: the first format is 1"))),
-            other => Err(serde::de::Error::custom(format_problem(other))),
+fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        known @ 1..=CONFIG_FORMAT => Ok(known),
+        0 => Err(serde::de::Error::custom(format!("{FORMAT_KEY} = 0: the first format is 1"))),
+        other => Err(serde::de::Error::custom(format_problem(other))),
+    }
+}
+
+impl Serialize for Config {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Config { seed, game, net, search, selfplay, replay, train, arena, format } = self;
+        let mut map = serializer.serialize_map(None)?;
+        if *format > 1 {
+            map.serialize_entry(FORMAT_KEY, format)?;
         }
+        map.serialize_entry("seed", seed)?;
+        map.serialize_entry("game", game)?;
+        if *format == 1 {
+            map.serialize_entry("net", net)?;
+            map.serialize_entry("search", search)?;
+            map.serialize_entry("selfplay", selfplay)?;
+            map.serialize_entry("replay", replay)?;
+            map.serialize_entry("train", train)?;
+            map.serialize_entry("arena", arena)?;
+        } else {
+            map.serialize_entry("net", &Whole(net))?;
+            map.serialize_entry("search", &Whole(search))?;
+            map.serialize_entry("selfplay", &Whole(selfplay))?;
+            map.serialize_entry("replay", &Whole(replay))?;
+            map.serialize_entry("train", &Whole(train))?;
+            map.serialize_entry("arena", &Whole(arena))?;
+        }
+        map.end()
     }
 }
 
@@ -136,6 +170,7 @@ pub fn settings() -> impl Iterator<Item = Setting> {
         default: None,
         range: None,
         even: false,
+        experimental: false,
     };
     [SEED.setting(&DEFAULT_SEED), id]
         .into_iter()
@@ -148,38 +183,79 @@ pub fn settings() -> impl Iterator<Item = Setting> {
 }
 
 impl Config {
-    /// The defaults for the game `id`, which is looked up only when the config is used.
+    /// The defaults of the newest format for the game `id`, which is looked up only when the config is used.
     pub fn new(id: impl Into<String>) -> Config {
-        Config::of(GameConfig { id: id.into(), options: Settings::new() })
+        Config::of_format(CONFIG_FORMAT, GameConfig { id: id.into(), options: Settings::new() })
     }
 
-    fn of(game: GameConfig) -> Config {
-        Config {
-            seed: DEFAULT_SEED,
-            game,
-            net: NetConfig::default(),
-            search: SearchConfig::default(),
-            selfplay: SelfplayConfig::default(),
-            replay: ReplayConfig::default(),
-            train: TrainConfig::default(),
-            arena: ArenaConfig::default(),
-            format: Format,
+    /// The defaults of a format, from 1 to [`CONFIG_FORMAT`].
+    fn of_format(format: u32, game: GameConfig) -> Config {
+        let seed = DEFAULT_SEED;
+        match format {
+            1 => Config {
+                seed,
+                game,
+                net: NetConfig::default(),
+                search: SearchConfig::default(),
+                selfplay: SelfplayConfig::default(),
+                replay: ReplayConfig::default(),
+                train: TrainConfig::default(),
+                arena: ArenaConfig::default(),
+                format,
+            },
+            _ => Config {
+                seed,
+                game,
+                net: NetConfig::recommended(),
+                search: SearchConfig::recommended(),
+                selfplay: SelfplayConfig::recommended(),
+                replay: ReplayConfig::recommended(),
+                train: TrainConfig::recommended(),
+                arena: ArenaConfig::recommended(),
+                format,
+            },
         }
     }
 
-    /// Parses `source`, the text of `place`, applies `sets` (`key=value` each), and checks every range.
+    /// The defaults of this config's format for its game.
+    pub fn defaults(&self) -> Config {
+        Config::of_format(self.format, self.game.clone())
+    }
+
+    /// The format, which decides the defaults.
+    pub fn format(&self) -> u32 {
+        self.format
+    }
+
+    /// Parses `source`, the text of `place` that a person wrote, applies `sets` (`key=value` each), and checks every
+    /// range. Without a format it is of the newest one.
     ///
     /// # Errors
-    /// A key is unknown, a value is not permitted, or the config is of a newer version.
+    /// A key is unknown, a value is not permitted, or the config is of a newer format.
     pub fn parse(place: &str, source: &str, sets: &[String]) -> Result<Config> {
+        Config::parse_as(CONFIG_FORMAT, place, source, sets)
+    }
+
+    /// [`Config::parse`] for settings that a run or checkpoint has kept: without a format they are of the first one.
+    ///
+    /// # Errors
+    /// As for [`Config::parse`].
+    pub fn parse_kept(place: &str, source: &str, sets: &[String]) -> Result<Config> {
+        Config::parse_as(1, place, source, sets)
+    }
+
+    fn parse_as(format: u32, place: &str, source: &str, sets: &[String]) -> Result<Config> {
         let mut table = parse_table(place, source)?;
         if let Some(format) =
             table.get(FORMAT_KEY).filter(|format| format.as_integer() > Some(CONFIG_FORMAT.into()))
         {
-            // before its unknown keys, which follow from the version
+            // before its unknown keys, which follow from the format
             return Err(wrong(place, &show(source, FORMAT_KEY, &format_problem(format))));
         }
-        let mut config: Config = toml::from_str(source).map_err(|error| misread(place, source, error))?;
+        let written: Config = toml::from_str(source).map_err(|error| misread(place, source, error))?;
+        let format = if table.contains_key(FORMAT_KEY) { written.format } else { format };
+        table = Config::of_format(format, written.game).overlaid(table);
+        let mut config: Config = table.clone().try_into().expect("both are valid configs");
         if let Err(problem) = config.problem() {
             return Err(wrong(place, &show(source, problem.key, &problem.says)));
         }
@@ -193,24 +269,32 @@ impl Config {
         Err(sets::wrong(set, &problem.says))
     }
 
-    /// The same for a run with the settings `self`: what neither `source` nor `sets` names stays as it is there, so that a
-    /// default that another version changed changes no run.
+    /// [`Config::parse`] over the settings `self`, of a run or derived from a game: what neither `source` nor `sets`
+    /// names stays as it is there, so that a default that another version changed changes no run.
     ///
     /// # Errors
     /// As for [`Config::parse`].
     pub fn parse_over(&self, place: &str, source: &str, sets: &[String]) -> Result<Config> {
         // its errors are those of the source alone
         Config::parse(place, source, sets)?;
-        let mut table = toml::Table::try_from(self).expect("a config is always valid TOML");
-        // the options of a game mean nothing to another
-        table.remove("game");
-        overlay(&mut table, parse_table(place, source)?);
+        let mut over = parse_table(place, source)?;
+        over.remove(FORMAT_KEY);
+        let mut table = self.overlaid(over);
         let mut config: Config = table.clone().try_into().expect("both are valid configs");
         for set in sets {
             config = sets::apply(&mut table, set)?;
         }
         config.check()?;
         Ok(config)
+    }
+
+    /// These settings with what `over` names, which has the game.
+    fn overlaid(&self, over: toml::Table) -> toml::Table {
+        let mut table = toml::Table::try_from(self).expect("a config is always valid TOML");
+        // the options of a game mean nothing to another
+        table.remove("game");
+        overlay(&mut table, over);
+        table
     }
 
     /// Checks every range and the constraints between settings.
@@ -230,19 +314,18 @@ impl Config {
     pub fn differences(&self, other: &Config) -> Vec<[String; 3]> {
         let flat = |config: &Config| {
             let mut rows = Vec::new();
-            let table = toml::Table::try_from(config).expect("a config is always valid TOML");
+            // all settings are written, whatever the format
+            let whole = Config { format: CONFIG_FORMAT, ..config.clone() };
+            let table = toml::Table::try_from(whole).expect("a config is always valid TOML");
             flatten("", &toml::Value::Table(table), &mut rows);
             rows.into_iter().collect::<BTreeMap<_, _>>()
         };
         let (ours, theirs) = (flat(self), flat(other));
         let keys: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
-        let default = |key: &str| settings().find(|setting| setting.key == key)?.default;
-        let shown = |key: &str, value: Option<&String>| {
-            value.cloned().or_else(|| default(key)).unwrap_or_else(|| "not set".into())
-        };
+        let shown = |value: Option<&String>| value.cloned().unwrap_or_else(|| "not set".into());
         keys.into_iter()
             .filter(|key| ours.get(*key) != theirs.get(*key))
-            .map(|key| [key.clone(), shown(key, ours.get(key)), shown(key, theirs.get(key))])
+            .map(|key| [key.clone(), shown(ours.get(key)), shown(theirs.get(key))])
             .collect()
     }
 

@@ -199,7 +199,7 @@ impl Error {
         Error::About { input, error: Box::new(self) }
     }
 
-    /// The same kind of error with another message; system errors, faults and interruptions are returned unchanged.
+    /// Replaces the message; system errors, faults and interruptions are returned unchanged.
     pub fn reworded(self, text: String) -> Error {
         match self {
             Error::Config(_) => Error::Config(text),

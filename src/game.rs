@@ -97,8 +97,8 @@ impl Action {
         self.0 as usize
     }
 
-    /// All actions that a network of this shape has a policy logit for, ascending. There may be [`MAX_ACTIONS`] of them,
-    /// a number that itself is no action.
+    /// All actions that a network of this shape has a policy logit for, ascending. There may be [`MAX_ACTIONS`] of
+    /// them, a number that itself is no action.
     pub fn all(shape: Shape) -> impl Iterator<Item = Action> {
         (0..shape.actions.min(MAX_ACTIONS)).map(|index| Action(index as u16))
     }
@@ -231,8 +231,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
-    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for those who choose them in a
-    /// form; those that are not here can only be written.
+    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for those who choose them in
+    /// a form; those that are not here can only be written.
     fn option_values(&self) -> Vec<OptionValues> {
         Vec::new()
     }
@@ -280,8 +280,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn ending(&self, _state: &Self::State) -> &'static str {
         ""
     }
-    /// Writes every plane, from the point of view of the player to move. States with the same planes have the same legal
-    /// actions, unless one of them is final: what decides about the actions is on a plane.
+    /// Writes every plane, from the point of view of the player to move. States with the same planes have the same
+    /// legal actions, unless one of them is final: what decides about the actions is on a plane.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
     /// A hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
@@ -300,8 +300,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
     /// commands separate actions by them.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
-    /// A legal action in words, as on a button ("White begins"), if its text is a code that only readers of the rules know;
-    /// the words of an action on one square end in " on " and its name.
+    /// A legal action in words, as on a button ("White begins"), if its text is a code that only readers of the rules
+    /// know; the words of an action on one square end in " on " and its name.
     fn action_words(&self, _state: &Self::State, _action: Action) -> Option<String> {
         None
     }
@@ -332,13 +332,13 @@ pub trait Game: Clone + Send + Sync + 'static {
             None => Look::Text,
         }
     }
-    /// What people call a piece with this text of [`Game::view`], without its owner: "man". By default it is called after
-    /// its shape in a drawing.
+    /// What people call a piece with this text of [`Game::view`], without its owner: "man". By default it is called
+    /// after its shape in a drawing.
     fn piece_name(&self, _text: &str) -> Option<&'static str> {
         None
     }
-    /// The squares `(row, column)` of [`Game::view`] with pieces that the rules forbid to act while something stays as it
-    /// is, such as trapped ones: a drawing marks them.
+    /// The squares `(row, column)` of [`Game::view`] with pieces that the rules forbid to act while something stays as
+    /// it is, such as trapped ones: a drawing marks them.
     fn stuck(&self, _state: &Self::State) -> Vec<(usize, usize)> {
         Vec::new()
     }

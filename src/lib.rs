@@ -48,7 +48,7 @@
 //!
 //! # A training run
 //!
-//! The same settings and seed give the same bytes; an interrupted run is resumed by the same call.
+//! Equal settings and seeds give equal bytes; an interrupted run is resumed by the same call.
 //!
 //! ```
 //! use petteia::config::Config;
@@ -87,10 +87,11 @@
 //!
 //! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
 //!   default), [`random`], [`parallel`], [`storage`]
-//! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`], [`conformance`] (the test of a
-//!   game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
+//! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
+//!   [`conformance`] (the test of a game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
 //! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
-//! - Using it: [`arena`], [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to play and watch), [`cli`]
+//! - Using it: [`arena`], [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to
+//!   play and watch), [`cli`]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]

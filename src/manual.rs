@@ -1,9 +1,9 @@
 //! The rules of a game for the people who play it: running text with drawn examples.
 //!
-//! Input: [`Game::manual`], one text for each variant. Output: [`Block`]s, which the terminal and the pages of `docs/games`
-//! show, each in its own way. Blocks are separated by empty lines. `# ` begins a heading, `- ` an item of a list; a block
-//! that begins with `position: ` is an example: `start` or the text of a position, then perhaps a line `actions: ` with
-//! actions that are played from there, then the caption. Everything else is a paragraph.
+//! Input: [`Game::manual`], one text for each variant. Output: [`Block`]s, which the terminal and the pages of
+//! `docs/games` show, each in its own way. Blocks are separated by empty lines. `# ` begins a heading, `- ` an item of
+//! a list; a block that begins with `position: ` is an example: `start` or the text of a position, then perhaps a line
+//! `actions: ` with actions that are played from there, then the caption. Everything else is a paragraph.
 
 use crate::error::{Error, Result};
 use crate::game::Game;

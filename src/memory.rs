@@ -134,7 +134,7 @@ Max address space         10240000000          unlimited            bytes
 
     #[test]
     fn what_does_not_fit_is_computed() {
-        let config = |more: &str| Config::parse("test", &format!("game.id = 'x'\n{more}"), &[]).unwrap();
+        let config = |more: &str| Config::parse_kept("test", &format!("game.id = 'x'\n{more}"), &[]).unwrap();
         let shape = Shape { planes: 2, height: 10, width: 10, actions: 100 };
         check_run(&config(""), shape, 512).unwrap();
         // by hand: 65536 positions x 100 squares x 512 filters x 81 layers x 4 bytes

@@ -96,7 +96,9 @@ impl Evaluator<ConnectFour> for Watching {
 #[test]
 fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
     let rules = rules();
-    let config = Config::new("connect-four");
+    let mut config = Config::new("connect-four");
+    // the solver has memory of its own
+    (config.search, config.selfplay) = Default::default();
     let (games, simulations) = (4, 2000);
     let generation = Generation {
         config: &config,

@@ -1,16 +1,17 @@
 //! Makes the set of solved Connect Four positions for `petteia accuracy`: `connect-four-set OUT [COUNT [SEED]]`.
 //!
-//! The positions are reached by random actions that do not win and scored by `connect-four-ai`, a perfect solver. They fill the six
-//! classes of AlphaZero.jl (after the benchmark of Pascal Pons) evenly. The stage is begin up to 14 plies, middle up to
-//! 28, then end; the difficulty is easy with fewer than 14 actions to the end of the game with best play, medium with
-//! fewer than 28, then hard. Positions in which the player to move can win at once are left out, and no position is
-//! there twice, not even mirrored. Of the beginnings, three in ten have up to 7 plies, one has 8 to 11, which take the
-//! longest to solve, and six have 12 to 14. With `--quick`, for large sets to train on, all have, a third of the positions is
-//! drawn from each stage, and the classes are as they fall.
+//! The positions are reached by random actions that do not win and scored by `connect-four-ai`, a perfect solver. They
+//! fill the six classes of AlphaZero.jl (after the benchmark of Pascal Pons) evenly. The stage is begin up to 14 plies,
+//! middle up to 28, then end; the difficulty is easy with fewer than 14 actions to the end of the game with best play,
+//! medium with fewer than 28, then hard. Positions in which the player to move can win at once are left out, and no
+//! position is there twice, not even mirrored. Of the beginnings, three in ten have up to 7 plies, one has 8 to 11,
+//! which take the longest to solve, and six have 12 to 14. With `--quick`, for large sets to train on, all have, a
+//! third of the positions is drawn from each stage, and the classes are as they fall.
 //!
 //! A candidate is a function of the seed and its number, so the set does not depend on threads or time. With `--check
-//! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with `--targets
-//! RUN`, what a run was taught with the truth (see [`targets`]). With `--ugi`, it is a perfect player (see [`player`]).
+//! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with
+//! `--targets RUN`, what a run was taught with the truth (see [`targets`]). With `--ugi`, it is a perfect player (see
+//! [`player`]).
 
 mod player;
 mod targets;
@@ -181,8 +182,8 @@ fn random_position(random: &mut Xoshiro256PlusPlus, plies: usize) -> Option<(Pos
     (!position.can_win_next()).then_some((position, actions))
 }
 
-/// The actions to the end of the game with best play. A score of 1 wins with the last man of that player, 2 with the one
-/// before it.
+/// The actions to the end of the game with best play. A score of 1 wins with the last man of that player, 2 with the
+/// one before it.
 fn left(plies: usize, score: i8) -> usize {
     let winner_is_second = plies.is_multiple_of(2) == (score < 0);
     let end = match score {

@@ -1,9 +1,10 @@
 //! What a run taught, against the solver: `connect-four-set --targets RUN [COUNT [SEED]]`.
 //!
-//! For each generation and stage of the game, COUNT recorded positions are drawn by the seed and scored. *Unsafe* is the share of
-//! policy targets whose first choice gives the result away, *mass* how much of the target lies on such actions, both among positions
-//! where one of the actions does. *Outcome* and *search* are the mean squares of the error of the two values that can be taught, for
-//! values from -1 to 1. *Distinct* is the share of different positions among all of that stage, mirrored ones taken as one.
+//! For each generation and stage of the game, COUNT recorded positions are drawn by the seed and scored. *Unsafe* is
+//! the share of policy targets whose first choice gives the result away, *mass* how much of the target lies on such
+//! actions, both among positions where one of the actions does. *Outcome* and *search* are the mean squares of the
+//! error of the two values that can be taught, for values from -1 to 1. *Distinct* is the share of different positions
+//! among all of that stage, mirrored ones taken as one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

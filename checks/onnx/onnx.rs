@@ -1,8 +1,8 @@
 //! Exports of every game beside the program's own outputs, read and computed by tract.
 //!
-//! Petteia is only a program here: `PETTEIA` names it, otherwise it is `target/release/petteia` of this workspace. It trains a
-//! tiny run of each of its games, so that batch norms have seen something, exports it, and says what its forward pass
-//! computes for positions of random games.
+//! Petteia is only a program here: `PETTEIA` names it, otherwise it is `target/release/petteia` of this workspace. It
+//! trains a tiny run of each of its games, so that batch norms have seen something, exports it, and says what its
+//! forward pass computes for positions of random games.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,7 +70,7 @@ impl Case {
     fn new(id: &str, sets: &[&str]) -> Case {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
-        fs::write(path("tiny.toml"), format!("game.id = '{id}'\n{CONFIG}")).unwrap();
+        fs::write(path("tiny.toml"), format!("config_format = 1\ngame.id = '{id}'\n{CONFIG}")).unwrap();
         petteia(&[&["train", &path("tiny.toml"), "--run", &path("run")], sets].concat());
         for format in ["onnx", "safetensors"] {
             petteia(&["export", &path("run"), "--format", format, "--out", &path(format)]);

@@ -31,7 +31,8 @@ use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::search::together::at_once;
 use crate::solve::Solver;
 
-/// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a simulation.
+/// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a
+/// simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The size of a trained agent's evaluation cache in MiB: positions recur within a search and from one search to the
 /// next, and are not evaluated again.
@@ -93,8 +94,8 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// The same agent; its network computes in the [fastest precision](fastest) of this CPU if the user named none. Such
-    /// an agent may play differently from one start to the next.
+    /// Lets the network compute in the [fastest precision](fastest) of this CPU if the user named none.
+    /// Such an agent may play differently from one start to the next.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {
         match self {
@@ -105,7 +106,7 @@ impl AgentSpec {
         }
     }
 
-    /// The same agent with so many simulations per action, if it makes any.
+    /// Sets the simulations per action, for agents that make any.
     #[must_use]
     pub fn with_simulations(self, simulations: usize) -> AgentSpec {
         match self {
@@ -284,7 +285,7 @@ impl<G: Game> Contestant<G> {
         Contestant::on(rules, spec, &Processor::Cpu)
     }
 
-    /// The same on a processor, whatever computed the network in its run.
+    /// [`Contestant::new`] on a processor, whatever computed the network in its run.
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
         let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
@@ -372,8 +373,9 @@ impl<G: Game> Contestant<G> {
         Contestant::of("a network in memory".into(), game, search, simulations, Arc::new(evaluator))
     }
 
-    /// A contestant that searches this many [simulations](crate::search::Search) per action with a custom evaluator, which is
-    /// created for each thread, or for each game if these are not played together. A journal identifies it by its name.
+    /// A contestant that searches this many [simulations](crate::search::Search) per action with a custom evaluator,
+    /// which is created for each thread, or for each game if these are not played together. A journal identifies it by
+    /// its name.
     pub fn searching<E: Evaluator<G> + 'static>(
         game: &G,
         name: impl Into<String>,
@@ -398,7 +400,7 @@ impl<G: Game> Contestant<G> {
         Contestant { identity, kind, threads: 1 }
     }
 
-    /// The same with so many threads, at least 1, for each search: agents choose the same actions, sooner.
+    /// Sets the threads of each search, at least 1: agents choose the same actions, sooner.
     pub fn with_threads(self, threads: usize) -> Contestant<G> {
         Contestant { threads, ..self }
     }
@@ -419,7 +421,7 @@ impl<G: Game> Contestant<G> {
         Contestant { identity, kind: Kind::Other(Box::new(agent)), threads: 1 }
     }
 
-    /// The same, but nothing is gained by evaluating several positions at once.
+    /// Marks that nothing is gained by evaluating several positions at once.
     fn without_batches(mut self) -> Contestant<G> {
         if let Kind::Searching { batches, .. } = &mut self.kind {
             *batches = false;
@@ -432,8 +434,8 @@ impl<G: Game> Contestant<G> {
         matches!(self.kind, Kind::Searching { .. })
     }
 
-    /// How many of `tasks` of these agents to have on their way on one thread, if they search so many simulations or, with
-    /// `None`, their own. Agents that do not search may block a thread, or need a process for each game.
+    /// How many of `tasks` of these agents to have on their way on one thread, if they search so many simulations or,
+    /// with `None`, their own. Agents that do not search may block a thread, or need a process for each game.
     pub fn at_once(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> usize {
         let (mut most, mut gains) = (0, false);
         for agent in agents {
@@ -481,7 +483,7 @@ impl<G: Game> Contestant<G> {
         self.evaluator_among(1)
     }
 
-    /// The same, if so many agents have one at the same time: their caches share memory.
+    /// [`Contestant::evaluator`] for one of several agents at work at the same time: their caches share memory.
     pub fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
         self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }

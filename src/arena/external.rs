@@ -52,7 +52,7 @@ impl Terms {
         Ok(Terms { limit, movetime, timeout, log, stop: Arc::default() })
     }
 
-    /// The same terms, except that waiting ends once `stop` is set; the game then ends with [`Error::Interrupted`].
+    /// Ends waiting once `stop` is set; the game then ends with [`Error::Interrupted`].
     pub fn until(self, stop: Arc<AtomicBool>) -> Terms {
         Terms { stop, ..self }
     }

@@ -212,8 +212,9 @@ impl<'a, G: Game> Book<'a, G> {
         }
     }
 
-    /// The numbers and agents of the next pairs, `None` after the last. Those that the journal has are counted; their agents
-    /// must be those whose turn it was, as far as that is known without planning the games of a whole round again.
+    /// The numbers and agents of the next pairs, `None` after the last. Those that the journal has are counted; their
+    /// agents must be those whose turn it was, as far as that is known without planning the games of a whole round
+    /// again.
     fn round(&mut self) -> Result<Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>>> {
         let (start, all) = (self.planned, self.plan.games / 2);
         // the chain that connects all agents comes first

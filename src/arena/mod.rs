@@ -161,7 +161,7 @@ impl Standing {
         self.actions += actions;
     }
 
-    /// The same with so many actions in games on their way.
+    /// Adds the actions of games on their way.
     fn with_unfinished(self, actions: usize) -> Standing {
         Standing { actions: self.actions + actions, unfinished: actions, ..self }
     }

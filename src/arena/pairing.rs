@@ -8,7 +8,8 @@
 //!
 //! A choice must not depend too much on the results so far: if games went only to agents that seem close, a gap that
 //! seems large by chance would never be looked at again, and ladders would come out too long. With the variances of
-//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31 % too long; with those of all, -2 to +10 %.
+//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31 % too long; with those of all, -2 to
+//! +10 %.
 
 use std::f64::consts::PI;
 

@@ -24,7 +24,8 @@ pub(super) fn solver<G: Game>(game: &G) -> Result<Solver<G>> {
     solved.map(|_| solver).map_err(|error| too_large(&error))
 }
 
-/// Whether a perfect agent needs no time worth mentioning: the board is small, and the game is solved within milliseconds.
+/// Whether a perfect agent needs no time worth mentioning: the board is small, and the game is solved within
+/// milliseconds.
 pub fn is_at_hand<G: Game>(game: &G) -> bool {
     let shape = game.shape();
     shape.height * shape.width <= SMALL && Solver::new(game.clone(), QUICK).outcome(&game.initial()).is_ok()

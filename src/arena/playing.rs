@@ -1,8 +1,8 @@
 //! Games between agents, played on all threads.
 //!
 //! Each thread has many games on its way if [that pays](Contestant::at_once), and their leaves are evaluated
-//! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as they would one
-//! after the other.
+//! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as
+//! they would one after the other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -5,7 +5,8 @@
 //!
 //! - **Prior**: that of Jeffreys, which keeps perfect scores finite and removes most of the bias of few games (Firth,
 //!   Biometrika 80, 1993). It is a drawn game for every agent but one, spread over the meetings by how much the ratings
-//!   depend on them. A clean sweep of two agents is rated as in `super::elo`: half a game is missing from one game more.
+//!   depend on them. A clean sweep of two agents is rated as in `super::elo`: half a game is missing from one game
+//!   more.
 //! - **Bounds** are those of the normal distribution on the logit scale, from the inverse of the Fisher information.
 //!   The information of a game assumes that games are independent and not drawn; what the pairs really scatter around
 //!   the fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws make bounds

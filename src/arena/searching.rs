@@ -1,5 +1,6 @@
-//! Agents that search: a [`Searcher`] keeps the tree of a game, and whoever has an evaluator drives it. A [`SearchAgent`]
-//! has one of its own; where many games are played at once, their leaves are evaluated [together](crate::search::together).
+//! Agents that search: a [`Searcher`] keeps the tree of a game, and whoever has an evaluator drives it. A
+//! [`SearchAgent`] has one of its own; where many games are played at once, their leaves are evaluated
+//! [together](crate::search::together).
 
 use super::agent::{Agent, MakeEvaluator, Needs};
 use crate::config::SearchConfig;
@@ -34,8 +35,8 @@ impl<G: Game> Searcher<G> {
         self.simulations
     }
 
-    /// Begins to search `state`, in which the game is not over, in addition to the tree kept from the previous position:
-    /// for `planned` simulations, or without a limit.
+    /// Begins to search `state`, in which the game is not over, in addition to the tree kept from the previous
+    /// position: for `planned` simulations, or without a limit.
     pub fn begin(&mut self, state: &G::State, planned: Option<usize>) {
         let fits = self.search.as_ref().is_some_and(|search| search.tree().root() == state);
         if !fits {
@@ -44,8 +45,8 @@ impl<G: Game> Searcher<G> {
         self.search_mut().begin(planned, false);
     }
 
-    /// Searches `state` with the default number of simulations, from call to call, until leaves need evaluations; false once
-    /// the search is over.
+    /// Searches `state` with the default number of simulations, from call to call, until leaves need evaluations; false
+    /// once the search is over.
     pub fn think(&mut self, state: &G::State) -> bool {
         if !self.thinks {
             self.begin(state, Some(self.simulations));

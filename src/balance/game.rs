@@ -116,8 +116,8 @@ impl<'a, G: Game> Table<'a, G> {
         })
     }
 
-    /// Plays so many games; `planned` says which levels meet in one of them, the first player's first, and its number among
-    /// theirs. `tick` gets the number of finished games and says whether to go on.
+    /// Plays so many games; `planned` says which levels meet in one of them, the first player's first, and its number
+    /// among theirs. `tick` gets the number of finished games and says whether to go on.
     pub(super) fn play(
         &self,
         games: usize,

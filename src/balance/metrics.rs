@@ -1,5 +1,6 @@
-//! What games were like. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games" (2008),
-//! chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a position.
+//! What games were like. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
+//! (2008), chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a
+//! position.
 
 use serde::Serialize;
 
@@ -20,11 +21,12 @@ pub struct Character {
     pub lengths: [usize; 2],
     /// Legal actions in a position.
     pub branching: f64,
-    /// The decimal logarithm of the number of games that a player who sees every action would have to see: the sum of the
-    /// logarithms of the numbers of legal actions in a game.
+    /// The decimal logarithm of the number of games that a player who sees every action would have to see: the sum of
+    /// the logarithms of the numbers of legal actions in a game.
     pub tree: f64,
     /// Drama: how far the later winner was behind, on average over the positions of a game in which he was (the square
-    /// root of the deficit from ½, doubled; 0 if he never was). Browne, section 6.3. `None`, as for the next two, if nobody won.
+    /// root of the deficit from ½, doubled; 0 if he never was). Browne, section 6.3. `None`, as for the next two, if
+    /// nobody won.
     pub drama: Option<f64>,
     /// Games whose winner was once clearly behind (an expected score of at most 0.4).
     pub comebacks: Option<f64>,

@@ -2,8 +2,8 @@
 //!
 //! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what games between equal
 //! players of each level look like, how far each level beats the one below, and what the strongest level thinks of
-//! every first action. Games vary because actions are drawn from visits at their start; which ones are played depends on
-//! the seed alone. `game` plays, `metrics` says what a game was like, `page` writes it down for people.
+//! every first action. Games vary because actions are drawn from visits at their start; which ones are played depends
+//! on the seed alone. `game` plays, `metrics` says what a game was like, `page` writes it down for people.
 
 mod game;
 mod metrics;
@@ -189,7 +189,7 @@ fn bounded(scores: impl Iterator<Item = f64>) -> [f64; 3] {
     bounded_by(&scores, scores.len())
 }
 
-/// The same, if the scores are worth so many.
+/// [`bounded`] for scores that are worth as much as `worth` independent ones.
 fn bounded_by(scores: &[f64], worth: usize) -> [f64; 3] {
     if scores.is_empty() {
         return [0.5, 0.0, 1.0];

@@ -163,7 +163,8 @@ impl Lineage {
         self.chapters.iter().zip(changed).collect()
     }
 
-    /// The past of a run to which `chapter` happened after this one; a change that is already the newest is not repeated.
+    /// The past of a run to which `chapter` happened after this one; a change that is already the newest is not
+    /// repeated.
     ///
     /// # Errors
     /// See [`Lineage::new`].
@@ -186,8 +187,8 @@ impl Lineage {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
     }
 
-    /// Whether the run came by something by this `change`, from a checkpoint at or in `source`, of this `generation` if it
-    /// is given.
+    /// Whether the run came by something by this `change`, from a checkpoint at or in `source`, of this `generation` if
+    /// it is given.
     pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
         // the same folder may be named in several ways
         let real =
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
 
     fn config(generations: usize) -> Config {
-        Config::parse("test", "game.id = 'x'", &[format!("train.generations={generations}")]).unwrap()
+        Config::parse_kept("test", "game.id = 'x'", &[format!("train.generations={generations}")]).unwrap()
     }
 
     fn chapter(change: Change, generation: usize, generations: usize) -> Chapter {

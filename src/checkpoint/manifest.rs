@@ -84,7 +84,7 @@ impl Manifest {
 
     /// The run's settings, read from `place`; all must be known and agree with `net`.
     pub(super) fn settings(&self, place: &Path) -> Result<Config> {
-        let config = Config::parse(&place.display().to_string(), &self.config, &[])?;
+        let config = Config::parse_kept(&place.display().to_string(), &self.config, &[])?;
         match config.net == self.net {
             true => Ok(config),
             false => Err(damaged(place, "`net` and `config` differ")),

@@ -1,11 +1,11 @@
 //! Checkpoints: folders with weights, optimizer state and a manifest that describes them.
 //!
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
-//! all; with `train.average`, the weights are the average, and `training.safetensors` has those in training. The manifest
-//! names game, options, encoding, shape, config, step and seed, lists the records that were trained on, and has the
-//! SHA-256 of the other files, checked whenever they are read, and of itself. The header of the
-//! weights contains the same except for the records. An exported safetensors file has that header, so it can be used
-//! wherever a checkpoint can, and so can a bot, which has such a file attached.
+//! all; with `train.average`, the weights are the average, and `training.safetensors` has those in training. The
+//! manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained on, and
+//! has the SHA-256 of the other files, checked whenever they are read, and of itself. The header of the weights
+//! contains the same except for the records. An exported safetensors file has that header, so it can be used wherever a
+//! checkpoint can, and so can a bot, which has such a file attached.
 
 pub mod lineage;
 mod manifest;
@@ -446,8 +446,8 @@ fn generations_of(run: &Path) -> String {
     }
 }
 
-/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`; the generations of its run
-/// for a checkpoint.
+/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`; the generations of
+/// its run for a checkpoint.
 pub(crate) fn runs_beside(path: &Path) -> String {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(RUNS));
     if let Some(run) =

@@ -214,7 +214,7 @@ impl Arena {
         Sprt::new(elo0, elo1, self.alpha, self.beta)
     }
 
-    /// The same match with the agents swapped.
+    /// Swaps the agents.
     pub fn swapped(self) -> Arena {
         Arena { first: self.second, second: self.first, ..self }
     }

@@ -1,9 +1,9 @@
 //! Positions for the terminal, for `play`, `replay --board` and `records show`.
 //!
 //! Input: a [`BoardView`] and the squares to mark. Output: colored text; the streams of `anstream` remove the colors if
-//! the output does not support them. Brackets and parentheses mark squares even without colors, and an apostrophe pieces
-//! that may not act. A board that is wider
-//! than the terminal is drawn without spaces and then marks squares by color only.
+//! the output does not support them. Brackets and parentheses mark squares even without colors, and an apostrophe
+//! pieces that may not act. A board that is wider than the terminal is drawn without spaces and then marks squares by
+//! color only.
 
 use anstyle::{AnsiColor, Style};
 

@@ -1,5 +1,5 @@
-//! An exported bot: the program with a network attached. Without arguments it speaks UGI, or what its export said. It also
-//! has the program's commands `play`, `analyze` and `arena`, with this bot as the default agent.
+//! An exported bot: the program with a network attached. Without arguments it speaks UGI, or what its export said. It
+//! also has the program's commands `play`, `analyze` and `arena`, with this bot as the default agent.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

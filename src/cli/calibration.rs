@@ -138,8 +138,8 @@ impl Played {
         self.seconds / self.progress.simulations.max(1) as f64
     }
 
-    /// The share of `simulations` per action that the searches took: 1 if no game came to its end, and rather too much if
-    /// few did, since it is at the ends that positions are solved.
+    /// The share of `simulations` per action that the searches took: 1 if no game came to its end, and rather too much
+    /// if few did, since it is at the ends that positions are solved.
     fn spent(&self, simulations: usize) -> f64 {
         let (Progress { games, positions, .. }, planned) =
             (self.progress, simulations.min(SIMULATIONS) as f64);
@@ -215,8 +215,8 @@ impl<'a, G: Game> Bench<'a, G> {
         Played { progress: monitor.progress(), seconds, records }
     }
 
-    /// Thread seconds per simulation with the network, in self-play and in a match, and the share of the planned simulations
-    /// that self-play takes.
+    /// Thread seconds per simulation with the network, in self-play and in a match, and the share of the planned
+    /// simulations that self-play takes.
     fn network(&self, network: &Network) -> Result<([f64; 2], f64)> {
         let (game, config) = (&self.rules.game, &self.config);
         let (processor, _) = Processor::of(config.net.device)?;

@@ -15,7 +15,7 @@ use crate::random::{Purpose, choose, stream};
 
 /// The time between lines without a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// The same for games; short matches print none.
+/// The time between lines about games; short matches print none.
 const GAMES_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Shows how much is done.

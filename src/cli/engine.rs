@@ -61,10 +61,10 @@ pub struct EngineArgs {
     /// Protocol [default: ugi]
     #[arg(long, value_enum, conflicts_with_all = ["gtp", "codecup"])]
     protocol: Option<Language>,
-    /// The same as --protocol gtp
+    /// Same as --protocol gtp
     #[arg(long)]
     gtp: bool,
-    /// The same as --protocol codecup
+    /// Same as --protocol codecup
     #[arg(long, conflicts_with = "gtp")]
     codecup: bool,
     /// Thinking time for a whole game in a CodeCup match; without it each action gets

@@ -1,7 +1,7 @@
 //! `train.log` in a run's folder: what `petteia train` said, over all sessions, each line with its time.
 //!
-//! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay as they are. The file is bounded: when it is
-//! full, its older half is dropped. A run does not depend on whether it can be written.
+//! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay as they are. The
+//! file is bounded: when it is full, its older half is dropped. A run does not depend on whether it can be written.
 
 use std::fs;
 use std::io::Write;

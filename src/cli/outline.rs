@@ -186,7 +186,7 @@ mod tests {
 
     fn outline(sets: &[&str], look: impl Fn(&Outline)) {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-        let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
+        let config = Config::parse_kept("test", "game.id = 'phage'", &sets).unwrap();
         let costs = Costs {
             bootstrap: 1e-6,
             selfplay: 1e-4,

@@ -24,8 +24,8 @@ struct Verdict {
     line: String,
 }
 
-/// Prints the `top` actions that lost most by the searches of `agent`, the first one first; `states` are the positions in
-/// which `actions` were played.
+/// Prints the `top` actions that lost most by the searches of `agent`, the first one first; `states` are the positions
+/// in which `actions` were played.
 pub fn review<G: Game>(
     game: &G,
     states: &[G::State],

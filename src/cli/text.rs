@@ -18,8 +18,8 @@ pub fn terminal_width() -> Option<usize> {
     terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns as usize)
 }
 
-/// Whether standard error is a terminal that can draw a bar over what it shows. Emacs's shell and some consoles of editors
-/// are terminals that cannot (`TERM=dumb`); they get the lines that a file gets.
+/// Whether standard error is a terminal that can draw a bar over what it shows. Emacs's shell and some consoles of
+/// editors are terminals that cannot (`TERM=dumb`); they get the lines that a file gets.
 pub fn draws_bars() -> bool {
     !ProgressDrawTarget::stderr().is_hidden()
 }
@@ -58,8 +58,8 @@ fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
 }
 
-/// Text of others (a log, the name of a folder or of a program) without what would command the terminal: escape sequences,
-/// control characters, and characters that change the direction of what follows.
+/// Text of others (a log, the name of a folder or of a program) without what would command the terminal: escape
+/// sequences, control characters, and characters that change the direction of what follows.
 pub fn foreign(text: &str) -> String {
     let commands = |letter: char| {
         let turns =
@@ -69,8 +69,8 @@ pub fn foreign(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string().replace(commands, "")
 }
 
-/// What a line of ours may send to a terminal: its colors, and nothing else that commands it. A line in which somebody else's
-/// text stands has passed [`foreign`]; this is the net below.
+/// What a line of ours may send to a terminal: its colors, and nothing else that commands it. A line in which somebody
+/// else's text stands has passed [`foreign`]; this is the net below.
 pub fn harmless(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;

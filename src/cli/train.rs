@@ -161,7 +161,8 @@ impl Job for TrainGame<'_> {
 
     fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
         let started = Instant::now();
-        let (config, said) = run::with_named_device(&self.plan.config, &self.plan.folder)?;
+        let (config, derived) = self.plan.suited(&rules)?;
+        let (config, said) = run::with_named_device(&config, &self.plan.folder)?;
         // before anything is made for a run that cannot be trained here
         Processor::of(config.net.device)?;
         for_training(config.train.device)?;
@@ -170,6 +171,7 @@ impl Job for TrainGame<'_> {
         let (Plan { config, folder, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
         if self.flags.check {
+            derived.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
             let generations = counted(config.train.generations, "generation", "generations");
             return print(format_args!(
                 "nothing is wrong; without --check this trains {generations} in {}",
@@ -184,7 +186,7 @@ impl Job for TrainGame<'_> {
             threads: rayon::current_num_threads(),
             measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
         });
-        said.iter().for_each(|what| screen.say(what));
+        said.iter().chain(&derived).for_each(|what| screen.say(what));
         let prepared = plan.prepare(&rules, &screen);
         let reporting = Reporting {
             screen: &screen,

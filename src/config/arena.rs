@@ -11,7 +11,7 @@ section! {
         /// Paired games against `opponent` after each generation (0: none). With a gate they are played by the
         /// champion, whenever there is a new one.
         games: usize = 20, 0..=MAX_MATCH_GAMES, even;
-        /// The same after the last generation.
+        /// Paired games against `opponent` after the last generation.
         final_games: usize = 100, 0..=MAX_MATCH_GAMES, even;
         /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a run or checkpoint, whose strength
         /// then does not depend on this config.

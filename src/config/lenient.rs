@@ -5,6 +5,8 @@
 //! to the nearest permitted one, and missing ones get their defaults. Everything that was not taken as is gets
 //! reported.
 
+use std::mem::take;
+
 use super::table::Ignored;
 use super::{
     ArenaConfig, CONFIG_FORMAT, Config, FORMAT_KEY, GameConfig, NetConfig, ReplayConfig, SearchConfig,
@@ -23,7 +25,8 @@ pub struct Reading {
 }
 
 impl Config {
-    /// Reads `source`, the text of `place`, as far as this program understands it.
+    /// Reads `source`, the text of `place` that a run or checkpoint has kept, as far as this program understands it.
+    /// Without a format it is of the first one.
     ///
     /// # Errors
     /// The text is not TOML, or does not name a game.
@@ -37,6 +40,7 @@ impl Config {
             }
             None => return Err(wrong(place, "it does not name a game: `game.id` is missing")),
         };
+        let found = table.remove(FORMAT_KEY);
         let mut section = |name: &str, ignored: &mut Vec<Ignored>| match table.remove(name) {
             Some(toml::Value::Table(section)) => section,
             Some(other) => {
@@ -45,18 +49,24 @@ impl Config {
             }
             None => toml::Table::new(),
         };
-        let mut config = Config {
-            net: NetConfig::read(section("net", &mut ignored), &mut ignored),
-            search: SearchConfig::read(section("search", &mut ignored), &mut ignored),
-            selfplay: SelfplayConfig::read(section("selfplay", &mut ignored), &mut ignored),
-            replay: ReplayConfig::read(section("replay", &mut ignored), &mut ignored),
-            train: TrainConfig::read(section("train", &mut ignored), &mut ignored),
-            arena: ArenaConfig::read(section("arena", &mut ignored), &mut ignored),
-            ..Config::of(game)
-        };
+        let format = found.as_ref().map_or(Some(1), |format| u32::try_from(format.as_integer()?).ok());
+        let known = format.filter(|format| (1..=CONFIG_FORMAT).contains(format));
+        // a newer format has written all of its settings, or what is missing is off
+        let mut config = Config::of_format(known.unwrap_or(1), game);
+        config.net = NetConfig::read(section("net", &mut ignored), take(&mut config.net), &mut ignored);
+        config.search =
+            SearchConfig::read(section("search", &mut ignored), take(&mut config.search), &mut ignored);
+        config.selfplay =
+            SelfplayConfig::read(section("selfplay", &mut ignored), take(&mut config.selfplay), &mut ignored);
+        config.replay =
+            ReplayConfig::read(section("replay", &mut ignored), take(&mut config.replay), &mut ignored);
+        config.train =
+            TrainConfig::read(section("train", &mut ignored), take(&mut config.train), &mut ignored);
+        config.arena =
+            ArenaConfig::read(section("arena", &mut ignored), take(&mut config.arena), &mut ignored);
         config.seed = super::SEED.read(&mut table, config.seed, &mut ignored);
-        if table.get(FORMAT_KEY) == Some(&toml::Value::from(CONFIG_FORMAT)) {
-            table.remove(FORMAT_KEY);
+        if let Some(format) = found.filter(|_| known.is_none()) {
+            ignored.push(Ignored::unknown(FORMAT_KEY.into(), &format));
         }
         ignored.extend(table.into_iter().map(|(key, value)| Ignored::unknown(key, &value)));
         Ok(Reading { config, ignored })
@@ -73,7 +83,8 @@ impl NetConfig {
             }
         }
         let mut ignored = Vec::new();
-        let found = NetConfig::read(net, &mut ignored);
+        // what is off is not written there
+        let found = NetConfig::read(net, NetConfig::default(), &mut ignored);
         let is_size = |ignored: &&Ignored| !matches!(&*ignored.key, "net.evaluator" | "net.precision");
         match ignored.iter().filter(is_size).find(|ignored| !ignored.is_unknown()) {
             Some(size) => Err(format!("no network has {} = {}", size.key, shown(&size.value))),

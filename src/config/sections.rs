@@ -16,41 +16,41 @@ section! {
         /// Residual blocks of two 3x3 convolutions.
         blocks: usize = 4, 0..=40;
         /// Planes of the value head (AlphaZero: 1).
-        value_planes: usize = 4, 1..=64;
+        value_planes: usize = 4 => 16, 1..=64;
         /// Hidden units of the value head (AlphaZero: 256).
         value_hidden: usize = 64, 1..=1024;
         /// Whether the value head sees, instead of every square of its planes, the mean and the maximum of each plane
         /// over the board, and the input has a plane of ones, which shows where the board ends (both as in KataGo).
         /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
         #[serde(skip_serializing_if = "is_off")]
-        value_pooling: bool = false;
-        /// After every so many residual blocks, each channel gets on all squares what a linear layer makes of the mean and
-        /// the maximum of every channel over the board, so that each square learns of the whole board (after KataGo's
-        /// global pooling; 0: never).
+        value_pooling: bool = false => true;
+        /// After every so many residual blocks, each channel gets on all squares what a linear layer makes of the mean
+        /// and the maximum of every channel over the board, so that each square learns of the whole board (after
+        /// KataGo's global pooling; 0: never).
         #[serde(skip_serializing_if = "is_off")]
-        block_pooling: usize = 0, 0..=40;
+        block_pooling: usize = 0, 0..=40, experimental;
         /// Weight of the loss of a second policy head, which is only there in training: it learns the policy target at
         /// temperature 4, and with it which actions come next to the best (0: no such head; KataGo: 8).
         #[serde(skip_serializing_if = "is_off")]
-        soft_policy: f32 = 0.0, 0.0..=100.0;
-        /// Weight of the loss of another policy head in training: it learns the policy target of the other player's next
-        /// ply (0: no such head; KataGo: 0.15).
+        soft_policy: f32 = 0.0, 0.0..=100.0, experimental;
+        /// Weight of the loss of another policy head in training: it learns the policy target of the other player's
+        /// next ply (0: no such head; KataGo: 0.15).
         #[serde(skip_serializing_if = "is_off")]
-        reply_policy: f32 = 0.0, 0.0..=100.0;
-        /// Weight of the loss of a second value head in training: it learns the mean of the search's values from this ply
-        /// on, in which every further ply counts 1/6 less, so that about 6 plies matter (0: no such head).
+        reply_policy: f32 = 0.0, 0.0..=100.0, experimental;
+        /// Weight of the loss of a second value head in training: it learns the mean of the search's values from this
+        /// ply on, in which every further ply counts 1/6 less, so that about 6 plies matter (0: no such head).
         #[serde(skip_serializing_if = "is_off")]
-        short_value: f32 = 0.0, 0.0..=100.0;
+        short_value: f32 = 0.0, 0.0..=100.0, experimental;
         /// How positions are evaluated outside training.
-        evaluator: EvaluatorKind = EvaluatorKind::Fused;
+        evaluator: EvaluatorKind = EvaluatorKind::Fused, experimental;
         /// Precision of products in the fused forward pass: `f32`, `bf16` (4 to 7 times as fast on a CPU with AMX, and
-        /// up to 1.8 times on AMD's with AVX-512 BF16, but half as fast on Intel's without AMX; where the CPU has neither,
-        /// agents of a run trained in bf16 play in f32), or `auto`: a new run measures which is the fastest here, and keeps
-        /// that one.
+        /// up to 1.8 times on AMD's with AVX-512 BF16, but half as fast on Intel's without AMX; where the CPU has
+        /// neither, agents of a run trained in bf16 play in f32), or `auto`: a new run measures which is the fastest
+        /// here, and keeps that one.
         precision: Precision = Precision::F32;
-        /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its driver is
-        /// needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run takes an NVIDIA GPU if it finds
-        /// one, and keeps what it took. What trains is `train.device`.
+        /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its
+        /// driver is needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run takes an NVIDIA
+        /// GPU if it finds one, and keeps what it took. What trains is `train.device`.
         #[serde(skip_serializing_if = "DeviceKind::is_cpu")]
         device: DeviceKind = DeviceKind::Cpu;
     }
@@ -83,8 +83,8 @@ choice! {
         F32 = "f32",
         /// Factors of 16 bits (8 of them exponent) in the tower, 32 bits for everything else.
         Bf16 = "bf16",
-        /// Factors of 8 bits in the tower and the heads' first layers, 32 bits for everything else: for play with an export
-        /// that knows how large activations become.
+        /// Factors of 8 bits in the tower and the heads' first layers, 32 bits for everything else: for play with an
+        /// export that knows how large activations become.
         Int8 = "int8",
         /// The fastest on this CPU whose answers are close to those of f32.
         Auto = "auto",
@@ -108,8 +108,8 @@ choice! {
 }
 
 impl NetConfig {
-    /// Whether what computes it wants large batches and leaves the cores free in the meantime, so that there is one evaluator
-    /// for all games; [`Forward::batch`](crate::net::forward::Forward::batch) says how large.
+    /// Whether what computes it wants large batches and leaves the cores free in the meantime, so that there is one
+    /// evaluator for all games; [`Forward::batch`](crate::net::forward::Forward::batch) says how large.
     pub fn in_bulk(&self) -> bool {
         self.evaluator == EvaluatorKind::Burn || self.device != DeviceKind::Cpu
     }
@@ -119,31 +119,31 @@ section! {
     /// `[search]`: PUCT (Silver et al. 2017, Rosin 2011), optionally Gumbel at the root (Danihelka et al. 2022).
     pub struct SearchConfig, "search" {
         /// New simulations per action (AlphaZero: 800).
-        simulations: usize = 64, 1..=MAX_SIMULATIONS;
+        simulations: usize = 64 => 32, 1..=MAX_SIMULATIONS;
         /// What decides at the root: `gumbel` considers few actions and halves them ("Policy improvement by planning
         /// with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the target instead of the
         /// visits; Dirichlet noise and temperatures are then not used. For small numbers of simulations.
-        root: RootKind = RootKind::Puct;
+        root: RootKind = RootKind::Puct => RootKind::Gumbel;
         /// Actions that the Gumbel root considers (the paper: 16).
         gumbel_actions: usize = 16, 1..=65_536;
         /// The paper's c_visit: how much values count before there are visits.
-        gumbel_visit: f32 = 50.0, 0.0..=1e4;
+        gumbel_visit: f32 = 50.0, 0.0..=1e4, experimental;
         /// The paper's c_scale, for values of 0 to 1: how much values count relative to logits.
-        gumbel_scale: f32 = 1.0, 0.001..=100.0;
+        gumbel_scale: f32 = 1.0 => 0.3, 0.001..=100.0;
         /// Exploration constant (AlphaZero: 1.25).
         cpuct: f32 = 1.5, 0.01..=100.0;
         /// Exploration that grows with a position's visits: to `cpuct` is added this times ln((visits + 500) / 500)
         /// (0: off; KataGo: 0.45).
         #[serde(skip_serializing_if = "is_off")]
-        cpuct_growth: f32 = 0.0, 0.0..=10.0;
-        /// Exploration that scales with the standard deviation of the values below a position: `cpuct` times 1 + this times
-        /// (deviation / 0.4 - 1), values from -1 to 1 (0: off; KataGo: 0.85).
+        cpuct_growth: f32 = 0.0, 0.0..=10.0, experimental;
+        /// Exploration that scales with the standard deviation of the values below a position: `cpuct` times 1 + this
+        /// times (deviation / 0.4 - 1), values from -1 to 1 (0: off; KataGo: 0.85).
         #[serde(skip_serializing_if = "is_off")]
-        cpuct_spread: f32 = 0.0, 0.0..=1.0;
+        cpuct_spread: f32 = 0.0, 0.0..=1.0, experimental;
         /// First-play urgency: an unvisited action counts as the parent's value minus this times the square root of
         /// the prior mass already visited (KataGo: 0.2).
         fpu_reduction: f32 = 0.2, 0.0..=2.0;
-        /// The same at a root with noise (KataGo: 0).
+        /// First-play urgency at a root with noise (KataGo: 0).
         fpu_reduction_root: f32 = 0.0, 0.0..=2.0;
         /// Total concentration of the Dirichlet noise, divided among the legal actions: alpha = this / actions
         /// (KataGo: 10.83).
@@ -153,27 +153,27 @@ section! {
         /// Temperature of the root's priors during self-play, before noise: more than 1 lets unlikely actions be tried
         /// (KataGo: 1.25 at the start of a game, later 1.1).
         #[serde(skip_serializing_if = "is_one")]
-        root_temperature: f32 = 1.0, 0.1..=10.0;
+        root_temperature: f32 = 1.0, 0.1..=10.0, experimental;
         /// Simulations in the first generation that the network plays; they grow evenly to `search.simulations` in the
         /// last (MiniZero's progressive simulation, arXiv:2310.11305; 0: off).
         #[serde(skip_serializing_if = "is_off")]
         first_simulations: usize = 0, 0..=MAX_SIMULATIONS;
-        /// Nodes that a solver (proof-number search) may visit at each root outside self-play, beside the simulations; what it
-        /// proves is played (0: no solver).
+        /// Nodes that a solver (proof-number search) may visit at each root outside self-play, beside the simulations;
+        /// what it proves is played (0: no solver).
         #[serde(skip_serializing_if = "is_off")]
         solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
-        /// Nodes that the solver may visit at each leaf, in self-play too, before the network is asked: where it finds the
-        /// result, the leaf counts exactly as a finished game does and takes no evaluation (0: off). Not in games without a
-        /// network, whose playouts are cheaper.
+        /// Nodes that the solver may visit at each leaf, in self-play too, before the network is asked: where it finds
+        /// the result, the leaf counts exactly as a finished game does and takes no evaluation (0: off). Not in games
+        /// without a network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
-        leaf_nodes: usize = 0, 0..=MAX_LEAF_NODES;
+        leaf_nodes: usize = 0 => 16, 0..=MAX_LEAF_NODES;
         /// Agents play, of the actions with at least 15 % of the most visited one's simulations, that with the greatest
         /// lower bound of its value: its mean less this many standard errors (0: the most visited; KataGo: 5).
         #[serde(skip_serializing_if = "is_off")]
         lower_bound: f32 = 0.0, 0.0..=20.0;
-        /// Leaves that a search outside self-play gathers before they are evaluated together; those on their way count as
-        /// losses for the next (virtual loss). 0: one for every 64 visits of the root, up to 16. It decides which simulations
-        /// are made, the number of threads does not.
+        /// Leaves that a search outside self-play gathers before they are evaluated together; those on their way count
+        /// as losses for the next (virtual loss). 0: one for every 64 visits of the root, up to 16. It decides which
+        /// simulations are made, the number of threads does not.
         #[serde(skip_serializing_if = "is_off")]
         leaves: usize = 0, 0..=MAX_LEAVES;
         /// Keep the subtree of the action played.
@@ -186,7 +186,8 @@ section! {
 }
 
 impl SearchConfig {
-    /// The same for what must not depend on what pays: rounds of one leaf, unless the settings name a number.
+    /// These settings with rounds of one leaf unless they name a number, for results that must not depend on the
+    /// machine.
     pub fn one_by_one(&self) -> SearchConfig {
         SearchConfig { leaves: self.leaves.max(1), ..self.clone() }
     }
@@ -210,21 +211,21 @@ section! {
         /// Games in flight together on one thread; their leaves form one batch (with `net.evaluator = "burn"`, half
         /// of them do, and all cores work on the other half in the meantime) and their records one shard.
         /// The games of the last shards of a generation are shared by all threads.
-        batch: usize = 128, 1..=MAX_BATCH;
+        batch: usize = 128 => 64, 1..=MAX_BATCH;
         /// Temperature for the first `temperature_plies` plies.
         temperature: f32 = 1.0, 0.0..=10.0;
         /// Plies at `temperature` (AlphaZero: 30 in chess).
         temperature_plies: usize = 16, 0..=10_000;
         /// Temperature afterwards.
         temperature_final: f32 = 0.2, 0.0..=10.0;
-        /// Factor of the Gumbel root's noise after `temperature_plies`, in which it has all of it (1: in all plies, as in
-        /// the paper; 0: the search's own winner is played). Where values are close, noise alone would decide.
+        /// Factor of the Gumbel root's noise after `temperature_plies`, in which it has all of it (1: in all plies, as
+        /// in the paper; 0: the search's own winner is played). Where values are close, noise alone would decide.
         #[serde(skip_serializing_if = "is_one")]
         gumbel_final: f32 = 1.0, 0.0..=1.0;
         /// Where the search's win minus loss is at least this for either player, or the position is proven, the game is
         /// decided: the best action is played, without a temperature (0: never; a cautious value is 0.95).
         #[serde(skip_serializing_if = "is_off")]
-        decided: f32 = 0.0, 0.0..=1.0;
+        decided: f32 = 0.0, 0.0..=1.0, experimental;
         /// Up to this many uniformly random actions begin a game (they are not trained on), after `policy_plies`.
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// Up to this many actions at the start of a game are drawn from the network's policy without a search, at
@@ -235,15 +236,15 @@ section! {
         /// The temperature of `policy_plies`.
         #[serde(skip_serializing_if = "is_one")]
         policy_temperature: f32 = 1.0, 0.1..=10.0;
-        /// Share of the plies of `random_plies` and `policy_plies` that are searched and trained on all the same, so that
-        /// the first plies of a game are learned from as many positions as later ones (0: none of them). What is played
-        /// there loses games that need not be lost, so this wants `replay.blunder`.
+        /// Share of the plies of `random_plies` and `policy_plies` that are searched and trained on all the same, so
+        /// that the first plies of a game are learned from as many positions as later ones (0: none of them). What is
+        /// played there loses games that need not be lost, so this wants `replay.blunder`.
         #[serde(skip_serializing_if = "is_off")]
         opening_share: f32 = 0.0, 0.0..=1.0;
-        /// The same as `search.solve_nodes` in self-play: endgames are played and taught as they are, and need no
+        /// `search.solve_nodes` for self-play: endgames are played and taught as they are, and need no
         /// simulations.
         #[serde(skip_serializing_if = "is_off")]
-        solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
+        solve_nodes: usize = 0 => 1000, 0..=MAX_SOLVE_NODES;
         /// Share of the games that begin at a position of the generation before, drawn in proportion to how far the
         /// search's value was from the result there (regret-guided search control, arXiv:2602.20809).
         #[serde(skip_serializing_if = "is_off")]
@@ -251,17 +252,17 @@ section! {
         /// Share of the games that begin where another action is played than in a game of the generation before, at a
         /// random ply (KataGo's side positions).
         #[serde(skip_serializing_if = "is_off")]
-        fork_share: f32 = 0.0, 0.0..=1.0;
+        fork_share: f32 = 0.0, 0.0..=1.0, experimental;
         /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise
         /// and is not trained on, neither its policy nor its value (0: off; KataGo: 100 of 600). Must be fewer than
         /// `search.simulations`.
-        fast_simulations: usize = 0, 0..=MAX_FAST_SIMULATIONS;
+        fast_simulations: usize = 0, 0..=MAX_FAST_SIMULATIONS, experimental;
         /// Share of full searches, which have noise and are trained on, if there are fast ones (KataGo: 0.25).
-        full_share: f32 = 0.25, 0.01..=1.0;
+        full_share: f32 = 0.25, 0.01..=1.0, experimental;
         /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight is
         /// distributed to its positions by how far the policy target is from the prior, the rest equally (0: off;
         /// KataGo: 0.5).
-        surprise_weight: f32 = 0.0, 0.0..=1.0;
+        surprise_weight: f32 = 0.0 => 0.5, 0.0..=1.0;
         /// Mebibytes of evaluations that each shard in flight remembers (0: none): games that reach the same position
         /// ask the network once. Changes no game (of the fused evaluator), only the time.
         cache: usize = 0, 0..=MAX_CACHE;
@@ -270,7 +271,7 @@ section! {
         /// Their evaluator.
         bootstrap: Bootstrap = Bootstrap::Rollout;
         /// Their simulations per action.
-        bootstrap_simulations: usize = 200, 1..=MAX_SIMULATIONS;
+        bootstrap_simulations: usize = 200 => 100, 1..=MAX_SIMULATIONS;
     }
 }
 
@@ -294,14 +295,14 @@ section! {
         /// (0: constant; KataGo's grows with about the power 0.75 of its data).
         #[serde(skip_serializing_if = "is_off")]
         growth: f32 = 0.0, 0.0..=1.0;
-        /// Train on a position that occurs n times in the window as one, with the mean of its targets, 1 + log2(n) times
-        /// as often as on one that occurs once (as AlphaZero.jl).
+        /// Train on a position that occurs n times in the window as one, with the mean of its targets, 1 + log2(n)
+        /// times as often as on one that occurs once (as AlphaZero.jl).
         #[serde(skip_serializing_if = "is_off")]
-        merge: bool = false;
+        merge: bool = false, experimental;
         /// How much less each later ply counts for the value target, which is then a mean of the outcome and the
         /// search's values until it: TD(lambda) with lambda = 1 - this (0: the outcome alone).
         #[serde(skip_serializing_if = "is_off")]
-        value_decay: f32 = 0.0, 0.0..=1.0;
+        value_decay: f32 = 0.0 => 0.03, 0.0..=1.0;
         /// An action that the search did not prefer, but temperature or the opening drew, and that lost so much of the
         /// search's value (of 2) is a blunder: it does not change what the positions before are worth (0: it does).
         #[serde(skip_serializing_if = "is_off")]
@@ -322,46 +323,47 @@ section! {
         batch: usize = 64, 1..=MAX_BATCH;
         /// How often a new position is sampled on average: a generation takes
         /// `new positions * samples_per_position / batch` steps.
-        samples_per_position: f32 = 4.0, 0.01..=1000.0;
-        /// How gradients become steps (AlphaZero: SGD with momentum 0.9). The other defaults are made for AdamW: SGD wants
-        /// its own rate and weight decay, such as 0.1 and 0.0001.
-        optimizer: OptimizerKind = OptimizerKind::Adamw;
+        samples_per_position: f32 = 4.0 => 3.0, 0.01..=1000.0;
+        /// How gradients become steps (AlphaZero: SGD with momentum 0.9). The other defaults are made for AdamW: SGD
+        /// wants its own rate and weight decay, such as 0.1 and 0.0001.
+        optimizer: OptimizerKind = OptimizerKind::Adamw, experimental;
         /// Highest learning rate.
         learning_rate: f64 = 0.008, 1e-9..=1.0;
         /// Learning rate at the end of the cosine.
         learning_rate_final: f64 = 0.0001, 0.0..=1.0;
         /// Steps over which the rate rises from 0.
         warmup_steps: usize = 100, 0..=1_000_000;
-        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). AdamW's takes
-        /// this share of the weights times the rate in each step, so far larger values are of use than with SGD
+        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). AdamW's
+        /// takes this share of the weights times the rate in each step, so far larger values are of use than with SGD
         /// (AlphaZero: 0.0001).
-        weight_decay: f64 = 0.3, 0.0..=1.0;
-        /// The same for the biases of norms and layers, which otherwise wander far in long runs at a high rate.
+        weight_decay: f64 = 0.3 => 0.1, 0.0..=1.0;
+        /// Weight decay of the biases of norms and layers, which otherwise wander far in long runs at a high rate.
         #[serde(skip_serializing_if = "is_off")]
-        bias_decay: f64 = 0.0, 0.0..=1.0;
+        bias_decay: f64 = 0.0, 0.0..=1.0, experimental;
         /// Momentum of SGD.
-        momentum: f64 = 0.9, 0.0..=0.999;
+        momentum: f64 = 0.9, 0.0..=0.999, experimental;
         /// Largest norm of the whole gradient.
         clip_norm: f32 = 5.0, 1e-6..=1e6;
         /// Weight of the value loss relative to the policy loss.
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
-        search_value_share: f32 = 0.0, 0.0..=1.0;
-        /// Decay per step of a moving average of the weights, with batch norm's statistics: the average plays, is judged
-        /// and exported, while training goes on with the weights themselves (0: off; 0.999 is about the last thousand
-        /// steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first weights are soon forgotten.
+        search_value_share: f32 = 0.0, 0.0..=1.0, experimental;
+        /// Decay per step of a moving average of the weights, with batch norm's statistics: the average plays, is
+        /// judged and exported, while training goes on with the weights themselves (0: off; 0.999 is about the last
+        /// thousand steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first weights are soon
+        /// forgotten.
         #[serde(skip_serializing_if = "is_off")]
-        average: f32 = 0.0, 0.0..=0.99999;
+        average: f32 = 0.0 => 0.99, 0.0..=0.99999;
         /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;
         /// Precision of the convolutions' products in forward and backward pass: `f32`, `bf16` (if the CPU has AMX or
-        /// AVX-512 BF16; sums, weights and everything else stay in 32 bits), or `auto`: a new run takes bf16 where it is
-        /// faster, and keeps what it took.
+        /// AVX-512 BF16; sums, weights and everything else stay in 32 bits), or `auto`: a new run takes bf16 where it
+        /// is faster, and keeps what it took.
         #[serde(skip_serializing_if = "Precision::is_f32")]
         precision: Precision = Precision::F32;
-        /// What trains the network: `cpu`, or `vulkan` (any GPU, in 32 bits, with a program built for that). Bytes of a run
-        /// on a GPU depend on that GPU.
+        /// What trains the network: `cpu`, or `vulkan` (any GPU, in 32 bits, with a program built for that). Bytes of a
+        /// run on a GPU depend on that GPU.
         #[serde(skip_serializing_if = "TrainDevice::is_cpu")]
         device: TrainDevice = TrainDevice::Cpu;
     }

@@ -1,6 +1,6 @@
 //! Settings given individually as `key=value`, on top of a file or without one.
 
-use super::{Config, TOO_DEEP, explained, too_deep};
+use super::{Config, FORMAT_KEY, TOO_DEEP, explained, too_deep};
 use crate::error::{Error, Input, Result, quoted, shown};
 use crate::options::Settings;
 
@@ -50,6 +50,9 @@ pub fn game_settings(sets: &[String]) -> Result<Settings> {
 pub(super) fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
     let wrong = |what: &str| wrong(set, what);
     let (key, value) = parse(set)?;
+    if key == FORMAT_KEY {
+        return Err(wrong("the format decides what the other lines of a file mean: write it there"));
+    }
     let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut target = &mut *table;
     for section in sections.split('.').filter(|section| !section.is_empty()) {

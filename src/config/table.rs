@@ -27,6 +27,8 @@ pub struct Setting {
     pub range: Option<[String; 2]>,
     /// Whether a number must be even.
     pub even: bool,
+    /// Whether it was measured to gain nothing, or was not measured: lists of settings have it last.
+    pub experimental: bool,
 }
 
 /// The kind of a setting's values.
@@ -138,6 +140,7 @@ pub(super) struct Rule<T> {
     pub doc: &'static str,
     pub ends: Option<[T; 2]>,
     pub even: bool,
+    pub experimental: bool,
 }
 
 impl<T: Value> Rule<T> {
@@ -167,6 +170,7 @@ impl<T: Value> Rule<T> {
             default: Some(default.text()),
             range: self.ends.as_ref().map(|ends| ends.each_ref().map(T::to_string)),
             even: self.even,
+            experimental: self.experimental,
         }
     }
 
@@ -196,19 +200,20 @@ impl<T: Value> Rule<T> {
     }
 }
 
-/// For settings of later versions: while it is off (false, 0), it is not written, so that runs without it keep their
-/// bytes.
+/// For settings that came later in format 1: while it is off (false, 0), it is not written, so that runs without it
+/// keep their bytes. In format 2 all settings are written.
 pub(super) fn is_off<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
 }
 
-/// The same for factors, which are off at 1.
+/// [`is_off`] for factors, which are off at 1.
 pub(super) fn is_one(setting: &f32) -> bool {
     *setting == 1.0
 }
 
-/// Defines a section of the config. Each line has documentation, name, type, default and, where they apply, the range
-/// and `even`.
+/// Defines a section of the config. Each line has documentation, name, type, default, after `=>` the default of configs
+/// of format 2 where that differs, and, where they apply, the range, `even`, and `experimental` for what was measured
+/// to gain nothing, or was not measured.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -216,7 +221,7 @@ macro_rules! section {
             $(
                 $(#[doc = $doc:literal])+
                 $(#[serde($($how:tt)+)])?
-                $name:ident: $kind:ident = $default:expr $(, $low:literal ..= $high:tt)? $(, $even:ident)?;
+                $name:ident: $kind:ident = $default:expr $(=> $newer:expr)? $(, $low:literal ..= $high:tt)? $(, $flag:ident)*;
             )+
         }
     ) => {
@@ -228,9 +233,9 @@ macro_rules! section {
             $(
                 $(#[doc = $doc])+
                 #[doc = concat!(
-                    "\n\nDefault ", $crate::config::table::default_text!($kind, $default),
+                    "\n\nDefault ", $crate::config::table::default_text!($default $(, $newer)?),
                     $(", range `", stringify!($low), "..=`", $crate::config::table::bound!($high),)?
-                    $(", ", stringify!($even),)?
+                    $(", ", stringify!($flag),)*
                     "."
                 )]
                 $(#[serde($($how)+)])?
@@ -252,11 +257,17 @@ macro_rules! section {
                 section
             }
 
+            /// What a config of the newest format has where it says nothing: what made agents stronger, where
+            /// [`Default`] leaves it off.
+            pub fn recommended() -> $Section {
+                $Section { $($name: $crate::config::table::newest!($kind, $default $(, $newer)?),)+ }
+            }
+
             /// The settings of the section, in order.
             pub(super) fn settings() -> Vec<$crate::config::Setting> {
-                let defaults = $Section::default();
+                let defaults = $Section::recommended();
                 vec![$(
-                    $crate::config::table::rule!($section, $name, $kind, [$($doc)+], [$($low, $high)?], [$($even)?])
+                    $crate::config::table::rule!($section, $name, $kind, [$($doc)+], [$($low, $high)?], [$($flag)*])
                         .setting(&defaults.$name),
                 )+]
             }
@@ -264,21 +275,22 @@ macro_rules! section {
             /// Finds the first setting that is not permitted on its own.
             pub(super) fn check(&self) -> Result<(), $crate::config::table::RangeProblem> {
                 $(
-                    $crate::config::table::rule!($section, $name, $kind, [], [$($low, $high)?], [$($even)?])
+                    $crate::config::table::rule!($section, $name, $kind, [], [$($low, $high)?], [$($flag)*])
                         .check(&self.$name)?;
                 )+
                 Ok(())
             }
 
-            /// What this program knows of a section that any version may have written; the rest goes to `ignored`.
+            /// What this program knows of a section that any version may have written, with `defaults` for what is
+            /// missing; the rest goes to `ignored`.
             pub(super) fn read(
                 mut section: toml::Table,
+                defaults: $Section,
                 ignored: &mut Vec<$crate::config::Ignored>,
             ) -> $Section {
-                let defaults = $Section::default();
                 $(
                     let $name = $crate::config::table::rule!(
-                        $section, $name, $kind, [], [$($low, $high)?], [$($even)?]
+                        $section, $name, $kind, [], [$($low, $high)?], [$($flag)*]
                     ).read(&mut section, defaults.$name, ignored);
                 )+
                 ignored.extend(section.into_iter().map(|(name, value)| {
@@ -287,8 +299,20 @@ macro_rules! section {
                 $Section { $($name),+ }
             }
         }
+
+        impl serde::Serialize for $crate::config::table::Whole<'_, $Section> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                $(map.serialize_entry(stringify!($name), &self.0.$name)?;)+
+                map.end()
+            }
+        }
     };
 }
+
+/// A section to be written with all of its settings, also those that are off.
+pub(super) struct Whole<'a, Section>(pub &'a Section);
 
 /// Defines a setting that is one of a few names.
 macro_rules! choice {
@@ -340,10 +364,29 @@ macro_rules! default {
     };
 }
 
+/// The default of the newest format as a value of its setting's type.
+macro_rules! newest {
+    ($kind:ident, $value:expr) => {
+        $crate::config::table::default!($kind, $value)
+    };
+    ($kind:ident, $value:expr, $newer:expr) => {
+        $crate::config::table::default!($kind, $newer)
+    };
+}
+
 /// A default for the documentation.
 macro_rules! default_text {
-    ($kind:ident, $value:expr) => {
+    ($value:expr) => {
         concat!("`", stringify!($value), "`")
+    };
+    ($value:expr, $newer:expr) => {
+        concat!(
+            "`",
+            stringify!($newer),
+            "` in a config, otherwise and in format 1 `",
+            stringify!($value),
+            "`"
+        )
     };
 }
 
@@ -359,14 +402,29 @@ macro_rules! bound {
 
 /// The [`Rule`] of a line.
 macro_rules! rule {
-    ($section:literal, $name:ident, $kind:ident, [$($doc:literal)*], [$($low:expr, $high:expr)?], [$($even:ident)?]) => {
+    ($section:literal, $name:ident, $kind:ident, [$($doc:literal)*], [$($low:expr, $high:expr)?], [$($flag:ident)*]) => {
         $crate::config::table::Rule::<$kind> {
             key: concat!($section, ".", stringify!($name)),
             doc: concat!($($doc, "\n"),*),
             ends: $crate::config::table::optional!($([$low, $high])?),
-            even: concat!($(stringify!($even))?).len() > 0,
+            even: $crate::config::table::has_even!($($flag)*),
+            experimental: $crate::config::table::has_experimental!($($flag)*),
         }
     };
+}
+
+/// Whether `even` is among the flags of a line.
+macro_rules! has_even {
+    () => { false };
+    (even $($rest:ident)*) => { true };
+    ($other:ident $($rest:ident)*) => { $crate::config::table::has_even!($($rest)*) };
+}
+
+/// Whether `experimental` is among the flags of a line.
+macro_rules! has_experimental {
+    () => { false };
+    (experimental $($rest:ident)*) => { true };
+    ($other:ident $($rest:ident)*) => { $crate::config::table::has_experimental!($($rest)*) };
 }
 
 /// `Some` of the argument if there is one.
@@ -379,4 +437,6 @@ macro_rules! optional {
     };
 }
 
-pub(super) use {bound, choice, default, default_text, optional, rule, section};
+pub(super) use {
+    bound, choice, default, default_text, has_even, has_experimental, newest, optional, rule, section,
+};

@@ -109,7 +109,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// The same action is on the same square as its player sees it: it touches the square of the board turned by
+    /// An action is on one square as its player sees it: it touches the square of the board turned by
     /// [`Game::turning`], and its text names that square.
     fn exchanged_squares(&self, position: &Position<G::State>, other: &G::State) -> Checked {
         let (game, state) = (self.game, &position.state);
@@ -159,8 +159,8 @@ impl Turning<'_> {
             && (!self.by.transpose || height == width)
     }
 
-    /// Whether the squares `after` are those `before`, turned; in this order, unless any will do. The first rank may be at
-    /// the bottom or at the top of the view.
+    /// Whether the squares `after` are those `before`, turned; in this order, unless any will do. The first rank may be
+    /// at the bottom or at the top of the view.
     fn maps(&self, before: &[(usize, usize)], after: &[(usize, usize)], any_order: bool) -> bool {
         let (height, width) = (self.view.rows.len(), self.view.columns.len());
         [true, false].into_iter().any(|is_bottom| {
@@ -188,7 +188,8 @@ impl Turning<'_> {
         }
     }
 
-    /// The squares that a text names by the labels of the view, from left to right; none if one could be taken for another.
+    /// The squares that a text names by the labels of the view, from left to right; none if one could be taken for
+    /// another.
     fn named(&self, text: &str) -> Vec<(usize, usize)> {
         let BoardView { columns, rows, .. } = self.view;
         let is_word = |label: &String| !label.is_empty() && label.bytes().all(|c| c.is_ascii_lowercase());

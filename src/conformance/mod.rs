@@ -1,10 +1,10 @@
 //! The conformance test: does a game satisfy the contract of [`Game`]?
 //!
 //! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
-//! exchanged players, view, illegal actions and damaged texts. Some more games avoid their end, for `max_plies`. It returns
-//! statistics of the random games, or the first violated rule with the seed that reproduces it:
-//! `check(&game, 1, violation.seed)` (positions with the same key or planes, and touched squares, may also need the
-//! preceding games). Rules that panic are a violation, too.
+//! exchanged players, view, illegal actions and damaged texts. Some more games avoid their end, for `max_plies`. It
+//! returns statistics of the random games, or the first violated rule with the seed that reproduces it: `check(&game,
+//! 1, violation.seed)` (positions with the same key or planes, and touched squares, may also need the preceding games).
+//! Rules that panic are a violation, too.
 
 mod exchange;
 mod fuzz;

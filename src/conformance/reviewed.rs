@@ -6,8 +6,8 @@ use std::{env, fs};
 use crate::storage;
 
 /// Compares what a test writes `now`, such as a [`playthrough`](super::playthrough), with the file that a person has
-/// looked at. Where the environment has PETTEIA_BLESS, the file is written instead, to be looked at again. Its line ends may
-/// be those of Windows.
+/// looked at. Where the environment has PETTEIA_BLESS, the file is written instead, to be looked at again. Its line
+/// ends may be those of Windows.
 ///
 /// # Errors
 /// The file cannot be read or written, or says something else: the first line that differs, and how to accept it.

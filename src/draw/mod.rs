@@ -1,9 +1,9 @@
 //! Positions as pictures: one drawing of a board for commands, reports and pages.
 //!
-//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, weights of actions. Output: an SVG
-//! element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font or other file is needed.
-//! What a square looks like is a [`Look`], which the game says of each text of its [`BoardView`]; how many squares there
-//! are, their labels and owners come from the view itself.
+//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, weights of actions. Output: an
+//! SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font or other file is
+//! needed. What a square looks like is a [`Look`], which the game says of each text of its [`BoardView`]; how many
+//! squares there are, their labels and owners come from the view itself.
 
 mod names;
 mod shapes;
@@ -48,7 +48,7 @@ pub struct Marks {
     pub targets: Vec<Place>,
     /// Actions with a weight from 0 to 1: heat on a square, or an arrow from one to another.
     pub weights: Vec<(Vec<Place>, f32)>,
-    /// The same of another kind, to be compared with these: rings and arrows of another color.
+    /// Weights of a second kind, drawn in another color for comparison.
     pub priors: Vec<(Vec<Place>, f32)>,
     /// Write the largest weights beside what shows them, in percent.
     pub numbered: bool,
@@ -88,9 +88,9 @@ pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> 
     text
 }
 
-/// Whether the players sit opposite each other, the first one at the bottom: whether in the initial position all pieces of
-/// the first player are in the lower half of the board and all of the second player's in the upper half. Where pieces are
-/// mixed, or come later, no side of the board is anyone's.
+/// Whether the players sit opposite each other, the first one at the bottom: whether in the initial position all pieces
+/// of the first player are in the lower half of the board and all of the second player's in the upper half. Where
+/// pieces are mixed, or come later, no side of the board is anyone's.
 pub fn sit_opposite<G: Game>(game: &G) -> bool {
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());

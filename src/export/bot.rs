@@ -1,8 +1,8 @@
 //! A bot: this program with a network attached, a single self-contained file.
 //!
 //! The attached file is the safetensors export. Without a network the program is `petteia`; with one it is a bot
-//! (`cli::bot`). What the bot does without arguments can be set here, because a contest starts it without any: it stands in
-//! the header, entry `bot`. The paths of whoever built the program are taken out.
+//! (`cli::bot`). What the bot does without arguments can be set here, because a contest starts it without any: it
+//! stands in the header, entry `bot`. The paths of whoever built the program are taken out.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! How large a network's activations become in play, so that an export can compute in int8.
 //!
-//! Input: the rules and a checkpoint. Output: the largest number and the mean of each channel of each activation in positions
-//! of the newest games that the run recorded up to this checkpoint, evenly spaced; of random games, if it has no records; and
-//! how far answers in int8 are from those in f32 then. The same checkpoint and records give the same ranges.
+//! Input: the rules and a checkpoint. Output: the largest number and the mean of each channel of each activation in
+//! positions of the newest games that the run recorded up to this checkpoint, evenly spaced; of random games, if it has
+//! no records; and how far answers in int8 are from those in f32 then. The same checkpoint and records give the same
+//! ranges.
 
 use std::path::Path;
 
@@ -33,7 +34,8 @@ pub struct Calibration {
     pub positions: usize,
     /// Whether they are recorded ones; otherwise they are those of random games.
     pub recorded: bool,
-    /// How far the answers in the other precisions of this CPU are from those in f32, on average over some of the positions.
+    /// How far the answers in the other precisions of this CPU are from those in f32, on average over some of the
+    /// positions.
     pub distances: Vec<(Precision, Distance)>,
 }
 

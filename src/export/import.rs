@@ -1,9 +1,9 @@
 //! The way back from an export: weights that another program changed or trained become a network file.
 //!
-//! The weights of a safetensors file (names, shapes and types as in an export) take the place of those of a checkpoint that
-//! is `like` them: game, sizes and settings are that one's. What comes out is a file as an export is, with its own hashes; it
-//! plays, can be exported, and a run can begin with it. Its manifest says that it was imported and like what, and counts
-//! neither generations nor steps, because no run of ours made these weights.
+//! The weights of a safetensors file (names, shapes and types as in an export) take the place of those of a checkpoint
+//! that is `like` them: game, sizes and settings are that one's. What comes out is a file as an export is, with its own
+//! hashes; it plays, can be exported, and a run can begin with it. Its manifest says that it was imported and like
+//! what, and counts neither generations nor steps, because no run of ours made these weights.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,12 +27,12 @@ const WIDEST: u64 = 2;
 /// Names of tensors that an error lists.
 const NAMED: usize = 3;
 
-/// Writes the weights of the safetensors file at `path`, in the place of those of `like`, to `out`. Returns the manifest
-/// and the size in bytes.
+/// Writes the weights of the safetensors file at `path`, in the place of those of `like`, to `out`. Returns the
+/// manifest and the size in bytes.
 ///
 /// # Errors
-/// The file is not safetensors or of another game, a tensor is missing, unknown, of another shape or type, or has a number
-/// that is not finite (the error names it), or a file cannot be read or written.
+/// The file is not safetensors or of another game, a tensor is missing, unknown, of another shape or type, or has a
+/// number that is not finite (the error names it), or a file cannot be read or written.
 pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
     let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
     let found = SafeTensors::deserialize(&bytes)

@@ -1,8 +1,8 @@
 //! The metadata of an export: names and texts, in every format.
 //!
 //! `petteia` is the checkpoint's manifest and the only entry that this program reads; the other entries repeat it and
-//! describe input, outputs and layers for people and for other programs. The entries of a checkpoint are the same in every
-//! format.
+//! describe input, outputs and layers for people and for other programs. The entries of a checkpoint are the same in
+//! every format.
 
 use std::collections::BTreeMap;
 

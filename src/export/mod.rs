@@ -34,8 +34,8 @@ pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usi
     export_with(checkpoint, format, None, out)
 }
 
-/// The same with how large the network's [activations](calibration) become, for play in int8. Without, an export keeps what
-/// it was made of knows. ONNX files have no place for it.
+/// [`export`] with the ranges of the network's [activations](calibration), for play in int8. Without them, an export
+/// keeps what it was made of knows. ONNX files have no place for it.
 pub fn export_with(
     checkpoint: &Checkpoint,
     format: Format,

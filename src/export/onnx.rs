@@ -171,7 +171,7 @@ impl<'a> Builder<'a> {
         self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)])
     }
 
-    /// The same number to every square of a plane, from what [`Builder::pool`] makes of all planes.
+    /// Adds one number to all squares of a plane, computed from what [`Builder::pool`] makes of all planes.
     fn global(&mut self, linear: &Linear, input: &str) -> String {
         let name = &linear.name;
         let pooled = self.pool(name, input);

@@ -1,8 +1,8 @@
 //! Takes the paths of whoever built a program out of a copy of it.
 //!
-//! Messages of panics name source files, and those of other packages by their whole path: a program tells the account's name of
-//! its builder. A name can be replaced by one of the same length without a change to the program. What stays is the part that says
-//! where in a package something happened.
+//! Messages of panics name source files, and those of other packages by their whole path: a program tells the account's
+//! name of its builder. A name can be replaced by one of the same length without a change to the program. What stays is
+//! the part that says where in a package something happened.
 
 use std::collections::BTreeSet;
 

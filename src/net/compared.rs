@@ -1,9 +1,9 @@
 //! A GPU is believed once it has computed what the CPU does.
 //!
-//! A driver may answer that all went well and write nothing, and a GPU may have broken memory: its numbers would train and play
-//! a network of nonsense. So a GPU computes a small network when it is found ([`expect_same`]), and of each network that is
-//! loaded its first batch is compared ([`watched`]). In goes a forward pass, out comes the same one, or an error that names the
-//! GPU and not the weights.
+//! A driver may answer that all went well and write nothing, and a GPU may have broken memory: its numbers would train
+//! and play a network of nonsense. So a GPU computes a small network when it is found ([`expect_same`]), and of each
+//! network that is loaded its first batch is compared ([`watched`]). In goes a forward pass, out comes the same one, or
+//! an error that names the GPU and not the weights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,10 +19,10 @@ use crate::encode::Shape;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
-/// How far a logit may be from the CPU's, relative to the largest one and at least to 1, where factors have 16 bits: networks of
-/// all shapes with random weights are up to 0.04 apart.
+/// How far a logit may be from the CPU's, relative to the largest one and at least to 1, where factors have 16 bits:
+/// networks of all shapes with random weights are up to 0.04 apart.
 pub(super) const WITH_16_BITS: f32 = 0.25;
-/// The same where numbers have 32 bits.
+/// The tolerance for engines that compute in 32 bits.
 pub(super) const WITH_32_BITS: f32 = 0.01;
 /// The positions that are compared, at most.
 const POSITIONS: usize = 16;
@@ -53,8 +53,8 @@ pub(super) fn expect_same(
     watched(forward, weights, apart, name.into()).pass().run(batch)
 }
 
-/// The same forward pass, whose first batch is compared with what the CPU computes from the same `weights`: an error if they are
-/// more than `apart`. `name` is what the GPU calls itself.
+/// Wraps a forward pass so that its first batch is compared with the CPU's from the same `weights`: an error if
+/// they are more than `apart`. `name` is what the GPU calls itself.
 pub(super) fn watched(
     forward: Arc<dyn Forward>,
     weights: &Weights,

@@ -1,8 +1,8 @@
 //! What computes a network: this CPU, or a GPU that is found at run time.
 //!
-//! In goes `net.device` or `--device`, out comes a [`Processor`], which [`SharedNet::on`](super::evaluator::SharedNet::on)
-//! takes; in goes `train.device`, out comes burn's device for a [`Trainer`](crate::train::Trainer). Weights, checkpoints and
-//! exports know nothing of it.
+//! In goes `net.device` or `--device`, out comes a [`Processor`], which
+//! [`SharedNet::on`](super::evaluator::SharedNet::on) takes; in goes `train.device`, out comes burn's device for a
+//! [`Trainer`](crate::train::Trainer). Weights, checkpoints and exports know nothing of it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ pub enum Processor {
 }
 
 impl Processor {
-    /// The processor of this kind; a GPU has computed a small network as the CPU does. For `auto` it is an NVIDIA GPU if there is one, and otherwise the CPU with a sentence that says why.
+    /// The processor of this kind; a GPU has computed a small network as the CPU does. For `auto` it is an NVIDIA GPU
+    /// if there is one, and otherwise the CPU with a sentence that says why.
     ///
     /// # Errors
     /// The kind was named, and this machine lacks it, or it computes something else than the CPU.
@@ -36,7 +37,7 @@ impl Processor {
         Processor::found(kind, || cuda::gpu().and_then(trusted))
     }
 
-    /// The same with the search for a GPU as an argument.
+    /// [`Processor::of`] with the search for a GPU as an argument, for tests.
     fn found(kind: DeviceKind, gpu: impl FnOnce() -> Result<Gpu>) -> Result<(Processor, Option<String>)> {
         match kind {
             DeviceKind::Cpu => Ok((Processor::Cpu, None)),
@@ -104,7 +105,7 @@ pub(super) fn trusted(gpu: Gpu) -> Result<Gpu> {
     Ok(gpu)
 }
 
-/// The same with burn's device for any GPU.
+/// burn's device for any GPU, once it has computed what the CPU does.
 fn trusted_vulkan() -> Result<Device> {
     let (device, sample) = (vulkan::device()?, sample());
     let net = BurnNet::new(&sample, &device);

@@ -32,8 +32,9 @@ pub struct SharedNet {
 debug_fields!(SharedNet, shape);
 
 impl SharedNet {
-    /// The forward pass that `config` asks for, of a [`Network::snapshot`]: the fused one, in f32 where the CPU lacks the
-    /// precision, the network lacks the ranges that int8 needs, or it is `auto` ([`fastest`](super::precision::fastest) names one), or burn's on `device`.
+    /// The forward pass that `config` asks for, of a [`Network::snapshot`]: the fused one, in f32 where the CPU lacks
+    /// the precision, the network lacks the ranges that int8 needs, or it is `auto`
+    /// ([`fastest`](super::precision::fastest) names one), or burn's on `device`.
     pub fn new(snapshot: &Network, config: &NetConfig, device: &Device) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {
@@ -46,8 +47,8 @@ impl SharedNet {
         })
     }
 
-    /// The forward pass of a [`Network::snapshot`] on a processor: on the CPU that of [`SharedNet::new`]. The first batch of a
-    /// GPU is compared with the CPU's pass, and is an error if they differ.
+    /// The forward pass of a [`Network::snapshot`] on a processor: on the CPU that of [`SharedNet::new`]. The first
+    /// batch of a GPU is compared with the CPU's pass, and is an error if they differ.
     ///
     /// # Errors
     /// The processor cannot compute this network, or fails.

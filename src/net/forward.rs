@@ -20,8 +20,8 @@ pub trait Forward: Send + Sync {
     /// The sizes of input and policy.
     fn shape(&self) -> Shape;
 
-    /// The positions that it wants together. More than 1 says that it computes on something else than the caller's core, which
-    /// stays free in the meantime: self-play then feeds it from all cores, half of the games at a time.
+    /// The positions that it wants together. More than 1 says that it computes on something else than the caller's
+    /// core, which stays free in the meantime: self-play then feeds it from all cores, half of the games at a time.
     fn batch(&self) -> usize {
         1
     }
@@ -32,8 +32,8 @@ pub trait Forward: Send + Sync {
 
 /// One thread's forward pass.
 pub trait Pass: Send {
-    /// Evaluates a batch. A result depends on its position alone, not on the rest of the batch (on a GPU where burn computes, within
-    /// rounding).
+    /// Evaluates a batch. A result depends on its position alone, not on the rest of the batch (on a GPU where burn
+    /// computes, within rounding).
     ///
     /// # Errors
     /// What computes it, such as another device, has failed.

@@ -159,8 +159,8 @@ impl Layers {
         self.value.split_at(self.value.len().saturating_sub(1))
     }
 
-    /// Whether a layer of this name begins small: one that makes logits, which is the last one of its list, and one whose
-    /// numbers are added to all squares, where nothing brings them back to the size of what is there.
+    /// Whether a layer of this name begins small: one that makes logits, which is the last one of its list, and one
+    /// whose numbers are added to all squares, where nothing brings them back to the size of what is there.
     pub fn begins_small(&self, name: &str) -> bool {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)

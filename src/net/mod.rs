@@ -1,16 +1,18 @@
 //! The policy/value network: encoded planes in, policy logits and win, draw, loss out.
 //!
 //! Its parts:
-//! - the description: [`layers`] lists what a network computes, and everything else follows it; [`auxiliary`] has the heads
-//!   that only training computes;
+//! - the description: [`layers`] lists what a network computes, and everything else follows it; [`auxiliary`] has the
+//!   heads that only training computes;
 //! - the network as a burn module: [`model`] is what training changes, [`tensors`] checks a file of its weights,
 //!   [`weights`] holds them as plain numbers with batch norm folded in;
 //! - `training`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use;
-//! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; [`vulkan`] finds any GPU for burn's own operations.
+//! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; [`vulkan`] finds any GPU for burn's own
+//!   operations.
 //!
-//! [`forward`] is the trait behind which the passes stand, [`device`] finds what computes them, [`evaluator`] connects them to the search, [`precision`] finds
-//! the fastest on this CPU; the kernels of both passes are written with `vector` and `tiles`.
+//! [`forward`] is the trait behind which the passes stand, [`device`] finds what computes them, [`evaluator`] connects
+//! them to the search, [`precision`] finds the fastest on this CPU; the kernels of both passes are written with
+//! `vector` and `tiles`.
 
 pub mod auxiliary;
 mod compared;

@@ -37,13 +37,13 @@ pub fn device() -> Device {
     Device::flex()
 }
 
-/// The same device with gradients.
+/// The CPU device with gradients.
 pub fn training_device() -> Device {
     device().autodiff()
 }
 
-/// Keeps burn from reading a `burn.toml` or `cubecl.toml` in the working folder or above it when it is first used; such a file
-/// was not meant for us and may name files to write. A configuration that the program set earlier stays.
+/// Keeps burn from reading a `burn.toml` or `cubecl.toml` in the working folder or above it when it is first used; such
+/// a file was not meant for us and may name files to write. A configuration that the program set earlier stays.
 pub(super) fn configure_burn() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -131,8 +131,9 @@ impl Network {
     }
 
     /// A network of `config` for a game of `shape` that takes over every layer that is the same here, and the names of
-    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If it reads
-    /// another number of planes, the first convolution keeps its weights for those that both have, the first ones.
+    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If it
+    /// reads another number of planes, the first convolution keeps its weights for those that both have, the first
+    /// ones.
     pub fn adapted(
         self,
         config: &NetConfig,
@@ -174,7 +175,7 @@ impl Network {
         Network { parts, layers: self.layers, ranges: self.ranges }
     }
 
-    /// The same network, of which it is known how large its activations become.
+    /// Attaches the ranges of the network's activations.
     #[must_use]
     pub fn with_ranges(self, ranges: Option<Ranges>) -> Network {
         Network { ranges, ..self }
@@ -197,8 +198,8 @@ impl Network {
         (policy, wdl)
     }
 
-    /// The same, with the logits of the auxiliary heads; convolutions that learn multiply in this precision, if the CPU
-    /// has it ([`trains_in`]).
+    /// The forward pass with the logits of the auxiliary heads; convolutions that learn multiply in this precision, if
+    /// the CPU has it ([`trains_in`]).
     pub fn forward_in_training(&self, planes: Tensor<4>, precision: Precision) -> Outputs {
         self.outputs(planes, Some(precision))
     }
@@ -282,8 +283,8 @@ pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
     if Halves::here().is_some_and(pays) { Precision::Bf16 } else { Precision::F32 }
 }
 
-/// How many times as long as in f32 networks of so many filters take to be trained in bf16 by the CPU's vectors; `None` where
-/// it has tiles, which are always faster, or no instructions for bf16.
+/// How many times as long as in f32 networks of so many filters take to be trained in bf16 by the CPU's vectors; `None`
+/// where it has tiles, which are always faster, or no instructions for bf16.
 pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     match Halves::here()? {
         Halves::Tiles(_) => None,

@@ -48,8 +48,8 @@ impl Flow {
     }
 }
 
-/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, `halves` multiply what convolutions with
-/// batch norm multiply, if there are any.
+/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, `halves` multiply what convolutions
+/// with batch norm multiply, if there are any.
 pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, halves: Option<Halves>) -> Flow {
     let part = |name: &str| &parts.iter().find(|part| part.0 == name).expect("a part for each layer").1;
     layers.iter().fold(x, |x, layer| match layer {
@@ -138,7 +138,7 @@ impl Part {
         }
     }
 
-    /// The same convolution for other inputs: each of them is the one of that number here or, where that is `None`, as
+    /// This convolution with its inputs rearranged: each one is the input of that number here or, for `None`, as
     /// `other` has it.
     pub(super) fn with_inputs(self, inputs: &[Option<usize>], other: &Part) -> Part {
         let (Part::Normed(layer), Part::Normed(other)) = (self, other) else {
@@ -229,8 +229,8 @@ impl NormedConv {
         normed.y
     }
 
-    /// Makes an update of the running statistics count now: burn keeps it for the thread that made it, until that thread
-    /// asks for the value, and the next step may run on another one.
+    /// Makes an update of the running statistics count now: burn keeps it for the thread that made it, until that
+    /// thread asks for the value, and the next step may run on another one.
     fn settle(&self) {
         self.norm.running_mean.value_sync();
         self.norm.running_var.value_sync();

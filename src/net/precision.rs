@@ -3,7 +3,8 @@
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
 //! that the CPU and the network have, measured on positions of random games within some milliseconds. [`fastest`] picks
 //! another one than f32, and int8 instead of bf16, only if it is faster by a margin and its answers are close
-//! ([`Distance::is_small`]), so a pick depends on timing; whatever must have the same bytes everywhere names its precision.
+//! ([`Distance::is_small`]), so a pick depends on timing; whatever must have the same bytes everywhere names its
+//! precision.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -30,8 +31,8 @@ const POSITIONS: usize = 32;
 /// Each precision is timed at least so often, in turn, and until all trials took [`LONG_ENOUGH`]; the best time counts.
 const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
-/// How much of the time of the best one before it, from f32 to int8, a precision may take at most. The margin is wide because
-/// a small gain is not worth an agent that plays differently when something else keeps the CPU busy.
+/// How much of the time of the best one before it, from f32 to int8, a precision may take at most. The margin is wide
+/// because a small gain is not worth an agent that plays differently when something else keeps the CPU busy.
 pub(super) const WORTH_IT: f64 = 0.87;
 
 /// What was measured of one precision.
@@ -93,7 +94,8 @@ pub fn ranges<G: Game>(game: &G, network: &Network, states: &[G::State]) -> Rang
     CpuNet::ranges(&weights, &input)
 }
 
-/// How far the answers of a network in each of these of the [`possible`] precisions are from those in f32, in these positions.
+/// How far the answers of a network in each of these of the [`possible`] precisions are from those in f32, in these
+/// positions.
 ///
 /// # Errors
 /// The network's output is not finite.
@@ -187,7 +189,8 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
     trials(game, network, config, &precisions, batch).map_or(Precision::F32, |trials| pick(&trials))
 }
 
-/// How many times as long as f32 another precision takes; `None` if it is not [`possible`] or the network's output is not finite.
+/// How many times as long as f32 another precision takes; `None` if it is not [`possible`] or the network's output is
+/// not finite.
 pub fn times_of_f32<G: Game>(
     game: &G,
     network: &Network,

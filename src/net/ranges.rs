@@ -27,8 +27,8 @@ pub struct Channels {
 }
 
 impl Ranges {
-    /// What has ranges in a network with these layers, and its channels: the input, then what is written by each convolution
-    /// of the tower, and by each layer that changes it.
+    /// What has ranges in a network with these layers, and its channels: the input, then what is written by each
+    /// convolution of the tower, and by each layer that changes it.
     pub fn names(layers: &Layers) -> Vec<(&str, usize)> {
         let mut names = vec![(INPUT, layers.shape.planes)];
         for layer in &layers.tower {

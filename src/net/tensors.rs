@@ -159,7 +159,7 @@ mod tests {
         Network::new(&net(), shape, 1, &device()).to_safetensors("about").unwrap()
     }
 
-    /// The same tensors after a header changed by `change`.
+    /// A file of these tensors whose header `change` has altered.
     fn changed(shape: Shape, change: impl Fn(&mut Map<String, Value>)) -> Vec<u8> {
         let bytes = file(shape);
         let mut rest = bytes.as_slice();

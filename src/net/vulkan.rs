@@ -1,12 +1,13 @@
-//! A GPU of any vendor through Vulkan, where burn's own operations compute: in programs built with the feature `vulkan`.
+//! A GPU of any vendor through Vulkan, where burn's own operations compute: in programs built with the feature
+//! `vulkan`.
 //!
-//! In goes nothing, out comes burn's device for the best GPU that the drivers of this machine show, or an error that says what is
-//! missing in one sentence. A driver in software counts as a GPU, the last one. What burn computes there agrees with the CPU within
-//! rounding, but its bytes depend on the GPU, and may depend on which positions share a batch. A GPU that fails later is a panic of burn
-//! in training, and an error in play where burn says so.
+//! In goes nothing, out comes burn's device for the best GPU that the drivers of this machine show, or an error that
+//! says what is missing in one sentence. A driver in software counts as a GPU, the last one. What burn computes there
+//! agrees with the CPU within rounding, but its bytes depend on the GPU, and may depend on which positions share a
+//! batch. A GPU that fails later is a panic of burn in training, and an error in play where burn says so.
 //!
-//! burn has its programs compiled as WGSL. Its own SPIR-V, which its feature `vulkan` would use, crashes Mesa's driver in software
-//! (22.3), and the numbers are wrong in SwiftShader.
+//! burn has its programs compiled as WGSL. Its own SPIR-V, which its feature `vulkan` would use, crashes Mesa's driver
+//! in software (22.3), and the numbers are wrong in SwiftShader.
 
 use burn::tensor::Device;
 
@@ -65,8 +66,8 @@ pub fn device() -> Result<Device> {
     ))
 }
 
-/// Keeps the library below burn from reading a configuration. All threads share one queue of the GPU, since each queue has its own
-/// memory.
+/// Keeps the library below burn from reading a configuration. All threads share one queue of the GPU, since each queue
+/// has its own memory.
 #[cfg(feature = "vulkan")]
 pub(super) fn configure() {
     use burn_std::config::RuntimeConfig;

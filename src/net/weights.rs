@@ -38,9 +38,9 @@ impl Weights {
         self.numbers.get(name).unwrap_or_else(|| panic!("a network without the layer {name}"))
     }
 
-    /// How many channels of the convolutions no longer take part, and how many there are. With batch norm folded in, the
-    /// weights of such a channel have less than a hundredth of the largest norm in their layer; the median would not do, where most
-    /// of a layer is dead.
+    /// How many channels of the convolutions no longer take part, and how many there are. With batch norm folded in,
+    /// the weights of such a channel have less than a hundredth of the largest norm in their layer; the median would
+    /// not do, where most of a layer is dead.
     pub fn dead_channels(&self) -> (usize, usize) {
         let (mut dead, mut all) = (0, 0);
         for layer in self.layers.weighted().filter(|layer| layer.sizes().len() == 4) {

@@ -1,8 +1,8 @@
 //! How long to think: a game's clock in, a budget for one action out.
 //!
-//! The share of an action is the time left, divided by the number of actions that the player still expects to take, plus
-//! most of the increment. A search whose result is in doubt may take a multiple of its share, but never more than a
-//! fixed part of the time left: the clock shrinks but does not run out, however long the game.
+//! The share of an action is the time left, divided by the number of actions that the player still expects to take,
+//! plus most of the increment. A search whose result is in doubt may take a multiple of its share, but never more than
+//! a fixed part of the time left: the clock shrinks but does not run out, however long the game.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ const DOUBT: f64 = 2.5;
 /// No action takes more than this part of what is left, and the last of a period no more than that.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
-/// Reserve for delays of a busy machine, at most half of the time left; with less than this, actions are played at once.
+/// Reserve for delays of a busy machine, at most half of the time left; with less than this, actions are played at
+/// once.
 const SAFETY: Duration = Duration::from_millis(50);
 /// However many actions are ahead, this part of the time left is shared out.
 const LEAST_FREE: f64 = 0.1;

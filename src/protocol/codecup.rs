@@ -1,9 +1,9 @@
 //! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process a game, one action a line.
 //!
-//! `start` means: play first. Any other first line is the first player's action. `end` ends the program; the juries of later
-//! years write `Start` and `Quit`, so `quit` is the same, and capitals do not matter. The rules of other games fit as well:
-//! a player who moves several times in a row prints, or receives, several lines. The jury's input is always valid; an
-//! invalid line changes nothing and is reported on the stream for people.
+//! `start` means: play first. Any other first line is the first player's action. `end` ends the program; the juries of
+//! later years write `Start` and `Quit`, so `quit` is the same, and capitals do not matter. The rules of other games
+//! fit as well: a player who moves several times in a row prints, or receives, several lines. The jury's input is
+//! always valid; an invalid line changes nothing and is reported on the stream for people.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl<G: Game> Codecup<G> {
         Codecup { session: Session::new(game), side: None, left: time, over: false, memory: DEFAULT_MEMORY }
     }
 
-    /// The same with so many MiB for the tree.
+    /// Sets the memory of the tree, in MiB.
     pub fn with_hash(mut self, mebibytes: usize) -> Codecup<G> {
         self.memory = mebibytes * MEBIBYTE;
         self

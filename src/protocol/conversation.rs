@@ -1,7 +1,8 @@
 //! A conversation: lines in from any reader, a thread that searches, lines out to any writer.
 //!
-//! Three threads: one reads, one searches, and the caller's thread handles the events of both in order and is the only one
-//! that writes. Memory is bounded: a line has a longest length, and the reader waits while too many lines are waiting.
+//! Three threads: one reads, one searches, and the caller's thread handles the events of both in order and is the only
+//! one that writes. Memory is bounded: a line has a longest length, and the reader waits while too many lines are
+//! waiting.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -379,8 +380,8 @@ impl Backlog {
     }
 }
 
-/// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced. The input may
-/// begin with a byte order mark.
+/// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced. The
+/// input may begin with a byte order mark.
 fn read(input: &mut dyn BufRead, events: &SyncSender<Event>, backlog: &Backlog) {
     let (mut line, mut is_first) = (Vec::new(), true);
     loop {

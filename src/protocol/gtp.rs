@@ -1,12 +1,12 @@
 //! GTP 2, the Go Text Protocol (G. Farneback, draft 2), for games other than Go.
 //!
-//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black` and
-//! `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The names of the
-//! game's players and their first letters are understood, too. GTP's rules about handicaps, komi and stones do not apply;
-//! `boardsize` accepts the size of the game's board.
+//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black`
+//! and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The
+//! names of the game's players and their first letters are understood, too. GTP's rules about handicaps, komi and
+//! stones do not apply; `boardsize` accepts the size of the game's board.
 //!
-//! Match runners do not know when a game is over. Then, as in Go, the loser resigns, and everybody else passes; a `pass` that
-//! is played is accepted until it is taken back. The score is `B+1`, `W+1` or `0`.
+//! Match runners do not know when a game is over. Then, as in Go, the loser resigns, and everybody else passes; a
+//! `pass` that is played is accepted until it is taken back. The score is `B+1`, `W+1` or `0`.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ impl<G: Game> Gtp<G> {
         Gtp { name, session, passes, memory, settings: None, clocks, asked: None, fresh: true }
     }
 
-    /// The same with so many MiB for the tree.
+    /// Sets the memory of the tree, in MiB.
     pub fn with_hash(mut self, mebibytes: usize) -> Gtp<G> {
         self.memory = mebibytes * MEBIBYTE;
         self

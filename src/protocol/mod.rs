@@ -1,9 +1,9 @@
 //! How other programs talk to an agent: a line in, lines and at most one order out.
 //!
-//! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread, and knows no clock but the times that it
-//! is given. It orders searches as a [`thinker::Task`]; [`conversation`] drives it on any reader and writer, gives the task
-//! to a [`thinker::Thinker`], and hands the result back. [`ugi`] is for match runners, [`codecup`] for that contest's jury,
-//! [`gtp`] for programs from the world of Go.
+//! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread, and knows no clock but the times that
+//! it is given. It orders searches as a [`thinker::Task`]; [`conversation`] drives it on any reader and writer, gives
+//! the task to a [`thinker::Thinker`], and hands the result back. [`ugi`] is for match runners, [`codecup`] for that
+//! contest's jury, [`gtp`] for programs from the world of Go.
 
 pub mod clock;
 pub mod codecup;

@@ -1,9 +1,9 @@
 //! One search after another: a task in, a report out, the tree kept from one position of a game to the next.
 //!
-//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped; it
-//! has an action in every case but one: when the agent's evaluator fails, so does the search. On a clock it also ends when
-//! more thought could not change the action, and continues beyond its share while the most visited action is not the one
-//! with the best value.
+//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped;
+//! it has an action in every case but one: when the agent's evaluator fails, so does the search. On a clock it also
+//! ends when more thought could not change the action, and continues beyond its share while the most visited action is
+//! not the one with the best value.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::session::Session;
 
 /// Default memory of the tree, in MiB.
 pub const DEFAULT_HASH: usize = 256;
-/// The same in bytes.
+/// Default memory of the tree, in bytes.
 pub const DEFAULT_MEMORY: usize = DEFAULT_HASH << 20;
 /// `depth N` ends after this many simulations per ply even if no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
@@ -110,7 +110,8 @@ impl<G: Game> Thinker<G> {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]) }
     }
 
-    /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` receives what was found now and then.
+    /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` receives what was
+    /// found now and then.
     pub fn search(
         &mut self,
         task: &Task<G>,
@@ -161,8 +162,8 @@ impl<G: Game> Thinker<G> {
         Ok(())
     }
 
-    /// Goes to the position of the task and keeps the tree if that continues the last game. In a large tree this takes a
-    /// while.
+    /// Goes to the position of the task and keeps the tree if that continues the last game. In a large tree this takes
+    /// a while.
     pub fn follow(&mut self, task: &Task<G>) {
         let continues = !task.fresh
             && *self.session.start() == task.start

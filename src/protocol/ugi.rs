@@ -1,14 +1,14 @@
-//! UGI, the Universal Game Interface: what match runners for any game speak (K. Pearce's `ugi.md` in cutegames; UCI with
-//! `query`).
+//! UGI, the Universal Game Interface: what match runners for any game speak (K. Pearce's `ugi.md` in cutegames; UCI
+//! with `query`).
 //!
-//! Player 1 is [`Player::First`]. A UGI move is one action, whoever is to move next: each jump of a chain is a move, and so
-//! is a pass. `fen` is the game's own position text. `score cp` is the expected result for the
-//! player to move in hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal
-//! actions. A line that cannot be understood is answered with `info string` and changes nothing. After a `position` that was
-//! refused there is no position: a runner that knows no rules must not take answers about the one before for answers about
-//! this one. Then `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game for
-//! nothing else, and other queries with `none`, each with the reason, until a `position` is accepted or a new game begins.
-//! `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
+//! Player 1 is [`Player::First`]. A UGI move is one action, whoever is to move next: each jump of a chain is a move,
+//! and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the player to move in
+//! hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal actions. A line that cannot be
+//! understood is answered with `info string` and changes nothing. After a `position` that was refused there is no
+//! position: a runner that knows no rules must not take answers about the one before for answers about this one. Then
+//! `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game for nothing else,
+//! and other queries with `none`, each with the reason, until a `position` is accepted or a new game begins. `go`
+//! always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
 //! conversation ends.
 
 use std::time::Duration;
@@ -65,13 +65,13 @@ impl<G: Game> Ugi<G> {
         Ugi { name: name.into(), session: Session::new(game), lost: false, spins, ponder: false, fresh: true }
     }
 
-    /// The same with another default of the option Threads.
+    /// Sets the default of the option Threads.
     pub fn with_threads(mut self, threads: usize) -> Ugi<G> {
         self.spins[3] = threads as i64;
         self
     }
 
-    /// The same with another default of the option Hash: so many MiB for the tree.
+    /// Sets the default of the option Hash, the memory of the tree in MiB.
     pub fn with_hash(mut self, mebibytes: usize) -> Ugi<G> {
         self.spins[0] = mebibytes as i64;
         self
@@ -343,7 +343,8 @@ impl<G: Game> Protocol<G> for Ugi<G> {
     }
 }
 
-/// A whole number. One below zero, such as that of a clock that has run out, becomes zero; a huge one becomes the largest.
+/// A whole number. One below zero, such as that of a clock that has run out, becomes zero; a huge one becomes the
+/// largest.
 fn number(text: &str) -> Option<u64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {

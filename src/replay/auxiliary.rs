@@ -28,8 +28,8 @@ pub(super) fn taught(net: &NetConfig) -> Vec<HeadKind> {
     HeadKind::ALL.into_iter().filter(is_taught).collect()
 }
 
-/// The targets of `head` at each ply. `policies` has the policy target of each ply with a search; a ply with no target has
-/// no shares.
+/// The targets of `head` at each ply. `policies` has the policy target of each ply with a search; a ply with no target
+/// has no shares.
 pub(super) fn targets<G: Game>(
     head: HeadKind,
     game: &G,

@@ -109,7 +109,7 @@ mod tests {
 
     fn config(sets: &[&str]) -> Config {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-        Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap()
+        Config::parse_kept("test", "game.id = 'tic-tac-toe'", &sets).unwrap()
     }
 
     #[test]

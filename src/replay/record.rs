@@ -102,8 +102,8 @@ impl Record {
         !self.evaluator.starts_with("uniform:")
     }
 
-    /// The value that a search or the network found for the player to move at each ply; `None` where the action was drawn
-    /// without asking.
+    /// The value that a search or the network found for the player to move at each ply; `None` where the action was
+    /// drawn without asking.
     pub fn values(&self) -> impl Iterator<Item = Option<f32>> {
         (0..self.wdl.len()).map(|ply| self.value(ply))
     }

@@ -1,8 +1,8 @@
 //! What a position is taught to be worth: the game's outcome, or something between it and the search's own values.
 //!
 //! Input: the searches' results along a game and its outcome. Output: win, draw, loss for each ply, for the player to
-//! move there. Outcomes are unbiased but noisy, above all while actions are drawn by temperature; the search's values are
-//! the other way around.
+//! move there. Outcomes are unbiased but noisy, above all while actions are drawn by temperature; the search's values
+//! are the other way around.
 
 use crate::config::ReplayConfig;
 use crate::game::{Outcome, Player};

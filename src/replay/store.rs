@@ -3,8 +3,8 @@
 //! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The checksum is
 //! written last, so a shard without one was never finished; a comment after it says which run played the games. A
 //! damaged shard is renamed to `....bad`, reported, and never trained on. Reading holds the text of a few games at a
-//! time, and lines, games and unpacked bytes are bounded, so a file that would unpack to more than a shard can hold is refused
-//! before it costs that much.
+//! time, and lines, games and unpacked bytes are bounded, so a file that would unpack to more than a shard can hold is
+//! refused before it costs that much.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read};

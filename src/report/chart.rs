@@ -1,4 +1,5 @@
-//! Pictures of numbers: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a table.
+//! Pictures of numbers: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a
+//! table.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -85,8 +85,9 @@ struct Upset {
     loser: Player,
 }
 
-/// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better. A player who tries an
-/// action against the advice of the search surprises nobody by losing, so only what comes after such an action counts.
+/// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better. A player who tries
+/// an action against the advice of the search surprises nobody by losing, so only what comes after such an action
+/// counts.
 fn upset<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);

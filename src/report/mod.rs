@@ -19,7 +19,6 @@ use maud::{Markup, html};
 
 use self::chart::{Bars, Chart, Series};
 pub use self::numbers::Numbers;
-use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::run::{Health, RatedGeneration, Thinned, TrainLine};
@@ -318,9 +317,7 @@ fn time(runs: &[Numbers]) -> Bars {
 fn settings(runs: &[Numbers]) -> Markup {
     let mut rows: BTreeMap<String, (String, Vec<Option<String>>)> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
-        let mut defaults = Config::new(&*run.config.game.id);
-        defaults.game = run.config.game.clone();
-        for [key, default, value] in defaults.differences(&run.config) {
+        for [key, default, value] in run.config.defaults().differences(&run.config) {
             let row = rows.entry(key).or_insert_with(|| (default, vec![None; runs.len()]));
             row.1[index] = Some(value);
         }

@@ -82,8 +82,8 @@ pub struct Audit {
     lineage: Lineage,
 }
 
-/// Checks the run in `run`, except for the paths in `without`. Only errors of the operating system and a damaged lineage
-/// are returned as errors.
+/// Checks the run in `run`, except for the paths in `without`. Only errors of the operating system and a damaged
+/// lineage are returned as errors.
 pub fn audit(
     run: &Path,
     config: &Config,

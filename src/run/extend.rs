@@ -1,8 +1,9 @@
 //! Changes a run's settings where no game and no weight that it has so far depends on them.
 //!
-//! What was made before keeps its bytes, and its settings are written down as a chapter of the [lineage](crate::checkpoint::lineage).
-//! From then on the run goes on as one that had the new settings from its beginning would: its learning rate is what
-//! the schedule of the new length gives at that point, so it rises if the run had come further down the old one.
+//! What was made before keeps its bytes, and its settings are written down as a chapter of the
+//! [lineage](crate::checkpoint::lineage). From then on the run goes on as one that had the new settings from its
+//! beginning would: its learning rate is what the schedule of the new length gives at that point, so it rises if the
+//! run had come further down the old one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,12 +34,12 @@ pub struct Extension {
 }
 
 /// Gives the run in `folder` the settings `config`, which may differ in the number of generations (and in whether event
-/// files are written). `None` if it has them already. `accepts_missing` says whether it may go on without what it was trained
-/// on; [`train`](super::train) then asks about that.
+/// files are written). `None` if it has them already. `accepts_missing` says whether it may go on without what it was
+/// trained on; [`train`](super::train) then asks about that.
 ///
 /// # Errors
-/// There is no run in `folder`, it differs in other settings, more generations are done, it is in use, or it does not hold what
-/// it was trained on; it then keeps the settings that it has.
+/// There is no run in `folder`, it differs in other settings, more generations are done, it is in use, or it does not
+/// hold what it was trained on; it then keeps the settings that it has.
 pub fn extend<G: Game>(
     rules: &Rules<G>,
     folder: &Path,

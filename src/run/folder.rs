@@ -112,8 +112,8 @@ pub fn state_of(folder: &Path) -> Result<State> {
     Ok(if is_finished { State::Finished } else { State::Interrupted })
 }
 
-/// Whether there is a run in `folder`: settings, and what only a run has beside them. One that is still being copied, or was
-/// left by an interrupted copy, is none.
+/// Whether there is a run in `folder`: settings, and what only a run has beside them. One that is still being copied,
+/// or was left by an interrupted copy, is none.
 pub fn is_run(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
     !folder.file_name().is_some_and(storage::is_temporary)
@@ -127,7 +127,7 @@ pub fn is_run(folder: &Path) -> bool {
 /// There is no run in `folder`, or this program does not know all of its settings.
 pub fn settings_of(folder: &Path) -> Result<Config> {
     let (path, text) = settings_text(folder)?;
-    Config::parse(&path.display().to_string(), &text, &[])
+    Config::parse_kept(&path.display().to_string(), &text, &[])
 }
 
 /// The settings of the run in `folder`, which another version may have written, as far as this program knows them.

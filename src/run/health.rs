@@ -1,7 +1,7 @@
 //! Numbers that say whether a run still learns: a line of metrics for each generation.
 //!
-//! New games are measured before they are trained on, by the network that was trained on all earlier ones: no game has to
-//! be given up for that. What was trained on is measured afterward, both in evaluation mode. [`signs`](super::signs)
+//! New games are measured before they are trained on, by the network that was trained on all earlier ones: no game has
+//! to be given up for that. What was trained on is measured afterward, both in evaluation mode. [`signs`](super::signs)
 //! turns the series of lines into sentences.
 
 use std::collections::BTreeMap;
@@ -52,7 +52,8 @@ pub struct Health {
 }
 
 /// How well the network predicts the window's newest positions, before it is trained on them; `None` if it never was
-/// trained or there are none. Positions that it cannot be measured on are left to the training steps, which refuse them.
+/// trained or there are none. Positions that it cannot be measured on are left to the training steps, which refuse
+/// them.
 pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Option<Quality> {
     let first = window.len().saturating_sub(positions);
     (trainer.step > 0 && positions > 0).then(|| quality(trainer, window, first).ok()).flatten()

@@ -3,10 +3,9 @@
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
 //! chosen where they tell most. All games of the run so far, among them those of the evaluation and the gate, are rated
 //! together, so the figure of a generation rests on many more games than its own. The last one also plays
-//! `arena.final_games` against the first, which stand for themselves unless most are copies: openings that decide a game
-//! limit the score against a weak player, and rated together they would make the last generation look weaker than those
-//! that never played there.
-//! The games are lines of the metrics; nothing that is trained depends on them.
+//! `arena.final_games` against the first, which stand for themselves unless most are copies: openings that decide a
+//! game limit the score against a weak player, and rated together they would make the last generation look weaker than
+//! those that never played there. The games are lines of the metrics; nothing that is trained depends on them.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! The gradient steps of a generation.
 //!
-//! Input: the window. Output: a trainer some steps further, lines of metrics. A step with a number that is not finite is
-//! refused and ends the run. While one step runs, the batch of the next is drawn.
+//! Input: the window. Output: a trainer some steps further, lines of metrics. A step with a number that is not finite
+//! is refused and ends the run. While one step runs, the batch of the next is drawn.
 
 use std::time::Instant;
 

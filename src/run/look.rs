@@ -28,8 +28,8 @@ pub fn doing(folder: &Path, history: &History) -> String {
     }
 }
 
-/// Seconds until the last of `planned` generations, if those to come take as long as the newest one, whose time is the sum
-/// of its parts; `None` before the first one that was not played by random playouts is complete.
+/// Seconds until the last of `planned` generations, if those to come take as long as the newest one, whose time is the
+/// sum of its parts; `None` before the first one that was not played by random playouts is complete.
 pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
     let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&Part::Training);
     let newest = *history.timed.keys().rev().find(is_trained).filter(|newest| **newest > 1)?;

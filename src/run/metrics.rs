@@ -1,8 +1,8 @@
 //! `metrics.jsonl`: one JSON object per line, appended as a whole.
 //!
-//! Each line says when it was written. Lines of the current run are written; those of an earlier session that still count
-//! stay as they are. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If the run
-//! asks for it, TensorBoard gets them too, from the checkpoint on.
+//! Each line says when it was written. Lines of the current run are written; those of an earlier session that still
+//! count stay as they are. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If
+//! the run asks for it, TensorBoard gets them too, from the checkpoint on.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! A training run: generations of self-play, training, checkpoint, gate and evaluation, in one folder.
 //!
-//! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records),
-//! `checkpoints/`, `metrics.jsonl`, `lock`, and `lineage.json` if it took something over ([`extend`], [`fork`], [`start`]). If the program is killed at any point, [`train`] resumes the run: the
-//! finished shards of the current generation are kept, the window is read back from the shards, and network and optimizer
-//! come from the newest checkpoint. A resumed run plays the same games and ends with the same weights, byte for byte, as
-//! an uninterrupted one. If files that this takes are missing (see [`audit`](mod@audit)), it trains nothing until the user
-//! decides.
+//! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records), `checkpoints/`,
+//! `metrics.jsonl`, `lock`, and `lineage.json` if it took something over ([`extend`], [`fork`], [`start`]). If the
+//! program is killed at any point, [`train`] resumes the run: the finished shards of the current generation are kept,
+//! the window is read back from the shards, and network and optimizer come from the newest checkpoint. A resumed run
+//! plays the same games and ends with the same weights, byte for byte, as an uninterrupted one. If files that this
+//! takes are missing (see [`audit`](mod@audit)), it trains nothing until the user decides.
 
 pub mod audit;
 mod event;
@@ -28,6 +28,7 @@ mod refused;
 mod resume;
 mod signs;
 pub mod start;
+mod suited;
 mod tensorboard;
 mod thinned;
 
@@ -48,6 +49,7 @@ pub use self::metrics::METRICS;
 use self::metrics::Metrics;
 pub use self::precision::resolve_precision;
 pub use self::refused::{Part, Refused};
+pub use self::suited::{Nature, suited};
 pub use self::tensorboard::EVENTS;
 pub use self::thinned::Thinned;
 use crate::arena::agent::{AgentSpec, Contestant};
@@ -86,8 +88,8 @@ struct Run<'a, G: Game> {
     held_out: Window,
 }
 
-/// `config` with a name for `net.device = "auto"`: that of the run in `folder` or, for a new one, a GPU if there is one, and
-/// otherwise the CPU with a sentence that says why. A run keeps it, since its bytes depend on it.
+/// `config` with a name for `net.device = "auto"`: that of the run in `folder` or, for a new one, a GPU if there is
+/// one, and otherwise the CPU with a sentence that says why. A run keeps it, since its bytes depend on it.
 ///
 /// # Errors
 /// The settings of the run in `folder` cannot be read.

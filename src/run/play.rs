@@ -65,9 +65,9 @@ impl<G: Game> Run<'_, G> {
         Starts::draw(self.rules, self.config, (self.config.seed, number, games), &shards)
     }
 
-    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went and
-    /// how long playing them took; returns the number of their positions. `playing` is the time for those that were not
-    /// finished.
+    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went
+    /// and how long playing them took; returns the number of their positions. `playing` is the time for those that were
+    /// not finished.
     fn take_in(
         &mut self,
         window: &mut Window,
@@ -129,9 +129,9 @@ impl<G: Game> Run<'_, G> {
         Ok(positions)
     }
 
-    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it and how long playing
-    /// took. A shard of that run that is damaged, or that another run played, is played again, with the games that belong
-    /// there.
+    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it and how long
+    /// playing took. A shard of that run that is damaged, or that another run played, is played again, with the games
+    /// that belong there.
     fn fill(
         &self,
         generation: &Generation,

@@ -1,7 +1,7 @@
 //! The precisions of a run: what `"auto"` stands for, whether this CPU has them, and whether f32 would be faster.
 //!
-//! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people. Measurements
-//! take some milliseconds of CPU time.
+//! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people.
+//! Measurements take some milliseconds of CPU time.
 
 use std::path::Path;
 
@@ -18,8 +18,9 @@ const TOGETHER: usize = 64;
 /// From how many times the time of f32 on another precision is worth a warning.
 const SLOW: f64 = 1.15;
 
-/// `config` with names for `net.precision = "auto"` and `train.precision = "auto"`: the precisions of the run in `folder`
-/// or, for a new one, the fastest on this CPU for a network of this size. A run keeps them, since its bytes depend on them.
+/// `config` with names for `net.precision = "auto"` and `train.precision = "auto"`: the precisions of the run in
+/// `folder` or, for a new one, the fastest on this CPU for a network of this size. A run keeps them, since its bytes
+/// depend on them.
 ///
 /// # Errors
 /// The settings of the run in `folder` cannot be read.

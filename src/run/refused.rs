@@ -1,8 +1,9 @@
 //! What is kept of a training step that was refused: its batch, for people to look at.
 //!
-//! `refused-step-N.safetensors` in the run's folder holds `planes`, `policy`, `illegal` and `wdl` as [`Batch`] has them, and
-//! what the auxiliary heads are taught by the names of their settings, of at most [`ROWS`] rows, those with numbers that
-//! are not finite first, and a [`Refused`] as the entry `petteia` of its metadata. Nothing reads it but `petteia inspect`.
+//! `refused-step-N.safetensors` in the run's folder holds `planes`, `policy`, `illegal` and `wdl` as [`Batch`] has
+//! them, and what the auxiliary heads are taught by the names of their settings, of at most [`ROWS`] rows, those with
+//! numbers that are not finite first, and a [`Refused`] as the entry `petteia` of its metadata. Nothing reads it but
+//! `petteia inspect`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

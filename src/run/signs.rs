@@ -103,8 +103,8 @@ pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
     SIGNS.iter().filter(|sign| sign(before).is_none()).filter_map(|sign| sign(series)).collect()
 }
 
-/// What is said of a generation whose self-play uses a GPU badly: its batches were mostly empty, or it mostly waited for the
-/// cores. The fill explains the rest, so it comes first.
+/// What is said of a generation whose self-play uses a GPU badly: its batches were mostly empty, or it mostly waited
+/// for the cores. The fill explains the rest, so it comes first.
 pub(super) fn badly_fed(bulk: &Bulk) -> Option<String> {
     let fill = bulk.fill()?;
     if fill < HALF {

@@ -1,8 +1,8 @@
 //! Begins a run with the weights of another one.
 //!
-//! They become its generation 0, with a new optimizer; its own settings hold from there on. Layers that the weights lack
-//! begin anew: auxiliary heads, or, if the weights are those of another size of the board or variant, what depends on it.
-//! The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
+//! They become its generation 0, with a new optimizer; its own settings hold from there on. Layers that the weights
+//! lack begin anew: auxiliary heads, or, if the weights are those of another size of the board or variant, what depends
+//! on it. The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +35,8 @@ pub struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Makes the run's folder; `tick` hears how many shards are copied and says whether to go on. Returns the names of the
-    /// layers that begin anew.
+    /// Makes the run's folder; `tick` hears how many shards are copied and says whether to go on. Returns the names of
+    /// the layers that begin anew.
     ///
     /// # Errors
     /// Game, network or settings do not fit the weights, there is no window, or the folder exists.

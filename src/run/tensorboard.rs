@@ -1,7 +1,7 @@
 //! The metrics as an event file for TensorBoard, beside them.
 //!
-//! Every number in a line of `metrics.jsonl` becomes a scalar `KIND/KEY`, at the line's optimizer step if it has one and
-//! otherwise at its generation, with the line's own time. A line with games between generations is followed by the
+//! Every number in a line of `metrics.jsonl` becomes a scalar `KIND/KEY`, at the line's optimizer step if it has one
+//! and otherwise at its generation, with the line's own time. A line with games between generations is followed by the
 //! rating that they lead to, with its bounds: `rating/above_first` is above the first generation that is rated with it,
 //! and `rating/above_half_age` above the one of half its age. So the file is a function of the metrics: after a crash
 //! what is missing is appended, and a file that says something else is written anew. No step is there twice.

@@ -1,9 +1,10 @@
 //! Several threads that evaluate the leaves of one round together.
 //!
-//! It has an evaluator for each thread. A batch is cut into equal parts, of which the last may be smaller, at most one for
-//! each thread, and the answers come in the order of the requests. Evaluators answer a request alike in every batch, so no answer depends on the number
-//! of threads. The first part is the caller's own. The others go to helpers, which look for work for a moment before they
-//! sleep: rounds follow each other within microseconds, and to be woken takes longer than the work.
+//! It has an evaluator for each thread. A batch is cut into equal parts, of which the last may be smaller, at most one
+//! for each thread, and the answers come in the order of the requests. Evaluators answer a request alike in every
+//! batch, so no answer depends on the number of threads. The first part is the caller's own. The others go to helpers,
+//! which look for work for a moment before they sleep: rounds follow each other within microseconds, and to be woken
+//! takes longer than the work.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;

@@ -166,8 +166,8 @@ impl Evaluations {
 
 /// Evaluates positions.
 pub trait Evaluator<G: Game>: Send {
-    /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its
-    /// legal actions. What a row says depends on its request alone: games share an evaluator, in batches that depend on the
+    /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its legal
+    /// actions. What a row says depends on its request alone: games share an evaluator, in batches that depend on the
     /// number of threads. An evaluator that cannot do this returns an error, which ends the search or the games that
     /// called it; the contents of `out` are then meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
@@ -177,8 +177,8 @@ pub trait Evaluator<G: Game>: Send {
         0
     }
 
-    /// The requests that it wants together. More than 1 says that something else than the calling thread computes them, so
-    /// that self-play has one evaluator for all its games and asks for them in bulk.
+    /// The requests that it wants together. More than 1 says that something else than the calling thread computes them,
+    /// so that self-play has one evaluator for all its games and asks for them in bulk.
     fn batch(&self) -> usize {
         1
     }

@@ -34,8 +34,8 @@ use walk::{Leaf, Walk};
 /// `search.leaves = 0`: one leaf in a round for this many visits of the root, up to the most.
 const VISITS_A_LEAF: u32 = 64;
 const MOST_LEAVES: u32 = 16;
-/// The memory of a search's solver in bytes: for each of its nodes, at least, and at most. Self-play has one for each game
-/// in flight, and they are fast only as long as the processor's cache holds all of them.
+/// The memory of a search's solver in bytes: for each of its nodes, at least, and at most. Self-play has one for each
+/// game in flight, and they are fast only as long as the processor's cache holds all of them.
 const TABLE_A_NODE: usize = 64;
 const LEAST_TABLE: usize = 16 << 10;
 const MOST_TABLE: usize = 16 << 20;
@@ -50,15 +50,15 @@ const MOST_TABLE: usize = 16 << 20;
 /// positions. A search runs fewer if the root is solved, but always evaluates a new root, so that there is an action
 /// to play.
 ///
-/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. What it proves is as good as
-/// what simulations prove; its nodes are not simulations. With `search.leaf_nodes` it looks at each leaf, too: one whose
-/// result it finds ends its simulation as a finished game does, without an evaluation.
+/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. What it proves is as good
+/// as what simulations prove; its nodes are not simulations. With `search.leaf_nodes` it looks at each leaf, too: one
+/// whose result it finds ends its simulation as a finished game does, without an evaluation.
 ///
 /// # Rounds
 ///
-/// With `search.leaves`, several simulations are on their way at once, and their leaves are evaluated together: by several
-/// threads, if the evaluator is a [`Crew`](crew::Crew). Which simulations are made depends on the number of leaves and
-/// the seed, never on threads or time.
+/// With `search.leaves`, several simulations are on their way at once, and their leaves are evaluated together: by
+/// several threads, if the evaluator is a [`Crew`](crew::Crew). Which simulations are made depends on the number of
+/// leaves and the seed, never on threads or time.
 ///
 /// # Driving it
 ///
@@ -162,7 +162,7 @@ impl<G: Game> Search<G> {
         self.begin_with_noise(simulations, noise.then_some(1.0));
     }
 
-    /// The same with the scale of the noise, if there is any: a Gumbel root's; that of PUCT is never scaled.
+    /// [`Search::begin`] with the scale of the noise, if there is any. Only a Gumbel root scales it.
     pub fn begin_with_noise(&mut self, simulations: Option<usize>, noise: Option<f32>) {
         (self.planned, self.noise) = (simulations, noise);
         (self.done, self.begun) = (0, false);
@@ -223,8 +223,8 @@ impl<G: Game> Search<G> {
         self.run_while(evaluator, random, |_| usize::MAX)
     }
 
-    /// Finishes a search that was begun, unless `more` ends it: it is called before each round of simulations, except the
-    /// evaluation of a new root, and says how many may be made until the next call.
+    /// Finishes a search that was begun, unless `more` ends it: it is called before each round of simulations, except
+    /// the evaluation of a new root, and says how many may be made until the next call.
     pub fn run_while(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -247,8 +247,8 @@ impl<G: Game> Search<G> {
         Ok(())
     }
 
-    /// Goes on with a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the search
-    /// is over.
+    /// Goes on with a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the
+    /// search is over.
     pub fn next_round(&mut self, random: &mut Random) -> bool {
         self.take_off(random, |_| usize::MAX)
     }
@@ -319,8 +319,8 @@ impl<G: Game> Search<G> {
         leaves.min(left).min(together).min(permitted)
     }
 
-    /// Makes up to `size` simulations, beside each other if there are several. Those that need an evaluation are then on
-    /// their way.
+    /// Makes up to `size` simulations, beside each other if there are several. Those that need an evaluation are then
+    /// on their way.
     fn gather<const BESIDE: bool>(&mut self, size: usize, random: &mut Random) {
         self.flying = 0;
         for _ in 0..size {

@@ -1,4 +1,5 @@
-//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes per node (44 with `search.cpuct_spread`) and 20 per edge.
+//! The memory of a search tree: flat arrays of nodes and edges, 36 bytes per node (44 with `search.cpuct_spread`) and
+//! 20 per edge.
 //!
 //! Nodes and the edges of each node are stored in order of creation, so a child comes after its parent, and
 //! [`Nodes::keep_subtree`] can move what is kept to the front in place. Sums and means are for [`Player::First`].
@@ -90,8 +91,8 @@ pub(super) struct Edge {
     pub prior: f32,
     /// Simulations through it.
     pub visits: u32,
-    /// The child's mean for the first player, 0 without visits. A proven win or loss is [`PROVEN`] less the plies to its
-    /// end, or minus that, so that the losing player never selects it; a proven draw is 0.
+    /// The child's mean for the first player, 0 without visits. A proven win or loss is [`PROVEN`] less the plies to
+    /// its end, or minus that, so that the losing player never selects it; a proven draw is 0.
     pub mean: f32,
     pub link: Link,
     pub action: Action,

@@ -87,7 +87,8 @@ impl<G: Game> Tree<G> {
         self.nodes.get_mut(ROOT).visited_mass = visited_mass;
     }
 
-    /// Takes over what is known of the root's actions, ascending; bounds that leave more than one result open say nothing.
+    /// Takes over what is known of the root's actions, ascending; bounds that leave more than one result open say
+    /// nothing.
     pub fn prove(&mut self, known: &[(Action, Bounds)]) {
         let Some(root) = self.nodes.root() else { return };
         let (range, player) = (root.range(), root.to_move);
@@ -176,8 +177,9 @@ impl<G: Game> Tree<G> {
         kept
     }
 
-    /// The action that an agent plays: [`Tree::best_action`] (with `search.lower_bound`, the safest), but in a decided position that which wins soonest or loses
-    /// last by the proofs that were found (ties: visits, then the lower action).
+    /// The action that an agent plays: [`Tree::best_action`] (with `search.lower_bound`, the safest), but in a decided
+    /// position that which wins soonest or loses last by the proofs that were found (ties: visits, then the lower
+    /// action).
     pub fn agents_action(&self) -> Option<Action> {
         let player = self.game.to_move(&self.root);
         match self.proven() {
@@ -205,8 +207,8 @@ impl<G: Game> Tree<G> {
         &self.plan.spreads
     }
 
-    /// The line from the root that agents expect: the most visited, and where a result is proven, that of its proof. The
-    /// caller works out who plays each action.
+    /// The line from the root that agents expect: the most visited, and where a result is proven, that of its proof.
+    /// The caller works out who plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
         let Some(first) = self.agents_action() else { return Vec::new() };
         let mut line = vec![first];
@@ -257,9 +259,9 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// What the search says the root is worth to the player to move, to record and to show: [`Tree::root_wdl`], except at
-    /// a Gumbel root, where the mean of all simulations has too much of the actions that the halving threw away. There it
-    /// is the value of the improved policy (Danihelka et al. 2022), with the draws of all simulations.
+    /// What the search says the root is worth to the player to move, to record and to show: [`Tree::root_wdl`], except
+    /// at a Gumbel root, where the mean of all simulations has too much of the actions that the halving threw away.
+    /// There it is the value of the improved policy (Danihelka et al. 2022), with the draws of all simulations.
     pub fn search_value(&self) -> Wdl {
         let mean = self.root_wdl();
         if self.config.root == RootKind::Puct || self.is_solved() || !self.has_root() {

@@ -2,11 +2,11 @@
 //!
 //! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019); proven
 //! results count exactly, and a proven loss for the player to move is never selected. With `search.cpuct_growth`,
-//! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`), and with `search.cpuct_spread`
-//! with the spread of the values below it (KataGo's dynamic variance-scaled cPUCT).
+//! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`), and with
+//! `search.cpuct_spread` with the spread of the values below it (KataGo's dynamic variance-scaled cPUCT).
 //!
-//! Beside simulations that wait for their evaluation, each of those counts as a visit that was lost (virtual loss; Chaslot
-//! et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next one looks elsewhere.
+//! Beside simulations that wait for their evaluation, each of those counts as a visit that was lost (virtual loss;
+//! Chaslot et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next one looks elsewhere.
 
 use super::nodes::Nodes;
 use super::tree::for_first;
@@ -53,8 +53,8 @@ fn spread(nodes: &Nodes, at: usize) -> f64 {
     variance.max(0.0).sqrt()
 }
 
-/// The edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is that of first-play
-/// urgency. This is the hottest loop of a search, so inlining is not left to the compiler.
+/// The edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is that of
+/// first-play urgency. This is the hottest loop of a search, so inlining is not left to the compiler.
 #[inline(always)]
 pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32, reduction: f32) -> usize {
     let node = nodes.get(at);
@@ -78,7 +78,7 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
 /// What a simulation on its way is worth to the player who chose it, as long as its evaluation is awaited.
 const AWAITED: f32 = -1.0;
 
-/// The same beside other simulations, `waiting` of which went through the node.
+/// [`select`] beside other simulations, `waiting` of which went through the node.
 pub(super) fn select_beside(
     config: &SearchConfig,
     nodes: &Nodes,
@@ -226,7 +226,8 @@ mod tests {
 
     #[test]
     fn many_visits_make_the_rarer_action_worth_a_look() {
-        // at 1000 visits action 1 is followed if scale * (0.2 / 100 - 0.2 / 901) > 0.1: cpuct over 1.778, growth over 0.2535
+        // at 1000 visits action 1 is followed if scale * (0.2 / 100 - 0.2 / 901) > 0.1: cpuct over 1.778, growth over
+        // 0.2535
         assert_eq!([0.0, 0.25, 0.26, 0.45].map(|growth| followed(growth, 1000)), [0, 0, 1, 1]);
         // with 10,000 visits scale * (0.2 / 991 - 0.2 / 9001) > 0.1: cpuct over 5.567, growth over 1.336
         assert_eq!([0.0, 1.33, 1.34].map(|growth| followed(growth, 10_000)), [0, 0, 1]);

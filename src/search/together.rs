@@ -1,9 +1,9 @@
 //! Many searches whose leaves are evaluated in common batches.
 //!
-//! A [`Task`] is what needs searches, one after the other: a game between agents, or a position to judge. [`work_off`] has
-//! many of them on their way on each thread. They go on in turn until each waits for evaluations, and these are asked for
-//! together, one batch for each evaluator. Evaluators answer a request alike in every batch, so each task ends as it would
-//! on its own.
+//! A [`Task`] is what needs searches, one after the other: a game between agents, or a position to judge. [`work_off`]
+//! has many of them on their way on each thread. They go on in turn until each waits for evaluations, and these are
+//! asked for together, one batch for each evaluator. Evaluators answer a request alike in every batch, so each task
+//! ends as it would on its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,8 +17,8 @@ use crate::parallel;
 
 /// The most tasks on their way on one thread; a batch has the leaves of those that wait for the same evaluator.
 const MOST: usize = 32;
-/// Simulations of all searches that are on their way on one thread. More trees than the processor's cache holds cost more
-/// than batches gain, and large trees need memory.
+/// Simulations of all searches that are on their way on one thread. More trees than the processor's cache holds cost
+/// more than batches gain, and large trees need memory.
 const SIMULATIONS: usize = 4096;
 
 /// The longest time between two questions whether to go on; the end of a task is another occasion.
@@ -42,7 +42,7 @@ pub trait Task<G: Game> {
     /// The search that has the round.
     fn search(&self) -> &Search<G>;
 
-    /// The same, to give it the evaluations.
+    /// The search, to give it the evaluations.
     fn search_mut(&mut self) -> &mut Search<G>;
 }
 
@@ -73,8 +73,8 @@ pub trait Tasks<G: Game>: Sync {
     fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G>>;
 }
 
-/// Works on all threads until all tasks are finished, or are no longer to go on. At most `most`, at least 1, are on their way
-/// on a thread.
+/// Works on all threads until all tasks are finished, or are no longer to go on. At most `most`, at least 1, are on
+/// their way on a thread.
 ///
 /// # Errors
 /// That of a task, of an evaluator, or of `tasks`; then no thread goes on.
@@ -112,8 +112,8 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
     })
 }
 
-/// Works off tasks that have numbers, from 0 to `count` - 1: `begin` makes one, `end` says what came out. The results are in
-/// their order. `tick` gets the number of finished tasks and says whether to go on.
+/// Works off tasks that have numbers, from 0 to `count` - 1: `begin` makes one, `end` says what came out. The results
+/// are in their order. `tick` gets the number of finished tasks and says whether to go on.
 ///
 /// # Errors
 /// That of a task or an evaluator; [`Error::Interrupted`] if `tick` says so.

@@ -56,8 +56,8 @@ impl<G: Game> Tree<G> {
         self.descend::<false>(walk)
     }
 
-    /// The same beside other walks: they count as losses where they went. Unless the result is known, the walk counts, too,
-    /// until [`Tree::release`], which must be called before it is applied.
+    /// [`Tree::select`] beside other walks, which count as losses where they went. Unless the result is known, the walk
+    /// counts, too, until [`Tree::release`], which must be called before it is applied.
     pub fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
         let leaf = self.descend::<true>(walk);
         if leaf != Leaf::Terminal {
@@ -117,8 +117,8 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Backs up the exact result of a walk's leaf, which is not the root and needs no evaluation then; `plies` are those
-    /// to the end of the game, that to the leaf included.
+    /// Backs up the exact result of a walk's leaf, which is not the root and needs no evaluation then; `plies` are
+    /// those to the end of the game, that to the leaf included.
     pub(super) fn apply_result(&mut self, walk: &Walk<G>, outcome: Outcome, plies: u32) {
         let (_, edge) = *walk.path.last().expect("the leaf is below the root");
         self.nodes.prove(edge as usize, outcome, plies);

@@ -1,12 +1,12 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is a file of `batch` games: [`episode`] is one of them, [`starts`] says where it begins. What becomes of a game
-//! depends only on (seed, generation, game index), the evaluator and where it begins, so any number of threads writes the
-//! same bytes. Games in flight together have their leaves evaluated in one batch. [`play_generation`] skips the shards that
-//! an interrupted run had finished and plays the others as suits the evaluator: for the fused one each core has the games
-//! of a shard in flight, until too few shards are left, whose games all cores share ([`play_shard`]); one that wants more
-//! positions together ([`Evaluator::batch`]), because a GPU computes them, gets the games of as many shards as fill its
-//! batches, one half of them after the other ([`play_halves`]).
+//! A shard is a file of `batch` games: [`episode`] is one of them, [`starts`] says where it begins. What becomes of a
+//! game depends only on (seed, generation, game index), the evaluator and where it begins, so any number of threads
+//! writes the same bytes. Games in flight together have their leaves evaluated in one batch. [`play_generation`] skips
+//! the shards that an interrupted run had finished and plays the others as suits the evaluator: for the fused one each
+//! core has the games of a shard in flight, until too few shards are left, whose games all cores share
+//! ([`play_shard`]); one that wants more positions together ([`Evaluator::batch`]), because a GPU computes them, gets
+//! the games of as many shards as fill its batches, one half of them after the other ([`play_halves`]).
 
 pub mod episode;
 pub mod starts;
@@ -247,8 +247,8 @@ impl Shards {
         (2 * wanted).div_ceil(self.batch)
     }
 
-    /// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are fewer
-    /// than the threads, are shared by all.
+    /// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are
+    /// fewer than the threads, are shared by all.
     fn portions(&self, shards: &[usize], threads: usize) -> Vec<Vec<usize>> {
         let (whole, shared) = shards.split_at(shards.len() / threads * threads);
         let games = |shards: &[usize]| shards.iter().flat_map(|shard| self.games(*shard)).collect();
@@ -284,7 +284,7 @@ pub fn play_shard<G: Game>(
     play_together(game, generation, games, evaluator, monitor, tick).map(sorted)
 }
 
-/// The same for any games; their records come in the order in which they end.
+/// As [`play_shard`], for any games; records in the order of finishing.
 fn play_together<G: Game>(
     game: &G,
     generation: &Generation,
@@ -318,7 +318,7 @@ pub fn play_halves<G: Game>(
     play_in_turn(game, generation, &games.collect::<Vec<_>>(), evaluator, monitor, tick).map(sorted)
 }
 
-/// The same for any games; their records come in no order.
+/// As [`play_shard`], for any games, one batch computing while the other is searched; records in no order.
 fn play_in_turn<G: Game>(
     game: &G,
     generation: &Generation,

@@ -8,9 +8,9 @@ pub mod saved;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
-/// The legal action that a text from elsewhere names: the one that is written so, otherwise the only one that differs just in
-/// letter case, otherwise the only one with the same [letters and digits](bare). So `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x` and
-/// `b2:c4` are all `b2-c4`, in a game where nothing else can be meant.
+/// The legal action that a text from elsewhere names: the one that is written so, otherwise the only one that differs
+/// just in letter case, otherwise the only one with the same [letters and digits](bare). So `B2-C4`, `b2c4`, `b2xc4`,
+/// `b2-c4x` and `b2:c4` are all `b2-c4`, in a game where nothing else can be meant.
 pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     let legal = game.legal(state);
     let written = game.parse_action(state, text).filter(|action| legal.binary_search(action).is_ok());
@@ -26,8 +26,8 @@ pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> 
     })
 }
 
-/// The letters and digits of an action's text in lower case, without the `x` of a capture: what is left when programs and
-/// rule sheets differ in dashes, colons, brackets, and signs for captures and checks.
+/// The letters and digits of an action's text in lower case, without the `x` of a capture: what is left when programs
+/// and rule sheets differ in dashes, colons, brackets, and signs for captures and checks.
 pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }

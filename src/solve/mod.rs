@@ -201,7 +201,8 @@ impl<G: Game> Solver<G> {
         Some(self.solve_in_order(root, |_| true).actions)
     }
 
-    /// The value of `state`, in which the game is not over, if it is found within this many nodes, shared by both questions.
+    /// The value of `state`, in which the game is not over, if it is found within this many nodes, shared by both
+    /// questions.
     pub fn probe(&mut self, state: &G::State, nodes: u64) -> Option<Outcome> {
         let whole = self.limits.nodes;
         self.begin();

@@ -1,8 +1,9 @@
-//! The value of a position and of its actions, asked by turns, so that no hard question uses up the nodes of an easy one.
+//! The value of a position and of its actions, asked by turns, so that no hard question uses up the nodes of an easy
+//! one.
 //!
-//! Each round asks about the position itself first, then about each action that is still unknown, and the next round has
-//! twice the nodes for each. The table remembers what the rounds found out. What the position and its actions say of
-//! each other is used at once: one action that wins decides the position, and no action is worth more than it.
+//! Each round asks about the position itself first, then about each action that is still unknown, and the next round
+//! has twice the nodes for each. The table remembers what the rounds found out. What the position and its actions say
+//! of each other is used at once: one action that wins decides the position, and no action is worth more than it.
 
 use super::{Bounds, Solved, Solver, is_answered};
 use crate::game::{Action, Game, Player};

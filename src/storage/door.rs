@@ -1,7 +1,7 @@
 //! The one door to files: what something is, is asked before it is opened.
 //!
-//! Opening a FIFO waits for whoever writes into it, and a device may have no end, so only regular files are opened where a
-//! file belongs. All of the library opens files through here.
+//! Opening a FIFO waits for whoever writes into it, and a device may have no end, so only regular files are opened
+//! where a file belongs. All of the library opens files through here.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
@@ -33,8 +33,8 @@ pub fn open_or_create(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().read(true).append(true).create(true)).map_err(Error::io(path))
 }
 
-/// Opens the place of a log to write at its end: a regular file, created if there is none, a terminal, `/dev/null`, or what
-/// this process was given open (`/dev/stderr`).
+/// Opens the place of a log to write at its end: a regular file, created if there is none, a terminal, `/dev/null`, or
+/// what this process was given open (`/dev/stderr`).
 ///
 /// # Errors
 /// It cannot be created, or what is there is something else.
@@ -49,8 +49,8 @@ pub fn open_log(path: &Path) -> Result<File> {
     opened.map_err(Error::io(path))
 }
 
-/// Reads what a user names as a file of at most `most` bytes: a regular file, or a stream that this process was given open,
-/// such as `/dev/stdin` or a shell's `<(command)`. `what` names its kind in the error.
+/// Reads what a user names as a file of at most `most` bytes: a regular file, or a stream that this process was given
+/// open, such as `/dev/stdin` or a shell's `<(command)`. `what` names its kind in the error.
 ///
 /// # Errors
 /// It is something else, too long, or cannot be read.
@@ -76,8 +76,8 @@ pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<
 
 /// Opens a regular file with these options.
 pub(super) fn regular(path: &Path, options: &mut OpenOptions) -> IoResult<File> {
-    // asked before it is opened, because opening alone can do something: the writer of a FIFO goes on, a tape is rewound;
-    // where there is nothing, opening says so or creates it
+    // asked before it is opened, because opening alone can do something: the writer of a FIFO goes on, a tape is
+    // rewound; where there is nothing, opening says so or creates it
     if let Ok(about) = path.metadata() {
         expect_regular(&about)?;
     }

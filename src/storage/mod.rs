@@ -1,7 +1,7 @@
 //! Files that are written completely or not at all, their checksums, and locks.
 //!
-//! Reads are bounded: a file larger than its kind may be is rejected before it is read. What is no regular file is not even
-//! opened ([`open`]).
+//! Reads are bounded: a file larger than its kind may be is rejected before it is read. What is no regular file is not
+//! even opened ([`open`]).
 
 pub mod attachment;
 mod door;

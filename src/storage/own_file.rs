@@ -1,4 +1,5 @@
-//! The file of the running program, also where the system does not say it: `/proc` is not mounted in the jails of some juries.
+//! The file of the running program, also where the system does not say it: `/proc` is not mounted in the jails of some
+//! juries.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,9 @@ pub fn own_file() -> Result<PathBuf> {
     })
 }
 
-/// The files that may be the running program's own, the likeliest first: what the system says, what the kernel was asked to
-/// start, and what the caller wrote. They are absolute, and found when this is first called: the working folder may change.
+/// The files that may be the running program's own, the likeliest first: what the system says, what the kernel was
+/// asked to start, and what the caller wrote. They are absolute, and found when this is first called: the working
+/// folder may change.
 pub fn places() -> &'static [PathBuf] {
     static PLACES: OnceLock<Vec<PathBuf>> = OnceLock::new();
     PLACES.get_or_init(|| {
@@ -49,8 +51,8 @@ fn found(name: &OsStr, folders: Option<OsString>) -> Option<PathBuf> {
 #[allow(unsafe_code)]
 fn started() -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
-    // SAFETY: it takes a number and gives 0 where it knows no such entry; this entry points to a text with an end, which the
-    // kernel put above the stack and nobody changes.
+    // SAFETY: it takes a number and gives 0 where it knows no such entry; this entry points to a text with an end,
+    // which the kernel put above the stack and nobody changes.
     let text = unsafe {
         let text = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
         (!text.is_null()).then(|| std::ffi::CStr::from_ptr(text))?

@@ -1,13 +1,13 @@
 //! Text that other programs wrote: files, and lines of a stream.
 //!
-//! Editors and shells put a byte order mark in front of UTF-8, and some write UTF-16 unasked (PowerShell 5 with `>`). The
-//! mark is skipped; UTF-16 is refused with what to do about it, because as UTF-8 it would be read as nonsense.
+//! Editors and shells put a byte order mark in front of UTF-8, and some write UTF-16 unasked (PowerShell 5 with `>`).
+//! The mark is skipped; UTF-16 is refused with what to do about it, because as UTF-8 it would be read as nonsense.
 
 use std::borrow::Cow;
 
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// The same mark in UTF-16, little and big endian.
+/// The byte order mark in UTF-16, little and big endian.
 const MARKS_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 /// What is wrong with text in UTF-16.
 const UTF_16: &str = "this is text in UTF-16: save it as UTF-8";

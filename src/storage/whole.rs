@@ -1,7 +1,7 @@
 //! Files and folders that appear completely or not at all: made under a temporary name, then renamed.
 //!
-//! A temporary is locked while it is being made. Several processes may make the same at once, each under a name of its own;
-//! one without a lock was left behind by a process that is gone, and is removed by the next that makes the same.
+//! A temporary is locked while it is being made. Several processes may make the same at once, each under a name of its
+//! own; one without a lock was left behind by a process that is gone, and is removed by the next that makes the same.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -55,8 +55,9 @@ pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
     stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
 }
 
-/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it must not,
-/// except as an empty folder: of several processes that make it at once, one succeeds. On an error nothing is left behind.
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it must
+/// not, except as an empty folder: of several processes that make it at once, one succeeds. On an error nothing is left
+/// behind.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let (temporary, _held) = begin(path, new_folder)?;
     let finish = || {

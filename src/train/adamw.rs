@@ -1,9 +1,9 @@
 //! AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) in one pass over the numbers of each parameter.
 //!
 //! burn's own makes a dozen tensors of each parameter at every step, which takes longer than a step's products in bf16
-//! do. This one rounds as it does, operation by operation, and keeps the same state: the same numbers to the last bit, but
-//! for moments too small to be normal numbers. Those of weights without a gradient end there, where arithmetic is slow on
-//! many CPUs, and stay; here they become 0. On a GPU burn's own computes, so that the numbers stay there.
+//! do. This one rounds as it does, operation by operation, and keeps the same state: the same numbers to the last bit,
+//! but for moments too small to be normal numbers. Those of weights without a gradient end there, where arithmetic is
+//! slow on many CPUs, and stay; here they become 0. On a GPU burn's own computes, so that the numbers stay there.
 
 use burn::optim::{AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -64,7 +64,7 @@ impl Optimizer for AdamW {
 }
 
 impl AdamW {
-    /// The same as burn has it.
+    /// burn's configuration of this optimizer.
     fn of_burn(&self) -> AdamWConfig {
         AdamWConfig::new().with_epsilon(EPSILON).with_weight_decay(self.weight_decay)
     }

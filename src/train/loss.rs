@@ -1,5 +1,5 @@
-//! The losses: cross entropy of the policy over legal actions, cross entropy of win/draw/loss, and those of the auxiliary
-//! heads.
+//! The losses: cross entropy of the policy over legal actions, cross entropy of win/draw/loss, and those of the
+//! auxiliary heads.
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
@@ -23,8 +23,8 @@ pub struct Losses {
     pub value: f32,
     /// Entropy of the policy targets: a lower bound for `policy`.
     pub policy_floor: f32,
-    /// By [`HeadKind`]: the divergence of what an auxiliary head predicts from its target, 0 where there is no such head
-    /// or nothing to teach it.
+    /// By [`HeadKind`]: the divergence of what an auxiliary head predicts from its target, 0 where there is no such
+    /// head or nothing to teach it.
     pub auxiliary: [f32; HeadKind::ALL.len()],
 }
 

@@ -1,5 +1,5 @@
-//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained; and how well a
-//! network predicts: [`quality`], [`reliability`].
+//! From batches to weights: [`loss`], [`schedule`], and [`Trainer`], which owns the network being trained; and how well
+//! a network predicts: [`quality`], [`reliability`].
 
 mod adamw;
 mod average;
@@ -47,7 +47,8 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains `network`, made or loaded on [`model::training_device`] or another device with gradients, with a fresh optimizer. An average begins as it.
+    /// Trains `network`, made or loaded on [`model::training_device`] or another device with gradients, with a fresh
+    /// optimizer. An average begins as it.
     pub fn new(config: &TrainConfig, network: Network) -> Trainer {
         let average = (config.average > 0.0).then(|| Average::of(&network.snapshot()));
         let (config, optimizer) = (config.clone(), optimizer(config));
@@ -130,8 +131,8 @@ impl Trainer {
         Ok(losses)
     }
 
-    /// How well the network predicts these positions when it plays: by the fused forward pass, with batch norm's running
-    /// statistics.
+    /// How well the network predicts these positions when it plays: by the fused forward pass, with batch norm's
+    /// running statistics.
     ///
     /// # Errors
     /// What it says is not finite.
@@ -214,7 +215,8 @@ fn is_finite(network: &impl Module) -> bool {
     read(sums.0).into_iter().sum::<f32>().is_finite()
 }
 
-/// The numbers of these tensors, one after the other: read together, since a device finishes all its work before each read.
+/// The numbers of these tensors, one after the other: read together, since a device finishes all its work before each
+/// read.
 fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
     match numbers.is_empty() {
         true => Vec::new(),

@@ -1,6 +1,7 @@
 //! The state of an optimizer as it is read: onto the CPU, from where the first step takes it to its parameter's device.
 //!
-//! burn reads it onto its default device. That is a GPU's if this program was built for one, whether or not there is one.
+//! burn reads it onto its default device. That is a GPU's if this program was built for one, whether or not there is
+//! one.
 
 use burn::optim::{LearningRate, Optimizer, RecordState, StateSink, StateSource};
 use burn::tensor::{Device, Tensor};

@@ -1,12 +1,12 @@
 //! How often an agent errs in positions whose value is known.
 //!
-//! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a draw
-//! into a loss. The rate is that of all positions, also of those in which no action errs, as in AlphaZero.jl's benchmark;
-//! positions whose value is known but not those of their actions have no part in it.
-//! An action is *slow* if it has not the best score, where scores are known: it wins later, or loses sooner, than it
-//! could. The agent's value *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier
-//! score is the mean square of the difference between the expected score, (value + 1) / 2, and the true one; a value of
-//! 0 everywhere has 0.25 in won and lost positions.
+//! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a
+//! draw into a loss. The rate is that of all positions, also of those in which no action errs, as in AlphaZero.jl's
+//! benchmark; positions whose value is known but not those of their actions have no part in it. An action is *slow* if
+//! it has not the best score, where scores are known: it wins later, or loses sooner, than it could. The agent's value
+//! *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier score is the mean
+//! square of the difference between the expected score, (value + 1) / 2, and the true one; a value of 0 everywhere has
+//! 0.25 in won and lost positions.
 //!
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 

@@ -1,9 +1,9 @@
 //! A set of solved positions: JSON lines, compressed with zstd or not.
 //!
 //! We write a [`Header`] and then one [`Line`] for each position: as text, with its class and the value of each legal
-//! action; the SHA-256 of the file is in another one next to it. A set of anyone else may lack the checksum and the header,
-//! and of a line all but the position and a value: its own or those of the actions. Reading checks everything against the
-//! rules; whether the values are right is the word of whoever made the set.
+//! action; the SHA-256 of the file is in another one next to it. A set of anyone else may lack the checksum and the
+//! header, and of a line all but the position and a value: its own or those of the actions. Reading checks everything
+//! against the rules; whether the values are right is the word of whoever made the set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,8 +63,8 @@ pub struct Line {
     /// For each legal action the result with best play after it, for the player to move here: 1 a win, 0 a draw, -1 a
     /// loss.
     pub values: BTreeMap<String, i8>,
-    /// For each legal action a finer score of the same sign, greater for a faster win or a slower loss; omitted where it
-    /// is not known.
+    /// For each legal action a finer score of the same sign, greater for a faster win or a slower loss; omitted where
+    /// it is not known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, i32>,
 }
@@ -146,8 +146,8 @@ pub fn header(path: &Path) -> Result<Header> {
 /// Reads a set of this game and checks every position against the rules, on all cores.
 ///
 /// # Errors
-/// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] for a damaged one, with the number of
-/// the line, [`Error::Io`] if it cannot be read.
+/// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] for a damaged one, with the number
+/// of the line, [`Error::Io`] if it cannot be read.
 pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
     let shown = path.display();
     let mut lines = Lines::of_anyone(path, longest_line(rules))?;

@@ -1,7 +1,7 @@
 //! Agents that are loaded, kept for the next request.
 //!
-//! What is kept is told apart by what its files are, not only where: a run that was trained anew in the same folder and an
-//! export that was replaced in place are other agents, and the ones they replaced are dropped.
+//! What is kept is told apart by what its files are, not only where: a run that was trained anew in the same folder and
+//! an export that was replaced in place are other agents, and the ones they replaced are dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,8 @@ impl<G: Game> Agents<G> {
     }
 }
 
-/// What network is at `path`, without reading its weights: the SHA-256 of a checkpoint's manifest, which has that of the
-/// weights; of a file, which file it is on its disk, how long, and when it was changed.
+/// What network is at `path`, without reading its weights: the SHA-256 of a checkpoint's manifest, which has that of
+/// the weights; of a file, which file it is on its disk, how long, and when it was changed.
 fn network_at(path: &Path) -> Result<String> {
     let path = Checkpoint::find(path)?.path;
     let about = fs::metadata(&path).map_err(Error::io(&path))?;

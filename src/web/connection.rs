@@ -1,7 +1,8 @@
 //! Connections: how many there may be, and how long each may take.
 //!
 //! Each serves one request and is closed. A client that sends its request slowly, or not at all, is cut off after
-//! [`PATIENCE`]; one that does not read its answer, after [`LIFETIME`]. More than [`SOCKETS`] wait in the system's queue.
+//! [`PATIENCE`]; one that does not read its answer, after [`LIFETIME`]. More than [`SOCKETS`] wait in the system's
+//! queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,8 @@ use crate::error::{Error, Result};
 /// How long a client may take to send the head of a request, and then its body.
 const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) const UPLOAD: Duration = Duration::from_secs(5);
-/// How long a connection may last: longer than a search that waits for its agent and its turn, which takes 115 s at most.
+/// How long a connection may last: longer than a search that waits for its agent and its turn, which takes 115 s at
+/// most.
 const LIFETIME: Duration = Duration::from_secs(120);
 /// Connections at the same time.
 const SOCKETS: usize = 256;

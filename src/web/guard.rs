@@ -76,8 +76,8 @@ impl Guard {
     }
 }
 
-/// Whether a host is this machine by a name that no other site can have. Its port may be any, or none (80): a tunnel has
-/// another one than this server, and pages of other ports are told by their origin.
+/// Whether a host is this machine by a name that no other site can have. Its port may be any, or none (80): a tunnel
+/// has another one than this server, and pages of other ports are told by their origin.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = host.split_once(':').unwrap_or((host, "80"));
     ["127.0.0.1", "localhost"].contains(&name)

@@ -1,11 +1,11 @@
 //! A page to play, watch and compare agents in a browser: `petteia serve`.
 //!
-//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their drawings, the
-//! answers of agents, what runs have written down. The page holds its game and sends all of it each time, so the server
-//! keeps nothing but loaded agents. It only reads: no request writes a file, and no text of a request becomes a path.
-//! `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests to answers,
-//! `work` does it on other threads, `table` answers about a game, `players` names the agents, `agents` keeps those that are
-//! loaded, `runs` finds and describes runs, `games` reads recorded games.
+//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their drawings,
+//! the answers of agents, what runs have written down. The page holds its game and sends all of it each time, so the
+//! server keeps nothing but loaded agents. It only reads: no request writes a file, and no text of a request becomes a
+//! path. `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests
+//! to answers, `work` does it on other threads, `table` answers about a game, `players` names the agents, `agents`
+//! keeps those that are loaded, `runs` finds and describes runs, `games` reads recorded games.
 
 mod agents;
 mod assets;

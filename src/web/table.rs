@@ -54,7 +54,7 @@ pub(super) struct Asked {
     /// Actions with weights from 0 to 1.
     #[serde(default)]
     weights: Vec<(String, f32)>,
-    /// The same of another kind, drawn apart.
+    /// Weights of a second kind, drawn in another color.
     #[serde(default)]
     priors: Vec<(String, f32)>,
     /// Whether these are written as numbers, too.
@@ -93,8 +93,8 @@ pub(super) trait Table: Send + Sync {
     fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Box<dyn Seat>>;
     /// A game as the text of a file.
     fn saved(&self, place: &Played) -> Result<String>;
-    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in words,
-    /// if it is over.
+    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in
+    /// words, if it is over.
     fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)>;
 }
 

@@ -1,9 +1,9 @@
 //! Work that takes more than a moment, away from the threads that listen.
 //!
-//! What reads files can wait for ever: for a network drive that does not answer, or a pipe in the place of a file. Such a
-//! thread cannot be stopped, so it is left behind, and its request is answered in words after a time. Only [`SAME`] threads
-//! read the same files, and if they hang, another one tries again after a while, then after a longer one: so files that
-//! answer again are read again, and there are threads for other files and for what reads none.
+//! What reads files can wait for ever: for a network drive that does not answer, or a pipe in the place of a file. Such
+//! a thread cannot be stopped, so it is left behind, and its request is answered in words after a time. Only [`SAME`]
+//! threads read the same files, and if they hang, another one tries again after a while, then after a longer one: so
+//! files that answer again are read again, and there are threads for other files and for what reads none.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -221,8 +221,8 @@ impl Evaluator<ConnectFour> for Measured {
     }
 }
 
-/// Games on their way are counted with the actions that were chosen in them. Where a test may end the match, few are on their
-/// way: what they come to is not counted then.
+/// Games on their way are counted with the actions that were chosen in them. Where a test may end the match, few are on
+/// their way: what they come to is not counted then.
 #[test]
 fn games_on_their_way_are_known() {
     let rules = rules();
@@ -253,8 +253,8 @@ fn games_on_their_way_are_known() {
     assert!(most <= 64, "{most} games at once");
 }
 
-/// Games whose leaves are evaluated together are those that each agent would play on its own, for any number of threads;
-/// against an agent that does not search, games are played one after the other.
+/// Games whose leaves are evaluated together are those that each agent would play on its own, for any number of
+/// threads; against an agent that does not search, games are played one after the other.
 #[test]
 fn games_that_share_batches_are_those_played_alone() {
     let folder = tempfile::tempdir().unwrap();

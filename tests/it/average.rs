@@ -225,7 +225,7 @@ fn forks_starts_and_inspect_know_both_networks() {
     // a run that begins with another's weights takes those that play
     let started = folder.path().join("started");
     let config = folder.path().join("config.toml");
-    fs::write(&config, settings_of(&run).unwrap().to_toml()).unwrap();
+    fs::write(&config, format!("config_format = 1\n{}", settings_of(&run).unwrap().to_toml())).unwrap();
     let sets = ["--set", "selfplay.bootstrap_games=0", "--set", "train.generations=1"];
     let begin = ["train", text(&config), "--run", text(&started), "--from", text(&checkpoint)];
     succeeds(&[&begin[..], &sets[..], &["--threads", "1"]].concat(), "");

@@ -23,7 +23,8 @@ const NOTATION_GAMES: u64 = 12;
 
 struct Conformance;
 
-/// In random games, every way of writing an action that a program or a person may use is read as that action, or as none.
+/// In random games, every way of writing an action that a program or a person may use is read as that action, or as
+/// none.
 struct Notations;
 
 impl Job for Notations {

@@ -1,5 +1,5 @@
-//! Where games begin, what they teach, and how the window holds it: every switch does what it says, is off by default, and
-//! a run that has them all is resumed to the same bytes.
+//! Where games begin, what they teach, and how the window holds it: every switch does what it says, is off by default,
+//! and a run that has them all is resumed to the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +46,7 @@ fn config(sets: &[&str]) -> Config {
     all.extend(sets);
     let games = [format!("selfplay.games={GAMES}"), format!("selfplay.bootstrap_games={GAMES}")];
     let all: Vec<String> = all.iter().map(|set| set.to_string()).chain(games).collect();
-    Config::parse("test", "game.id = 'connect-four'", &all).unwrap()
+    Config::parse_kept("test", "game.id = 'connect-four'", &all).unwrap()
 }
 
 /// A generation by random playouts.

@@ -1,4 +1,5 @@
-//! What computes a network: a device that answers late, or fails, behind the trait of forward passes; and a machine without a GPU.
+//! What computes a network: a device that answers late, or fails, behind the trait of forward passes; and a machine
+//! without a GPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,7 +83,7 @@ impl Pass for FakePass {
 fn played(fake: &Arc<Fake>) -> Result<(Vec<Vec<u8>>, Bulk)> {
     let Rules { game, identity } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let text = "game.id = 'connect-four'\nselfplay = { batch = 2, games = 10 }";
-    let config = Config::parse("test", text, &[]).unwrap();
+    let config = Config::parse_kept("test", text, &[]).unwrap();
     let generation = Generation {
         config: &config,
         identity: &identity,

@@ -147,3 +147,20 @@ fn settings_in_the_guides_exist() {
     }
     assert!(checked > 20, "only {checked} settings were found");
 }
+
+#[test]
+fn experimental_settings_stand_apart() {
+    let text = include_str!("../../docs/configuration.md");
+    let (before, rest) = text.split_once("### Experimental").unwrap();
+    let (listed, _) = rest.split_once("\n## ").unwrap();
+    let (matter, _) = before.split_once("## Settings that matter").unwrap().1.split_once("### ").unwrap();
+    for setting in settings() {
+        let quoted = format!("`{}`", setting.key);
+        assert_eq!(listed.contains(&quoted), setting.experimental, "{}", setting.key);
+        assert!(
+            !setting.experimental || !matter.contains(&quoted),
+            "{} is no equal of the others",
+            setting.key
+        );
+    }
+}

@@ -30,7 +30,7 @@ fn played(sets: &[&str]) -> Vec<Record> {
 fn played_by(evaluator: &mut dyn Evaluator<TicTacToe>, simulations: usize, sets: &[&str]) -> Vec<Record> {
     let rules = rules();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
+    let config = Config::parse_kept("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
     let (config, identity) = (&config, &rules.identity);
     let generation = Generation {
         config,
@@ -65,7 +65,8 @@ impl Evaluator<TreeGame> for Table {
     }
 }
 
-/// Replies are many and valued alike, so that none is looked at twice and none is proven. A search of 101 simulations at a root whose noise is nearly none, so that the numbers are those above.
+/// Replies are many and valued alike, so that none is looked at twice and none is proven. A search of 101 simulations
+/// at a root whose noise is nearly none, so that the numbers are those above.
 fn forced(forced_playouts: f32) -> Search<TreeGame> {
     let child = format!("2({})", "1(=)".repeat(100));
     let game = TreeGame::parse(&format!("1({child}{child}{child})"));

@@ -1,5 +1,5 @@
-//! What exports say and compute, beside our own fused forward: read by ONNX Runtime where a Python has it. `checks/onnx`
-//! reads them with tract.
+//! What exports say and compute, beside our own fused forward: read by ONNX Runtime where a Python has it.
+//! `checks/onnx` reads them with tract.
 //!
 //! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
 
@@ -78,7 +78,7 @@ impl Job for MakeCase {
         let game = &rules.game;
         let (identity, shape) = (rules.identity.clone(), game.shape());
         let mut config = Config::new(&identity.id);
-        (config.net.filters, config.net.blocks) = (16, 2);
+        config.net = NetConfig::with(|net| (net.filters, net.blocks) = (16, 2));
         (self.change)(&mut config.net);
         let trainer = training::trained(&config.net, shape, 3);
         let folder = tempfile::tempdir().unwrap();

@@ -173,7 +173,7 @@ fn one_simulation_draws_an_action() {
 fn records_of(sets: &[&str], simulations: usize, games: usize) -> (Rules<TicTacToe>, Vec<Record>) {
     let rules = Rules::new(&GameOptions::default()).unwrap();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-    let config = Config::parse("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
+    let config = Config::parse_kept("test", "game.id = 'tic-tac-toe'", &sets).unwrap();
     let generation = Generation {
         config: &config,
         identity: &rules.identity,

@@ -28,6 +28,7 @@ use crate::support::training::{batch, random};
 
 fn config(id: &str) -> Config {
     let mut config = Config::new(id);
+    (config.net, config.replay) = Default::default();
     (config.net.filters, config.net.blocks, config.net.value_hidden) = (8, 1, 16);
     (config.net.reply_policy, config.net.short_value) = (0.5, 0.5);
     config

@@ -126,7 +126,7 @@ fn config(sets: &[&str]) -> Config {
     all.extend(sets);
     let games = [format!("selfplay.games={GAMES}"), format!("selfplay.bootstrap_games={GAMES}")];
     let all: Vec<String> = all.iter().map(|set| set.to_string()).chain(games).collect();
-    Config::parse("test", "game.id = 'tic-tac-toe'", &all).unwrap()
+    Config::parse_kept("test", "game.id = 'tic-tac-toe'", &all).unwrap()
 }
 
 fn train(which: Option<usize>, sets: &[&str], run: &Path) -> Result<Summary> {

@@ -155,8 +155,8 @@ fn the_model_sees_nothing_of_a_game_but_its_shape() {
     assert!(!text.contains("crate::game"));
 }
 
-/// `Device::default()` picks a GPU backend when one is compiled in, and panics without the hardware. clippy cannot forbid a
-/// trait's method for one type; what it can (`default_trait_access`) is see that the type is always named.
+/// `Device::default()` picks a GPU backend when one is compiled in, and panics without the hardware. clippy cannot
+/// forbid a trait's method for one type; what it can (`default_trait_access`) is see that the type is always named.
 #[test]
 fn nobody_asks_for_the_default_device() {
     for path in all_sources() {

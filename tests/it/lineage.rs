@@ -1,5 +1,5 @@
-//! Runs that live on: resumed with their own settings, extended, forked, and begun with the weights of another. Each is held
-//! against the run that it should equal, and says what it took over.
+//! Runs that live on: resumed with their own settings, extended, forked, and begun with the weights of another. Each is
+//! held against the run that it should equal, and says what it took over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -470,8 +470,8 @@ fn a_window_is_taken_over_with_the_weights() {
     assert!(err(&accepted).contains("the run continues without it"), "{}", err(&accepted));
 }
 
-/// Layers that do not depend on the board's size are taken over, and of the first one what it makes of the planes that both
-/// have.
+/// Layers that do not depend on the board's size are taken over, and of the first one what it makes of the planes that
+/// both have.
 #[test]
 fn weights_move_to_a_larger_board() {
     let finished = Finished::new(&["game.id=cage-4", "net.value_pooling=true", "train.generations=1"]);

@@ -47,7 +47,7 @@ fn trained(steps: u64) -> Trainer {
 
 fn save(run: &std::path::Path, trainer: &Trainer) -> (Checkpoint, Config) {
     let mut config = Config::new("tic-tac-toe");
-    config.net = small();
+    (config.net, config.train) = (small(), TrainConfig::default());
     let identity =
         GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     (checkpoint::save(run, &config, &identity, 1, trainer, TrainingData::default()).unwrap(), config)

@@ -1,5 +1,5 @@
-//! Numbers that go wrong: a network whose weights are finite and whose output is not, evaluators that fail or answer what is
-//! not a number. Whoever searches by them ends with an error: no panic, no blind play, nothing written.
+//! Numbers that go wrong: a network whose weights are finite and whose output is not, evaluators that fail or answer
+//! what is not a number. Whoever searches by them ends with an error: no panic, no blind play, nothing written.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ fn random() -> Random {
 
 fn config<G: Game>(more: &str) -> Config {
     let net = "filters = 8\nblocks = 1\nvalue_hidden = 8";
-    Config::parse("test", &format!("game.id = '{}'\n[net]\n{net}\n{more}", G::NAME), &[]).unwrap()
+    Config::parse_kept("test", &format!("game.id = '{}'\n[net]\n{net}\n{more}", G::NAME), &[]).unwrap()
 }
 
 fn rules_of<G: Game>() -> Rules<G> {

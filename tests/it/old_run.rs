@@ -1,8 +1,8 @@
 //! What version 0.1 wrote, read by the program of today.
 //!
-//! `data/run-0.1` holds `settings.toml`, the run folder that `petteia train` made of it, and two exports of that run. It
-//! is never made anew: every later version must pass this test with the files as they are. What a later version might have
-//! written is planted in copies of it.
+//! `data/run-0.1` holds `settings.toml`, the run folder that `petteia train` made of it, and two exports of that run.
+//! It is never made anew: every later version must pass this test with the files as they are. What a later version
+//! might have written is planted in copies of it.
 
 use std::fs;
 use std::path::Path;
@@ -159,11 +159,11 @@ fn the_unfinished_run_is_resumed() {
 #[test]
 fn its_settings_mean_what_they_meant() {
     let text = |path: &str| fs::read_to_string(path).unwrap();
-    let resolved = Config::parse(RUN, &text(&format!("{RUN}/config.toml")), &[]).unwrap();
+    let resolved = Config::parse_kept(RUN, &text(&format!("{RUN}/config.toml")), &[]).unwrap();
     let given = resolved.parse_over(SETTINGS, &text(SETTINGS), &[]).unwrap();
     assert_eq!(given.differences(&resolved), Vec::<[String; 3]>::new());
     // defaults that have changed since, on purpose: they hold for new runs
-    let fresh = Config::parse(SETTINGS, &text(SETTINGS), &[]).unwrap();
+    let fresh = Config::parse_kept(SETTINGS, &text(SETTINGS), &[]).unwrap();
     let changed: Vec<String> = fresh.differences(&resolved).into_iter().map(|[key, ..]| key).collect();
     assert_eq!(changed, ["train.learning_rate", "train.weight_decay"]);
     // what is named counts
@@ -258,7 +258,7 @@ const CHANGES: [(&str, Change); 7] = [
     ("later", |config| drop(config.insert("later".into(), toml::Table::new().into()))),
     ("replay.window", |config| drop(config.remove("replay"))),
     ("temperature", |config| drop(section(config, "selfplay").insert("temperature".into(), 99.0.into()))),
-    ("newer version", |config| drop(config.insert("config_format".into(), 2.into()))),
+    ("newer version", |config| drop(config.insert("config_format".into(), 3.into()))),
 ];
 
 #[test]

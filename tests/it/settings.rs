@@ -1,13 +1,16 @@
-//! The tables of settings: what they say of a key is what a config accepts, and what a config of another version says is
-//! read as far as it is known.
+//! The tables of settings: what they say of a key is what a config accepts, and what a config of another version says
+//! is read as far as it is known.
 
 use std::collections::BTreeSet;
 
+use petteia::checkpoint::Checkpoint;
 use petteia::config::{
-    Bootstrap, Config, DeviceKind, GateKind, Kind, NetConfig, Precision, RootKind, Setting, TrainDevice,
+    Bootstrap, Config, GateKind, Kind, NetConfig, Precision, RootKind, SearchConfig, Setting, TrainDevice,
     limits, settings,
 };
 use petteia::error::Result;
+
+use crate::support::command::{err, out, succeeds};
 
 const GOOD: &str = "game.id = 'tic-tac-toe'";
 
@@ -55,41 +58,10 @@ fn every_setting_is_listed_and_documented_once() {
     let listed: Vec<Setting> = settings().collect();
     let keys: BTreeSet<String> = listed.iter().map(|setting| setting.key.to_string()).collect();
     assert_eq!(keys.len(), listed.len(), "a key stands twice");
-    // switches of later versions are written only while they are on
-    let mut all_on = Config::new("tic-tac-toe");
-    all_on.train.average = 0.999;
-    all_on.train.tensorboard = true;
-    all_on.net.value_pooling = true;
-    all_on.net.block_pooling = 2;
-    all_on.net.soft_policy = 4.0;
-    all_on.net.reply_policy = 0.15;
-    all_on.net.short_value = 0.5;
-    all_on.replay.held_out = 0.1;
-    all_on.replay.growth = 0.5;
-    all_on.replay.merge = true;
-    all_on.replay.value_decay = 0.1;
-    all_on.replay.blunder = 0.4;
-    all_on.selfplay.policy_plies = 4;
-    all_on.selfplay.opening_share = 0.5;
-    all_on.selfplay.solve_nodes = 100;
-    all_on.search.solve_nodes = 100;
-    all_on.search.leaf_nodes = 16;
-    all_on.search.leaves = 8;
-    all_on.selfplay.policy_temperature = 1.3;
-    all_on.selfplay.restart_share = 0.3;
-    all_on.selfplay.fork_share = 0.2;
-    all_on.selfplay.decided = 0.9;
-    all_on.selfplay.gumbel_final = 0.5;
-    all_on.search.root_temperature = 1.2;
-    all_on.search.cpuct_growth = 0.45;
-    all_on.search.cpuct_spread = 0.85;
-    all_on.search.lower_bound = 2.0;
-    all_on.train.bias_decay = 0.1;
-    all_on.search.first_simulations = 6;
-    all_on.train.precision = Precision::Bf16;
-    all_on.net.device = DeviceKind::Cuda;
-    all_on.train.device = TrainDevice::Vulkan;
-    assert_eq!(keys, written_keys(&all_on));
+    let config = Config::new("tic-tac-toe");
+    let mut written = written_keys(&config);
+    assert!(written.remove("config_format"));
+    assert_eq!(keys, written);
     for Setting { key, doc, kind, default, range, .. } in &listed {
         assert!(doc.len() > 10 && doc.ends_with('.') && !doc.contains('\n'), "{key}: {doc}");
         assert_eq!(default.is_none(), *key == "game.id", "{key}");
@@ -97,7 +69,7 @@ fn every_setting_is_listed_and_documented_once() {
         assert_eq!(range.is_some(), is_number && *key != "seed", "{key}");
     }
     // in the order of the file
-    let file = all_on.to_toml();
+    let file = config.to_toml();
     let names = listed.iter().map(|setting| setting.key.rsplit('.').next().unwrap());
     let mut rest = file.as_str();
     for name in names {
@@ -197,7 +169,7 @@ fn a_config_is_made_and_checked_in_code() {
     assert_eq!(said, "net.filters = 0 is out of range: 1 to 512 is permitted");
     config.net.filters = 8;
     config.selfplay.fast_simulations = 64;
-    assert!(config.check().unwrap_err().to_string().contains("is not below search.simulations = 64"));
+    assert!(config.check().unwrap_err().to_string().contains("is not below search.simulations = 32"));
 }
 
 #[test]
@@ -209,12 +181,35 @@ fn precisions_are_those_of_the_device() {
 }
 
 #[test]
+fn a_format_has_its_own_defaults() {
+    let first = Config::parse("test", "config_format = 1\ngame.id = 'tic-tac-toe'", &[]).unwrap();
+    let newest = Config::parse("test", GOOD, &[]).unwrap();
+    let changed: Vec<String> = first.differences(&newest).into_iter().map(|[key, ..]| key).collect();
+    for key in ["net.value_pooling", "search.leaf_nodes", "selfplay.surprise_weight", "train.average"] {
+        assert!(changed.iter().any(|other| other == key), "{key}: {changed:?}");
+    }
+    assert_eq!((first.search.clone(), first.net.clone()), (SearchConfig::default(), NetConfig::default()));
+    assert_eq!(newest.search, SearchConfig::recommended());
+    assert_eq!((first.format(), newest.format()), (1, 2));
+    assert_eq!((first.defaults(), newest.defaults()), (first.clone(), newest.clone()));
+    // what a run has kept is of the first format, which wrote no number and nothing that is off
+    let kept = first.to_toml();
+    assert!(!kept.contains("config_format") && !kept.contains("value_pooling"), "{kept}");
+    assert_eq!(Config::parse_kept("test", &kept, &[]).unwrap(), first);
+    assert_eq!(Config::read("test", &kept).unwrap().config, first);
+    assert_ne!(Config::parse("test", &kept, &[]).unwrap(), first);
+    // settings over those of a run are of the run's format
+    let over = first.parse_over("test", GOOD, &["seed=3".into()]).unwrap();
+    assert_eq!((over.format(), over.differences(&first).len()), (1, 1));
+    let said = set(&["config_format=1"]).unwrap_err().to_string();
+    assert!(said.contains("config_format=1: ") && said.contains("write it there"), "{said}");
+}
+
+#[test]
 fn a_newer_config_is_refused_by_its_format() {
-    Config::parse("test", "config_format = 1\ngame.id = 'x'", &[]).unwrap();
-    assert!(!Config::new("x").to_toml().contains("config_format"), "version 1 is the one without a key");
-    let newer = "config_format = 2\ngame.id = 'x'\n[arena]\nfuture_key = 1\n";
+    let newer = "config_format = 3\ngame.id = 'x'\n[arena]\nfuture_key = 1\n";
     let said = Config::parse("a.toml", newer, &[]).unwrap_err().to_string();
-    for part in ["a.toml: line 1", "newer version of petteia", "reads format 1"] {
+    for part in ["a.toml: line 1", "newer version of petteia", "reads format 2"] {
         assert!(said.contains(part), "{said}");
     }
     let read = Config::read("a.toml", newer).unwrap();
@@ -253,4 +248,41 @@ fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
     for hopeless in ["", "[game]\nstart = 1", "game = 1", "oops", "seed = 1\nseed = 2"] {
         assert!(Config::read("test", hopeless).is_err(), "{hopeless}");
     }
+}
+
+#[test]
+fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, run) = (path("alone.toml"), path("run"));
+    std::fs::write(&file, "game.id = 'tic-tac-toe'").unwrap();
+    let small = "selfplay.games=16 selfplay.batch=4 selfplay.bootstrap_games=16 selfplay.bootstrap_simulations=8 \
+                 net.filters=4 net.blocks=1 train.batch=16 arena.games=2 arena.final_games=2 arena.ladder_games=2";
+    let train = |run: &str, generations: &str| {
+        let sets = small.split_whitespace().flat_map(|set| ["--set", set]);
+        let arguments = ["train", &file, "--run", run, "--generations", generations, "--threads", "1"];
+        let ended = succeeds(&arguments.into_iter().chain(sets).collect::<Vec<_>>(), "");
+        let said = format!("{}{}", out(&ended), err(&ended));
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = train(&run, "2");
+    assert!(said.contains("random games have 8 plies with 6 legal actions, hence "), "{said}");
+    assert!(said.contains("replay.value_decay = 0.1") && !said.contains("selfplay.games = "), "{said}");
+    // the run has all of its settings, and what was named counts
+    let kept = petteia::run::settings_of(run.as_ref()).unwrap();
+    assert_eq!((kept.format(), kept.replay.value_decay, kept.selfplay.games), (2, 0.1, 16));
+    assert_eq!(written_keys(&kept), written_keys(&Config::new("tic-tac-toe")));
+    let checkpoint = Checkpoint::find(run.as_ref()).unwrap();
+    assert_eq!(checkpoint.reading().unwrap().config, kept);
+    // the same command goes on with them, and so does the folder alone
+    train(&run, "3");
+    succeeds(&["train", "--run", &run, "--generations", "4"], "");
+    let longer = petteia::run::settings_of(run.as_ref()).unwrap();
+    assert_eq!(longer.differences(&kept), [["train.generations".to_string(), "4".into(), "2".into()]]);
+    // in format 1 nothing follows from the game
+    std::fs::write(&file, "config_format = 1\ngame.id = 'tic-tac-toe'").unwrap();
+    let first = path("first");
+    train(&first, "1");
+    let kept = petteia::run::settings_of(first.as_ref()).unwrap();
+    assert_eq!((kept.format(), kept.replay.value_decay, kept.selfplay.random_plies), (1, 0.0, 0));
 }

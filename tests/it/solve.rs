@@ -134,8 +134,8 @@ fn endgames_of_every_game_have_the_value_of_minimax() {
     assert!(found.iter().all(|(_, counts)| counts.iter().sum::<usize>() > 0), "{found:?}");
 }
 
-/// What a solver says is true, whatever it was given: the bounds of the position, those of its actions, and the best ones.
-/// `values` are those of the actions, as far as they are known.
+/// What a solver says is true, whatever it was given: the bounds of the position, those of its actions, and the best
+/// ones. `values` are those of the actions, as far as they are known.
 fn is_true<G: Game>(
     game: &G,
     state: &G::State,

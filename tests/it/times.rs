@@ -1,4 +1,5 @@
-//! What a run says about time: stamps and durations in its metrics, the event file for TensorBoard, the log of what was said.
+//! What a run says about time: stamps and durations in its metrics, the event file for TensorBoard, the log of what was
+//! said.
 
 use std::collections::BTreeMap;
 use std::fs;

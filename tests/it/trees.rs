@@ -1,5 +1,5 @@
-//! Search trees of fixed positions as text: what each kind of search found at the root. `petteia bench signature` says that
-//! a change touched the search, these say how. A change must be looked at: `PETTEIA_BLESS=1` rewrites the files in
+//! Search trees of fixed positions as text: what each kind of search found at the root. `petteia bench signature` says
+//! that a change touched the search, these say how. A change must be looked at: `PETTEIA_BLESS=1` rewrites the files in
 //! `data/search`.
 
 use std::fmt::Write;

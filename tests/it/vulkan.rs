@@ -1,5 +1,6 @@
-//! A GPU through Vulkan, in programs that were built for it: burn's operations there against the CPU's kernels, and runs on it. A
-//! driver in software will do (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh --deep` runs these.
+//! A GPU through Vulkan, in programs that were built for it: burn's operations there against the CPU's kernels, and
+//! runs on it. A driver in software will do (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh --deep` runs
+//! these.
 
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, DeviceKind, NetConfig, OptimizerKind, TrainConfig, TrainDevice};
@@ -201,7 +202,8 @@ fn a_run_on_a_gpu_trains_resumes_and_plays() {
     );
 }
 
-/// The loader of Vulkan finds no driver; burn's default device, onto which it would read an optimizer, is then one that does not exist.
+/// The loader of Vulkan finds no driver; burn's default device, onto which it would read an optimizer, is then one that
+/// does not exist.
 #[test]
 fn without_a_driver_the_cpu_trains_and_a_gpu_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! The limit of actions at its ends: every number of 16 bits is an action, in rules, search, self-play, records, training and exports.
+//! The limit of actions at its ends: every number of 16 bits is an action, in rules, search, self-play, records,
+//! training and exports.
 
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::checkpoint;
@@ -81,7 +82,7 @@ fn a_run_learns_from_its_first_and_its_last_action_and_is_exported() {
         "arena.opening_plies=0",
         "arena.ladder_games=0",
     ];
-    let config = Config::parse("a test", "game.id = 'wide'", &sets.map(String::from)).unwrap();
+    let config = Config::parse_kept("a test", "game.id = 'wide'", &sets.map(String::from)).unwrap();
     let summary = train(&rules, &config, &run, &Silent).unwrap();
     assert_eq!(summary.generations, 2);
     assert!(summary.steps > 0);

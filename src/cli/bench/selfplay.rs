@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::measure::Counters;
 use super::setup::{Bench, Benchmark, SIMULATIONS, Setup};
-use crate::config::Config;
 use crate::config::limits::MAX_CACHE;
+use crate::config::{Config, SearchConfig, SelfplayConfig};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::memory;
@@ -67,7 +67,9 @@ impl Benchmark for Play {
         let mut config = match &bench.checkpoint {
             Some(checkpoint) => checkpoint.reading()?.config,
             None => {
+                // without the solver and whatever else later defaults add, so that figures of versions can be compared
                 let mut config = Config::new(&bench.identity.id);
+                (config.search, config.selfplay) = (SearchConfig::default(), SelfplayConfig::default());
                 (config.selfplay.batch, config.selfplay.cache) = (BATCH, 0);
                 config.search.simulations = SIMULATIONS;
                 config

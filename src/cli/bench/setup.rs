@@ -217,8 +217,8 @@ impl<G: Game> Bench<G> {
         }
     }
 
-    /// The network for evaluation. If it is not known how large its activations become, that is measured in positions of
-    /// random games, so that it can be timed in every precision.
+    /// The network for evaluation. If it is not known how large its activations become, that is measured in positions
+    /// of random games, so that it can be timed in every precision.
     pub fn ranged_network(&self) -> Result<Network> {
         let network = self.network(&model::device())?;
         let ranges = match network.ranges() {
@@ -233,7 +233,7 @@ impl<G: Game> Bench<G> {
         self.shared_in(self.config.precision)
     }
 
-    /// The same in a precision that the CPU has.
+    /// The shared network in a precision that the CPU has.
     pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
         let config = NetConfig { precision, ..self.config.clone() };
         SharedNet::on(&self.ranged_network()?, &config, &self.processor)

@@ -72,7 +72,8 @@ pub struct Costs {
     pub evaluation: f64,
     /// Searched actions per game.
     pub plies: f64,
-    /// The share of the planned simulations that the bootstrap and games by the network take: solved positions need none.
+    /// The share of the planned simulations that the bootstrap and games by the network take: solved positions need
+    /// none.
     pub spent: [f64; 2],
 }
 
@@ -429,8 +430,8 @@ impl Forecast {
     }
 }
 
-/// The simulations of the actions that were chosen, with so many for each: each game in flight is on average halfway through a
-/// search whose action is not counted yet.
+/// The simulations of the actions that were chosen, with so many for each: each game in flight is on average halfway
+/// through a search whose action is not counted yet.
 pub fn finished(play: &Progress, simulations: f64) -> f64 {
     (play.simulations as f64 - play.in_flight as f64 * simulations / 2.0).max(0.0)
 }

@@ -34,7 +34,7 @@ const COSTS: Costs = Costs {
 
 fn world(threads: usize, sets: &[&str]) -> World {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-    let config = Config::parse("test", "game.id = 'phage'", &sets).unwrap();
+    let config = Config::parse_kept("test", "game.id = 'phage'", &sets).unwrap();
     World { config, threads, costs: COSTS, plies: |_| 30.0, spent: 1.0, done: 0, together: 32 }
 }
 

@@ -1,8 +1,8 @@
 //! `petteia inspect`: describes a file or folder and checks that it is intact.
 //!
-//! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Findings`]. A report
-//! has facts, printed one per line for people or as one JSON object for programs, and problems. If there are problems,
-//! the exit code is 1. Nothing is written.
+//! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Findings`]. A
+//! report has facts, printed one per line for people or as one JSON object for programs, and problems. If there are
+//! problems, the exit code is 1. Nothing is written.
 
 mod network;
 mod records;

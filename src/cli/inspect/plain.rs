@@ -125,7 +125,10 @@ pub fn read_settings(path: &Path) -> Result<Reading> {
 /// The settings in a file; all of them must be known.
 pub fn read_config(path: &Path) -> Result<Config> {
     let text = storage::read_text(path, "a config")?;
-    let parsed = Config::parse(&path.display().to_string(), &text, &[]);
+    let place = path.display().to_string();
+    let is_kept = path.parent().is_some_and(run::is_run);
+    let parsed =
+        if is_kept { Config::parse_kept(&place, &text, &[]) } else { Config::parse(&place, &text, &[]) };
     parsed.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
@@ -136,7 +139,7 @@ pub fn config<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
     report.game::<R>(&game, path);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
-    let changed = config.differences(&Config::new(&config.game.id));
+    let changed = config.differences(&config.defaults());
     let describe = |[key, here, default]: [String; 3]| format!("{key} {here} (default {default})");
     report.fact("changed settings", changed.into_iter().map(describe).collect::<Vec<_>>());
     report.fact("checked", "every key and its range");

@@ -1,5 +1,5 @@
-//! `petteia licenses`: the notices of everything that is linked into the program. Whoever hands out a program or a bot hands
-//! them out with it.
+//! `petteia licenses`: the notices of everything that is linked into the program. Whoever hands out a program or a bot
+//! hands them out with it.
 //!
 //! The texts are made by `scripts/licenses.py`, whose `--check` finds that the dependencies have changed since.
 

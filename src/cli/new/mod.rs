@@ -64,7 +64,8 @@ const TAKEN: [&str; 12] = [
     "examples",
     "incremental",
 ];
-/// Petteia's manifest, which names the crates that it needs: a crate of the same name would be in the way of one of them.
+/// Petteia's manifest, which names the crates that it needs: a crate of the same name would be in the way of one of
+/// them.
 const MANIFEST: &str = include_str!("../../../Cargo.toml");
 /// Rust's keywords, which cannot name a module.
 const KEYWORDS: [&str; 52] = [
@@ -197,8 +198,8 @@ fn needed() -> Vec<String> {
     of(&manifest).into_iter().chain(targets).collect()
 }
 
-/// Makes something whole inside the folder, which is empty, and moves all of it there; the manifest, by which Cargo knows a
-/// crate, comes last.
+/// Makes something whole inside the folder, which is empty, and moves all of it there; the manifest, by which Cargo
+/// knows a crate, comes last.
 fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     storage::remove_temporaries(folder)?;
     let made = folder.join(MADE);

@@ -1,8 +1,8 @@
 //! Recorded positions as arrays for NumPy: what a network reads, and what it is taught.
 //!
 //! An `.npz` file is a zip archive of `.npy` files, each an array in little-endian order behind a header of text
-//! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Planes are packed to bits, and the policy
-//! lists the legal actions of each position, so a position takes a few hundred bytes in the file and in memory.
+//! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Planes are packed to bits, and the
+//! policy lists the legal actions of each position, so a position takes a few hundred bytes in the file and in memory.
 
 use std::io::{self, Write};
 
@@ -31,8 +31,8 @@ pub struct Arrays {
     generation: Vec<i32>,
     game: Vec<i32>,
     ply: Vec<i32>,
-    /// `[positions, planes, bytes]`: 1 for each square where the plane is not 0, the first square in the lowest bit of the
-    /// first byte.
+    /// `[positions, planes, bytes]`: 1 for each square where the plane is not 0, the first square in the lowest bit of
+    /// the first byte.
     planes: Vec<u8>,
     /// `[positions, planes]`: the number that the plane has on these squares.
     plane_values: Vec<f32>,

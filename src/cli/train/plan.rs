@@ -1,6 +1,7 @@
 //! Which run `petteia train` is asked for: its settings, its folder, and what has to be made before it is trained.
 //!
-//! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins with.
+//! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins
+//! with.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::game::{Game, Rules};
 use crate::run::extend::{Extension, extend};
 use crate::run::fork::Fork;
 use crate::run::start::Start;
-use crate::run::{self, Observer, SETTINGS};
+use crate::run::{self, Nature, Observer, SETTINGS};
 use crate::storage::{self, text};
 
 /// What to train, and where.
@@ -31,6 +32,10 @@ pub struct Plan {
     pub place: String,
     /// The run's folder.
     pub folder: PathBuf,
+    /// Settings on top of the text.
+    sets: Vec<String>,
+    /// Whether a config begins a new run, so that what it does not say follows from the game.
+    is_new: bool,
     before: Before,
 }
 
@@ -51,6 +56,16 @@ enum Before {
         generation: Option<usize>,
         accepts_missing: bool,
     },
+}
+
+impl Before {
+    /// Changes settings that follow from it.
+    fn change(&self, config: &mut Config) {
+        if matches!(self, Before::Start { .. }) {
+            // the network plays from the first generation on
+            config.selfplay.bootstrap_games = 0;
+        }
+    }
 }
 
 impl Plan {
@@ -81,19 +96,47 @@ impl Plan {
             None => Before::Nothing,
         };
         let folder = flags.run.clone().unwrap_or_else(|| default_folder(path));
-        Ok(Plan { config: parsed(&folder, &place, &text, &sets)?, text, place, folder, before })
+        let is_new = is_new(path, &folder);
+        Ok(Plan {
+            config: parsed(path, &folder, &place, &text, &sets)?,
+            text,
+            place,
+            folder,
+            sets,
+            is_new,
+            before,
+        })
     }
 
-    /// The same with other settings.
+    /// Replaces the settings.
     pub fn with(self, config: Config) -> Plan {
         Plan { config, ..self }
+    }
+
+    /// The settings, with those that follow from the game where the config of a new run does not name them; and a line
+    /// that says which. A run keeps its own, and format 1 has none.
+    pub fn suited<G: Game>(&self, rules: &Rules<G>) -> Result<(Config, Option<String>)> {
+        if !self.is_new || self.config.format() == 1 {
+            return Ok((self.config.clone(), None));
+        }
+        let (below, Nature { actions, plies, .. }) = run::suited(rules);
+        let mut config = below.parse_over(&self.place, &self.text, &self.sets)?;
+        self.before.change(&mut config);
+        let derived = self.config.differences(&config);
+        let derived: Vec<String> = derived.iter().map(|[key, _, value]| format!("{key} = {value}")).collect();
+        let says = format!(
+            "random games have {plies:.0} plies with {actions:.0} legal actions, hence {}",
+            derived.join(", ")
+        );
+        Ok((config, (!derived.is_empty()).then_some(says)))
     }
 
     /// The run in `folder`, with its own settings.
     fn resume(folder: PathBuf, sets: &[String], note: Option<String>) -> Result<Plan> {
         let (place, text) = own_settings(&folder)?;
-        let config = Config::parse(&place, &text, sets)?;
-        Ok(Plan { config, text, place, folder, before: Before::Extend { note } })
+        let config = Config::parse_kept(&place, &text, sets)?;
+        let (sets, before) = (sets.to_vec(), Before::Extend { note });
+        Ok(Plan { config, text, place, folder, sets, is_new: false, before })
     }
 
     fn fork(flags: &Train, source: &Path, sets: &[String]) -> Result<Plan> {
@@ -104,7 +147,8 @@ impl Plan {
             accepts_missing: flags.accept_missing,
         };
         let folder = flags.run.clone().expect("clap asks for a folder");
-        Ok(Plan { config: Config::parse(&place, &text, sets)?, text, place, folder, before })
+        let config = Config::parse_kept(&place, &text, sets)?;
+        Ok(Plan { config, text, place, folder, sets: sets.to_vec(), is_new: false, before })
     }
 
     fn start(flags: &Train, source: &Path, sets: &[String]) -> Result<Plan> {
@@ -123,11 +167,14 @@ impl Plan {
                 return Err(Error::Config(what.into()));
             }
         };
-        let mut config = parsed(&folder, &place, &text, sets)?;
-        // the network plays from the first generation on
-        config.selfplay.bootstrap_games = 0;
+        let mut config = match &flags.config {
+            Some(path) => parsed(path, &folder, &place, &text, sets)?,
+            None => Config::parse_kept(&place, &text, sets)?,
+        };
         let before = Before::Start { source: source.to_path_buf(), with_window: flags.with_window };
-        Ok(Plan { config, text, place, folder, before })
+        before.change(&mut config);
+        let is_new = flags.config.as_ref().is_some_and(|path| is_new(path, &folder));
+        Ok(Plan { config, text, place, folder, sets: sets.to_vec(), is_new, before })
     }
 
     /// Makes what has to be made, unless an earlier session did, and says what.
@@ -238,11 +285,19 @@ fn run_of(path: &Path) -> Option<PathBuf> {
     run::is_run(folder).then(|| folder.to_path_buf())
 }
 
-/// The settings of a config for the run in `folder`, which keeps its own in what the config does not name.
-fn parsed(folder: &Path, place: &str, text: &str, sets: &[String]) -> Result<Config> {
-    match run::is_run(folder) {
-        true => run::settings_of(folder)?.parse_over(place, text, sets),
-        false => Config::parse(place, text, sets),
+/// Whether the config at `path` begins a run in `folder`, and is not the one that another run has kept.
+fn is_new(path: &Path, folder: &Path) -> bool {
+    run_of(path).is_none() && !run::is_run(folder)
+}
+
+/// The settings of the config at `path` for the run in `folder`, which keeps its own in what the config does not name.
+fn parsed(path: &Path, folder: &Path, place: &str, text: &str, sets: &[String]) -> Result<Config> {
+    if run::is_run(folder) {
+        return run::settings_of(folder)?.parse_over(place, text, sets);
+    }
+    match run_of(path) {
+        Some(_) => Config::parse_kept(place, text, sets),
+        None => Config::parse(place, text, sets),
     }
 }
 

@@ -57,7 +57,7 @@ struct Step {
 enum Work {
     /// A 1x1 convolution of padded boards with so many floats per square.
     Boards { layer: Dense, finish: Finish, stride: usize },
-    /// The same of interleaved boards.
+    /// A convolution of interleaved boards.
     Interleaved { layer: Direct, finish: Finish },
     /// A layer on rows of so many floats, one for each row that it writes.
     Rows { layer: Dense, finish: Finish, width: usize },

@@ -2,18 +2,18 @@
 //!
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
 //! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads: by Winograd's
-//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of
-//! `net::tiles`. `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers.
-//! Activations are stored channels last; bias, skip connection and ReLU need no pass of their own, and only the requested
-//! policy logits are computed. The code is compiled for several instruction sets and uses the widest available. A result
-//! does not depend on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as
-//! much as rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads'
-//! first layers, and activations between them); sums and everything else have 32.
+//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of `net::tiles`.
+//! `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers. Activations are stored
+//! channels last; bias, skip connection and ReLU need no pass of their own, and only the requested policy logits are
+//! computed. The code is compiled for several instruction sets and uses the widest available. A result does not depend
+//! on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as much as
+//! rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads' first
+//! layers, and activations between them); sums and everything else have 32.
 //!
-//! In int8 those operands have 8 bits: activations are steps of the [range](Ranges) of their channel, without a sign, weights
-//! steps of the largest of their output. The sums are whole numbers, so that AMX, AVX-512 VNNI and the emulation in plain Rust
-//! agree to the last bit. An activation beyond its range, or one that is not a number, becomes the end of the range. Weights of
-//! the input have 12 bits where that costs nothing, because its planes come twice.
+//! In int8 those operands have 8 bits: activations are steps of the [range](Ranges) of their channel, without a sign,
+//! weights steps of the largest of their output. The sums are whole numbers, so that AMX, AVX-512 VNNI and the
+//! emulation in plain Rust agree to the last bit. An activation beyond its range, or one that is not a number, becomes
+//! the end of the range. Weights of the input have 12 bits where that costs nothing, because its planes come twice.
 
 #![allow(unsafe_code)]
 
@@ -132,8 +132,8 @@ impl CpuNet {
         }
     }
 
-    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision, or they have no
-    /// ranges, which int8 needs.
+    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision, or they
+    /// have no ranges, which int8 needs.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         let engine = match (precision, Tiles::here()) {
             (Precision::Int8, _) => Engine::Tiles(Tiles::of_bytes()?, Operands::Bytes),

@@ -1,9 +1,10 @@
 //! How a board is cut into the tiles of Winograd's convolutions.
 //!
-//! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4 3 3, seven into 4 3. So there
-//! are at most two sizes, large ones and ones smaller by one. A tile of `m` squares of output reads `m + 2` squares and
-//! has as many frequencies along this axis; on the board it has those of its rows times those of its columns. The
-//! frequencies of a size are the first ones of every larger size, so that all tiles share one list of matrices.
+//! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4 3 3, seven into 4 3. So
+//! there are at most two sizes, large ones and ones smaller by one. A tile of `m` squares of output reads `m + 2`
+//! squares and has as many frequencies along this axis; on the board it has those of its rows times those of its
+//! columns. The frequencies of a size are the first ones of every larger size, so that all tiles share one list of
+//! matrices.
 
 use std::ops::Range;
 

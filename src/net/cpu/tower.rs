@@ -1,9 +1,9 @@
 //! The tower: from encoded positions to the features that the heads read, one convolution after another.
 //!
 //! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms;
-//! [`Straight`] has interleaved boards of bf16 or of bytes and multiplies tiles. Each convolution reads what the one before wrote
-//! into one of two buffers and writes into the other, where the second of a block finds what the first read. What is not
-//! a convolution is always in f32.
+//! [`Straight`] has interleaved boards of bf16 or of bytes and multiplies tiles. Each convolution reads what the one
+//! before wrote into one of two buffers and writes into the other, where the second of a block finds what the first
+//! read. What is not a convolution is always in f32.
 
 use super::Engine;
 use super::conv::{Conv3, Transformed};
@@ -22,10 +22,10 @@ use crate::net::weights::{Numbers, Weights};
 /// How many positions should pass through a convolution together, which has so many bytes of matrices and so many bytes
 /// for each position between its stages.
 ///
-/// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: the fastest with 32 to 96 filters
-/// and 2 MiB, up to 2.7 times as fast as an eighth. If they do not, each group reads them from farther away. Then it is as
-/// large as makes that half of what the stages read and write: 1.2 to 1.5 times as fast with 128 filters, 1.6 to 4 times
-/// with 256.
+/// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: the fastest with 32 to 96
+/// filters and 2 MiB, up to 2.7 times as fast as an eighth. If they do not, each group reads them from farther away.
+/// Then it is as large as makes that half of what the stages read and write: 1.2 to 1.5 times as fast with 128 filters,
+/// 1.6 to 4 times with 256.
 fn group_of(matrices: usize, between: usize, l2: usize) -> usize {
     let fitting = l2 * 3 / 8 / between;
     let sharing = if matrices > l2 { 2 * matrices / between } else { 0 };
@@ -203,7 +203,7 @@ pub(super) struct Winograd {
 pub(super) struct WinogradBuffers {
     /// Padded boards, `[position, padded row, padded column, channel]`.
     input: Aligned,
-    /// The same for the two activations that alternate in the tower.
+    /// The two activations that alternate in the tower.
     boards: [Aligned; 2],
     between: Transformed,
     /// For each stage with a [`Global`].
@@ -242,7 +242,7 @@ impl Winograd {
         self.observed(positions, planes, buffers, |_, _, _| {})
     }
 
-    /// The same; shows the boards of each activation with its name, and the floats of each square.
+    /// The forward pass, which also shows each activation: its name, its boards, and the floats of a square.
     fn observed<'a>(
         &self,
         positions: usize,
@@ -306,7 +306,7 @@ pub(super) struct Straight {
 pub(super) struct StraightBuffers {
     /// Interleaved boards.
     input: Aligned,
-    /// The same for the two activations that alternate in the tower.
+    /// The two activations that alternate in the tower.
     boards: [Aligned; 2],
     /// For each stage with a [`Global`], and the squares of one position for it, in f32.
     globals: Vec<[Aligned; 2]>,

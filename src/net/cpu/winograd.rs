@@ -1,9 +1,9 @@
 //! The transforms of Winograd's convolutions F(m, 3), with the matrix names of Lavin and Gray 2016.
 //!
 //! A row of a tile is a product of two polynomials: both factors are evaluated at `m + 2` points, the frequencies, and
-//! multiplied there; what comes out is interpolated. The points are 0, infinity, 1, -1, `B` and `-B`, in this order, and
-//! smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 are seven times those of 2x2.
-//! All factors here are exact.
+//! multiplied there; what comes out is interpolated. The points are 0, infinity, 1, -1, `B` and `-B`, in this order,
+//! and smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 are seven times those of
+//! 2x2. All factors here are exact.
 
 use std::array::from_fn;
 
@@ -179,8 +179,8 @@ impl Work for InputTransform<'_> {
     }
 }
 
-/// `B^T d B` of `count` tiles side by side, from squares whose rows and columns are so many floats apart, to frequencies
-/// whose rows and columns are so many words apart.
+/// `B^T d B` of `count` tiles side by side, from squares whose rows and columns are so many floats apart, to
+/// frequencies whose rows and columns are so many words apart.
 ///
 /// # Safety
 /// They must be readable and writable.
@@ -255,8 +255,8 @@ impl Work for OutputTransform<'_> {
     }
 }
 
-/// `A^T m A` of `count` tiles side by side, then what `finish` says; from frequencies whose rows and columns are so many
-/// floats apart, to squares whose rows and columns are.
+/// `A^T m A` of `count` tiles side by side, then what `finish` says; from frequencies whose rows and columns are so
+/// many floats apart, to squares whose rows and columns are.
 ///
 /// # Safety
 /// They must be readable and writable.

@@ -1,9 +1,9 @@
 //! The driver of NVIDIA's GPUs, found at run time: in go names of its library, out come its functions, or a sentence.
 //!
-//! Nothing here trusts the library to be a driver: a function may be missing, answer with any number, or claim success and
-//! write nothing. So every function is looked up before the first is called, answers are plain numbers (in Rust an enum with an
-//! unknown value would be undefined behavior), texts of the driver are not followed, and a handle that stayed null is an
-//! error. What cannot be guarded against is a library that crashes by itself.
+//! Nothing here trusts the library to be a driver: a function may be missing, answer with any number, or claim success
+//! and write nothing. So every function is looked up before the first is called, answers are plain numbers (in Rust an
+//! enum with an unknown value would be undefined behavior), texts of the driver are not followed, and a handle that
+//! stayed null is an error. What cannot be guarded against is a library that crashes by itself.
 //!
 //! The signatures are written down here once; a test compares them with those of the crate `cudarc`.
 
@@ -83,7 +83,8 @@ functions! {
 }
 
 impl Driver {
-    /// Loads the first of these libraries that there is, for good: a driver is never unloaded, because its threads may run.
+    /// Loads the first of these libraries that there is, for good: a driver is never unloaded, because its threads may
+    /// run.
     pub(super) fn load(libraries: &[&str]) -> Result<Arc<Driver>> {
         // SAFETY: loading runs what the library does at its start; it is the driver that the user has installed.
         let library = libraries.iter().find_map(|name| unsafe { Library::new(*name) }.ok());

@@ -1,7 +1,7 @@
 //! The kernel in plain Rust, for tests on every machine: in go a program and one position, out come all its logits.
 //!
-//! It reads the same packed numbers by the same maps, rounds where the kernel rounds, and adds in the same order, so that the
-//! kernel's source, where a test can run it, must agree to the last bit.
+//! It reads the same packed numbers by the same maps, rounds where the kernel rounds, and adds in the same order, so
+//! that the kernel's source, where a test can run it, must agree to the last bit.
 
 use super::fragments::{Format, NUMBERS, PAIR, STEP, place};
 use super::program::{self, Program, Step};

@@ -58,8 +58,8 @@ pub(super) struct Limits {
     pub(super) shared: [usize; 2],
 }
 
-/// The first GPU of this machine, with the program loaded. Where the driver has to compile that (every GPU but Hopper), the first
-/// call takes longer; the driver keeps the result for later runs.
+/// The first GPU of this machine, with the program loaded. Where the driver has to compile that (every GPU but Hopper),
+/// the first call takes longer; the driver keeps the result for later runs.
 ///
 /// # Errors
 /// There is no driver or GPU, or it is too old, or it fails; in one sentence.

@@ -1,7 +1,7 @@
 //! One thread's forward pass: in goes a batch, out come its logits. Up, launch, down, on a stream of its own.
 //!
-//! Results are NaN before the launch, there and here, so that what a kernel or a copy forgot is an error in the evaluator, not the answer
-//! of an earlier batch.
+//! Results are NaN before the launch, there and here, so that what a kernel or a copy forgot is an error in the
+//! evaluator, not the answer of an earlier batch.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
@@ -52,8 +52,8 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// For so many positions; steps, fragments and numbers are at `network`, what `sections` tells of at `up`, and the results, of
-    /// which so many are logits, at `down`.
+    /// For so many positions; steps, fragments and numbers are at `network`, what `sections` tells of at `up`, and the
+    /// results, of which so many are logits, at `down`.
     pub(super) fn new(
         program: &Program,
         launch: &Launch,
@@ -212,8 +212,8 @@ impl Place {
         let [blocks, threads, shared] =
             [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
         let function = net.gpu.kernel(launch.tiles);
-        // SAFETY: both sides of each copy have room for it, and live until the stream was waited for; the kernel is given what its
-        // `Work` describes, and the driver copies that before it returns.
+        // SAFETY: both sides of each copy have room for it, and live until the stream was waited for; the kernel is
+        // given what its `Work` describes, and the driver copies that before it returns.
         unsafe {
             check("cuMemcpyHtoDAsync", (driver.cuMemcpyHtoDAsync_v2)(up, here, bytes, stream))?;
             check("cuMemsetD32Async", (driver.cuMemsetD32Async)(down, POISON, results, stream))?;

@@ -1,13 +1,15 @@
-//! How a batch is shared out among the blocks of a GPU: in go a program, the limits of a GPU and a number of positions, out
-//! comes a launch. It changes times only, never a result.
+//! How a batch is shared out among the blocks of a GPU: in go a program, the limits of a GPU and a number of positions,
+//! out comes a launch. It changes times only, never a result.
 //!
-//! Activations must fit into shared memory, so a block takes a group of positions; a small batch takes smaller groups, so that
-//! every multiprocessor has some. Which tiles a warp multiplies at a time follows from an estimate, not from measurements.
+//! Activations must fit into shared memory, so a block takes a group of positions; a small batch takes smaller groups,
+//! so that every multiprocessor has some. Which tiles a warp multiplies at a time follows from an estimate, not from
+//! measurements.
 
 use super::gpu::Limits;
 use super::program::Program;
 
-/// Tiles of 16 rows and of 8 outputs that a warp multiplies at a time, and the warps of a block at most: one kernel for each.
+/// Tiles of 16 rows and of 8 outputs that a warp multiplies at a time, and the warps of a block at most: one kernel for
+/// each.
 pub(super) const TILES: [[usize; 3]; 4] = [[2, 4, 16], [2, 8, 12], [4, 4, 12], [4, 8, 8]];
 /// Warps of a block at least: there is more to do than products.
 const LEAST_WARPS: usize = 4;

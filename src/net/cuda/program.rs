@@ -1,7 +1,8 @@
 //! What the GPU computes, step by step: in goes a network, out come the steps of `kernel.cu` and their packed numbers.
 //!
-//! Two buffers of rows alternate; a block's second convolution writes where its first one read. The value comes before the
-//! policy, whose layers then have both buffers. Other numbers of a position, such as pooled ones, have places of their own.
+//! Two buffers of rows alternate; a block's second convolution writes where its first one read. The value comes before
+//! the policy, whose layers then have both buffers. Other numbers of a position, such as pooled ones, have places of
+//! their own.
 
 use super::fragments::{self, Format, NUMBERS, PAIR, STEP};
 use crate::encode::Shape;
@@ -67,7 +68,7 @@ pub(super) struct Program {
 enum At {
     /// Rows of a buffer, with so many channels.
     Rows { buffer: usize, channels: usize },
-    /// The same, read as one row of numbers.
+    /// Rows of a buffer, flattened.
     Flat { buffer: usize, channels: usize },
     /// Numbers of a position.
     Numbers { source: usize, count: usize },

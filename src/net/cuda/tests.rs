@@ -1,5 +1,5 @@
-//! The program for GPUs without one: the kernel in plain Rust against `CpuNet`, and where there is a C++ compiler, the kernel's own
-//! source behind a driver that is this CPU (`tests/cuda`), against both.
+//! The program for GPUs without one: the kernel in plain Rust against `CpuNet`, and where there is a C++ compiler, the
+//! kernel's own source behind a driver that is this CPU (`tests/cuda`), against both.
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -135,7 +135,7 @@ fn shipped_cases() -> Vec<Case> {
     assert!(paths.len() > 10);
     let case = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
-        let config = Config::parse("a config", &text, &[]).unwrap();
+        let config = Config::parse_kept("a config", &text, &[]).unwrap();
         let (shape, planes) = Games::with_game(&config.game.id, &config.game.options, Positions(2)).unwrap();
         let what = path.file_name().unwrap().to_string_lossy().into_owned();
         Case { what, weights: Random(9).weights(&config.net, shape), planes }
@@ -360,8 +360,8 @@ fn run(net: &Arc<CudaNet>, planes: &[f32], (actions, ends): (&[u16], &[usize])) 
     Ok([logits, wdl])
 }
 
-/// The source of the kernel, run on this CPU, computes what the emulation in Rust does, to the last bit; and does it behind
-/// everything that a driver is asked for.
+/// The source of the kernel, run on this CPU, computes what the emulation in Rust does, to the last bit; and does it
+/// behind everything that a driver is asked for.
 #[test]
 fn the_kernel_computes_what_the_emulation_does() {
     for format in [Format::Bf16, Format::F16] {
@@ -518,8 +518,8 @@ fn a_lying_driver_is_an_error() {
     }
 }
 
-/// On a machine with a GPU: the real one computes what the emulation does, but for the order of sums, and the same bits in a
-/// batch of any size, by several threads at once.
+/// On a machine with a GPU: the real one computes what the emulation does, but for the order of sums, and the same bits
+/// in a batch of any size, by several threads at once.
 #[test]
 fn a_gpu_computes_what_the_emulation_does() {
     let Ok(gpu) = gpu() else { return };
@@ -549,7 +549,8 @@ fn a_gpu_computes_what_the_emulation_does() {
     }
 }
 
-/// Evaluations per second of a GPU, each number the best of some batches: with bit sets up and 40 logits down, by one thread and by two.
+/// Evaluations per second of a GPU, each number the best of some batches: with bit sets up and 40 logits down, by one
+/// thread and by two.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
 #[allow(clippy::print_stderr)]

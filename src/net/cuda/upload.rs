@@ -1,7 +1,8 @@
 //! What goes up to the GPU with a batch: in go positions and wanted actions, out comes one run of 32-bit words.
 //!
-//! First come, for each position, the index of its first action, and one more; then the actions; then the planes. A plane of a
-//! game is a set of squares times one number: five words. If any plane of a batch is not, all go up as 16-bit numbers.
+//! First come, for each position, the index of its first action, and one more; then the actions; then the planes. A
+//! plane of a game is a set of squares times one number: five words. If any plane of a batch is not, all go up as
+//! 16-bit numbers.
 
 use super::fragments::Format;
 use crate::encode::Shape;

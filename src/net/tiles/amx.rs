@@ -41,8 +41,8 @@ struct Config {
     rows: [u8; 16],
 }
 
-/// Registers 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights (for gradients of weights, all have the
-/// same 16 rows).
+/// Registers 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights (for gradients of weights, all have
+/// the same 16 rows).
 pub(super) fn configure(height: u8) {
     let mut config = Config { palette: 1, reserved: [0; 15], row_bytes: [0; 16], rows: [0; 16] };
     config.row_bytes[..8].fill(LINE as u16);
@@ -66,7 +66,8 @@ pub(super) unsafe fn run(work: impl TileWork) {
 }
 
 /// Sums are in `tmm0` to `tmm3` (those of the second tile of rows from `tmm2` on), operands in `tmm4` and `tmm5`,
-/// weights in `tmm6` and `tmm7`. All stay there from one instruction to the next: no compiled code uses these registers.
+/// weights in `tmm6` and `tmm7`. All stay there from one instruction to the next: no compiled code uses these
+/// registers.
 struct Amx {
     /// Whether weights pass by the L1 cache.
     streams: bool,

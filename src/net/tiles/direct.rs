@@ -1,10 +1,11 @@
 //! Convolutions as products of tiles, without a transform.
 //!
 //! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
-//! bf16 or in [bytes](Operands::Bytes). What one tap of the kernel multiplies is then a tile of rows at the same distance from each other: some
-//! squares side by side, of all positions; a group of 16 has a tile for each square. The rows of a line of the board are
-//! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
-//! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
+//! bf16 or in [bytes](Operands::Bytes). What one tap of the kernel multiplies is then a tile of rows at the same
+//! distance from each other: some squares side by side, of all positions; a group of 16 has a tile for each square. The
+//! rows of a line of the board are cut into tiles of one height; if that does not divide them, the last one repeats
+//! some rows of the one before. Taps above and below the board are left out; those at its sides read the zeros of the
+//! border, which changes no sum.
 
 #[cfg(target_arch = "x86_64")]
 use super::vnni;
@@ -218,7 +219,8 @@ impl Direct {
         Worth { scale, bias, skipped }
     }
 
-    /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish` adds the bias in any case, and a skip connection only on boards.
+    /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish`
+    /// adds the bias in any case, and a skip connection only on boards.
     pub(in crate::net) fn apply(
         &self,
         layout: Interleaved,
@@ -243,8 +245,8 @@ impl Direct {
         };
         assert!(from.len() >= read && to.len() >= floats, "a scratch of another network");
         let (from, to) = (from.as_ptr(), to.as_mut_ptr());
-        // SAFETY: the registers are configured, the buffers hold as many rows as the layout has, and the weights are packed
-        // this way.
+        // SAFETY: the registers are configured, the buffers hold as many rows as the layout has, and the weights are
+        // packed this way.
         unsafe {
             match (self.tiles, self.operands) {
                 #[cfg(target_arch = "x86_64")]
@@ -305,8 +307,8 @@ impl<const BYTES: bool> TileWork for Apply<'_, BYTES> {
         let tiles = layout.board.height * per_line;
         let tile = |i: usize| Tile { row: i / per_line, begin: (i % per_line * height).min(line - height) };
         let (mut sums, mut turn) = ([Sums::ZERO; 2], 0);
-        // SAFETY: guaranteed by the caller; all tiles end within their line, taps outside the padded board are not wanted, and
-        // what is read and what is written do not overlap.
+        // SAFETY: guaranteed by the caller; all tiles end within their line, taps outside the padded board are not
+        // wanted, and what is read and what is written do not overlap.
         unsafe {
             let mut products = T::new(height, conv.streams());
             let mut unfinished = Unfinished::NOTHING;

@@ -1,13 +1,14 @@
-//! Products of whole tiles of bf16 or of bytes, by Intel's AMX; in plain Rust too, so that everything around them can be
-//! tested on any CPU.
+//! Products of whole tiles of bf16 or of bytes, by Intel's AMX; in plain Rust too, so that everything around them can
+//! be tested on any CPU.
 //!
-//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16 or 64 in bytes; one
-//! of weights is `[word of channels, output, channel of the word]` with 16 outputs, where a word has two channels or four; one
-//! of sums is `[row, output]` in f32, or in i32 for bytes. A block of the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps and
-//! channels pass by, step by step. The order of the sums is that of the steps.
+//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16 or 64 in
+//! bytes; one of weights is `[word of channels, output, channel of the word]` with 16 outputs, where a word has two
+//! channels or four; one of sums is `[row, output]` in f32, or in i32 for bytes. A block of the output is at most two
+//! tiles of rows times two of outputs: all its sums stay in tile registers while the taps and channels pass by, step by
+//! step. The order of the sums is that of the steps.
 //!
-//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights. [`vnni`] is
-//! the same convolution of bytes by vectors, and [`pairs`] are products of bf16 by vectors, for CPUs without tiles.
+//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights. [`vnni`]
+//! is the same convolution of bytes by vectors, and [`pairs`] are products of bf16 by vectors, for CPUs without tiles.
 
 #![allow(unsafe_code)]
 
@@ -62,8 +63,8 @@ pub(super) struct Factors {
     pub(super) weights: *const u8,
 }
 
-/// What sums of bytes are worth: each times its scale, plus its bias; and what a step of what is skipped is worth. In bytes of
-/// the output, if they become such.
+/// What sums of bytes are worth: each times its scale, plus its bias; and what a step of what is skipped is worth. In
+/// bytes of the output, if they become such.
 #[derive(Clone, Copy)]
 pub(super) struct Worth {
     scale: *const f32,
@@ -99,15 +100,15 @@ pub(super) trait TileProducts {
     /// Sets all sums to 0.
     fn clear(&mut self);
 
-    /// Adds the products of a step to the sums of `C` tiles of outputs; if they are of `BYTES`, operands have no sign and
-    /// weights have one.
+    /// Adds the products of a step to the sums of `C` tiles of outputs; if they are of `BYTES`, operands have no sign
+    /// and weights have one.
     ///
     /// # Safety
     /// The factors must be readable as they say.
     unsafe fn step<const BYTES: bool, const C: usize>(&mut self, factors: Factors);
 
-    /// What so many rows of 32 sums of bytes are worth, with ReLU, rounded to bytes. They go to `slot`, which has what is
-    /// skipped if something is, and so many bytes after it for each row.
+    /// What so many rows of 32 sums of bytes are worth, with ReLU, rounded to bytes. They go to `slot`, which has what
+    /// is skipped if something is, and so many bytes after it for each row.
     ///
     /// # Safety
     /// All of them must be readable, and the slots writable.
@@ -125,8 +126,8 @@ pub(super) trait TileProducts {
     /// For gradients of weights: sets the sums of all taps and tiles of inputs to 0.
     fn clear_outer(&mut self);
 
-    /// Adds the products of inputs (`[tap][tile of inputs]`, `[input, pair, one of the pair]`) and outputs (`[pair, output, one
-    /// of the pair]`): of one tile of inputs, or of two.
+    /// Adds the products of inputs (`[tap][tile of inputs]`, `[input, pair, one of the pair]`) and outputs (`[pair,
+    /// output, one of the pair]`): of one tile of inputs, or of two.
     ///
     /// # Safety
     /// The tiles must be readable.

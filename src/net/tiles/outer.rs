@@ -1,8 +1,8 @@
 //! What training needs of tiles besides [`Direct`](super::direct::Direct): boards packed in bf16, and the gradient of a
 //! convolution's weights.
 //!
-//! That gradient sums over images and squares: a square's [`IMAGES`] are the depth of a product of tiles, `[input, image]`
-//! times `[image, output]`.
+//! That gradient sums over images and squares: a square's [`IMAGES`] are the depth of a product of tiles, `[input,
+//! image]` times `[image, output]`.
 
 use super::direct::{Interleaved, words};
 use super::{CHANNELS, OUTPUTS, ROWS, TILE_WORDS, TileProducts, TileWork, Tiles};
@@ -36,8 +36,8 @@ pub(in crate::net) fn pack(
     unsafe { tiles.run(Pack { layout, channels, from, to }) };
 }
 
-/// Makes tiles of interleaved boards with pairs of images in words: `[square, tile of channels, pair, channel]` or, if they
-/// are to be `transposed`, `[padded square, tile of channels, channel, pair]`, of which the border is not written.
+/// Makes tiles of interleaved boards with pairs of images in words: `[square, tile of channels, pair, channel]` or, if
+/// they are to be `transposed`, `[padded square, tile of channels, channel, pair]`, of which the border is not written.
 pub(in crate::net) fn pair(
     tiles: Tiles,
     layout: Interleaved,
@@ -52,8 +52,8 @@ pub(in crate::net) fn pair(
     unsafe { tiles.run(Pair { layout, channels, from, to, transposed }) };
 }
 
-/// The gradient of weights, `[tap, input, output]` with channels in whole blocks, from `inputs` (transposed) and the gradient
-/// of `outputs` as [`pair`] makes them, for so many of both. Configures the tile registers.
+/// The gradient of weights, `[tap, input, output]` with channels in whole blocks, from `inputs` (transposed) and the
+/// gradient of `outputs` as [`pair`] makes them, for so many of both. Configures the tile registers.
 pub(in crate::net) fn outer(
     tiles: Tiles,
     (board, kernel): (Board, usize),

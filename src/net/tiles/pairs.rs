@@ -1,9 +1,9 @@
 //! Products of pairs of bf16 with sums in f32, by registers of any width.
 //!
-//! A half is the bf16 of as many numbers as a register has floats; a word is a pair of bf16, and a register of words has one
-//! for each float. Buffers of both are [`Aligned`](crate::net::vector::Aligned) floats, two bf16 each. A [`PairKernel`] is written once;
-//! [`PairSet::run`] compiles it for AVX-512 BF16, and for plain Rust, so that everything around the instructions can be
-//! tested on any CPU.
+//! A half is the bf16 of as many numbers as a register has floats; a word is a pair of bf16, and a register of words
+//! has one for each float. Buffers of both are [`Aligned`](crate::net::vector::Aligned) floats, two bf16 each. A
+//! [`PairKernel`] is written once; [`PairSet::run`] compiles it for AVX-512 BF16, and for plain Rust, so that
+//! everything around the instructions can be tested on any CPU.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64 as x86;

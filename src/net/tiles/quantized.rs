@@ -24,8 +24,8 @@ pub(in crate::net) struct Steps<'a> {
     pub(in crate::net) output: Option<&'a [f32]>,
 }
 
-/// How much finer the weights of inputs that come twice are. As 255 is a multiple of it, an input that is either zero or the
-/// largest is exact both times.
+/// How much finer the weights of inputs that come twice are. As 255 is a multiple of it, an input that is either zero
+/// or the largest is exact both times.
 pub(in crate::net) const FINER: f32 = 15.0;
 
 /// The byte of a number of steps.
@@ -39,8 +39,8 @@ pub(in crate::net) fn byte(steps: f32) -> u8 {
 }
 
 impl Direct {
-    /// The same as [`Direct::new`] in bytes. Each output has a step of its own, 127 of which are its largest weight. What the
-    /// rounding of weights adds to an output on average is taken from its bias.
+    /// [`Direct::new`] in bytes. Each output has a step of its own, 127 of which are its largest weight.
+    /// What the rounding of weights adds to an output on average is taken from its bias.
     pub(in crate::net) fn in_bytes(
         [inputs, outputs, kernel]: [usize; 3],
         (weight, bias): (&[f32], &[f32]),
@@ -116,7 +116,8 @@ mod tests {
         (0..count).map(|i| (i * 7919 % (2 * most + 1)) as f32 / most as f32 - 1.0).collect()
     }
 
-    /// A convolution in bytes of inputs with these means, and its outputs `[square, output]` where each square has such bytes.
+    /// A convolution in bytes of inputs with these means, and its outputs `[square, output]` where each square has such
+    /// bytes.
     fn outputs(kernel: usize, mean: &[f32], twice: bool, bytes: impl Fn(usize) -> [u8; INPUTS]) -> Vec<f32> {
         let (weight, bias) = (numbers(OUTPUTS * INPUTS * kernel * kernel, 1009), numbers(OUTPUTS, 5));
         let steps = Steps { input: &STEPS, mean, twice, skipped: None, output: None };
@@ -146,7 +147,7 @@ mod tests {
         to.as_ref().chunks_exact(stride).flat_map(|row| row[..OUTPUTS].to_vec()).collect()
     }
 
-    /// The same in f32.
+    /// The reference in f32.
     fn exact(kernel: usize, bytes: impl Fn(usize) -> [u8; INPUTS]) -> Vec<f32> {
         let (weight, bias) = (numbers(OUTPUTS * INPUTS * kernel * kernel, 1009), numbers(OUTPUTS, 5));
         let (Board { height, width }, half) = (BOARD, kernel / 2);

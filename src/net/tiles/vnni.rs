@@ -1,7 +1,7 @@
 //! Convolutions of bytes by vectors of 512 bits (AVX-512 VNNI), for CPUs without tiles.
 //!
-//! Weights are packed as for tiles: a word of four channels times 16 outputs is a vector. A block of the output is at most
-//! 12 rows of a line times two vectors, whose sums stay in registers.
+//! Weights are packed as for tiles: a word of four channels times 16 outputs is a vector. A block of the output is at
+//! most 12 rows of a line times two vectors, whose sums stay in registers.
 
 use std::arch::x86_64 as x86;
 

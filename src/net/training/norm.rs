@@ -1,7 +1,7 @@
 //! Batch norm with the batch's own statistics, skip connection and ReLU in one pass; their gradient in another.
 //!
-//! Arrays are `[pixel, channel]` with channels padded to whole blocks. Runs of pixels are summed in single precision, on
-//! all threads; their sums are added in double precision and in order, run by run and group by group, whatever the
+//! Arrays are `[pixel, channel]` with channels padded to whole blocks. Runs of pixels are summed in single precision,
+//! on all threads; their sums are added in double precision and in order, run by run and group by group, whatever the
 //! number of threads.
 
 use rayon::prelude::*;

@@ -1,9 +1,9 @@
 //! Convolutions for training by registers of pairs of bf16: forward and both gradients, as in [`conv`](super::conv).
 //!
-//! What is transformed, and the transformed kernels, are rounded to bf16; sums and everything else are in f32. Products over
-//! channels pair neighboring channels: images are rows of halves there, and kernels have words of two channels. The gradient
-//! of the weights sums over tiles and pairs two of them: the inputs are in words of two rows, and the gradients of the
-//! outputs, which are rows of halves for the images' gradient, become such words on their way.
+//! What is transformed, and the transformed kernels, are rounded to bf16; sums and everything else are in f32. Products
+//! over channels pair neighboring channels: images are rows of halves there, and kernels have words of two channels.
+//! The gradient of the weights sums over tiles and pairs two of them: the inputs are in words of two rows, and the
+//! gradients of the outputs, which are rows of halves for the images' gradient, become such words on their way.
 
 use std::marker::PhantomData;
 
@@ -273,8 +273,8 @@ impl PairKernel for Backward<'_> {
     }
 }
 
-/// The products of all frequencies: `to = from * weight` for `[rows, stride]` in halves and `[stride, width]` in words of two
-/// rows, of which only the first `depth` of `stride` are used.
+/// The products of all frequencies: `to = from * weight` for `[rows, stride]` in halves and `[stride, width]` in words
+/// of two rows, of which only the first `depth` of `stride` are used.
 #[inline(always)]
 fn products<S: Pairs>(
     [depth, stride, width]: [usize; 3],

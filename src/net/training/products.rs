@@ -1,14 +1,15 @@
-//! Products over channels, and outer products over tiles, on one thread: of floats or, by other [`Terms`], of pairs of bf16.
+//! Products over channels, and outer products over tiles, on one thread: of floats or, by other [`Terms`], of pairs of
+//! bf16.
 //!
-//! In: transformed images and kernels of one frequency, `[row, channel]`. Out: sums in f32. They are computed in tiles of as
-//! many sums as the registers hold, each sum term by term and in order: tiling changes no bit of them.
+//! In: transformed images and kernels of one frequency, `[row, channel]`. Out: sums in f32. They are computed in tiles
+//! of as many sums as the registers hold, each sum term by term and in order: tiling changes no bit of them.
 
 // Everything here is inlined into the kernels, to be compiled for their instructions; closures would not be.
 
 use crate::net::vector::Vector;
 
-/// How a term of a sum is made of a left factor, which is the same for all lanes and has the size of a float, and of right
-/// factors, one for each lane.
+/// How a term of a sum is made of a left factor, which is the same for all lanes and has the size of a float, and of
+/// right factors, one for each lane.
 pub(super) trait Terms<S: Vector> {
     /// The right factors.
     type Right: Copy;
@@ -64,7 +65,8 @@ macro_rules! in_tiles {
     };
 }
 
-/// `to = from * weight` for `[rows, stride]`, of which only the first `depth` of `stride` are used, and `[stride, columns]`.
+/// `to = from * weight` for `[rows, stride]`, of which only the first `depth` of `stride` are used, and `[stride,
+/// columns]`.
 #[inline(always)]
 pub(super) fn product<S: Vector, T: Terms<S>>(
     sizes @ [_, stride, columns]: [usize; 3],

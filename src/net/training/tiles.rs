@@ -1,9 +1,9 @@
 //! Convolutions for training by tiles of bf16: forward and both gradients; sums and everything else are in f32.
 //!
 //! Up to 32 images at a time are packed as [`Interleaved`] boards. Forward, and for the gradient of the images with the
-//! kernel turned around, they go through [`Direct`]. The gradient of the weights sums over images and squares: a square's
-//! 32 images are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of images are summed in
-//! order, so the same input gives the same bits, whatever the number of threads.
+//! kernel turned around, they go through [`Direct`]. The gradient of the weights sums over images and squares: a
+//! square's 32 images are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of images
+//! are summed in order, so the same input gives the same bits, whatever the number of threads.
 
 use std::cell::RefCell;
 
@@ -48,8 +48,8 @@ impl Default for Boards {
 }
 
 impl Boards {
-    /// A buffer for boards of so many positions and words per square of a position: zeros, unless the last boards had the
-    /// same sizes. Then what was written is still there, and a border that nobody wrote is still zero.
+    /// A buffer for boards of so many positions and words per square of a position: zeros, unless the last boards had
+    /// the same sizes. Then what was written is still there, and a border that nobody wrote is still zero.
     fn lay_out(&mut self, Interleaved { board, positions }: Interleaved, words: usize) -> &mut [f32] {
         let sizes = [board.height, board.width, positions, words];
         if std::mem::replace(&mut self.sizes, sizes) != sizes {

@@ -1,7 +1,7 @@
 //! Do pairs of bf16 pay here? Some CPUs have the instruction and take as long for it as for twice the work in f32.
 //!
-//! Input: the filters of a tower and the size of its board. Output: how long a convolution of the tower takes to learn by
-//! [`pairs`](super::pairs) compared with f32, by a measurement of some milliseconds.
+//! Input: the filters of a tower and the size of its board. Output: how long a convolution of the tower takes to learn
+//! by [`pairs`](super::pairs) compared with f32, by a measurement of some milliseconds.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ pub(in crate::net) fn is_faster(halves: Halves, filters: usize, board: [usize; 2
     times_of_f32(halves, filters, board).is_some_and(|times| times < WORTH_IT)
 }
 
-/// How many times as long as in f32 convolutions of so many filters take to learn by `halves`; `None` if there is no thread to
-/// measure it.
+/// How many times as long as in f32 convolutions of so many filters take to learn by `halves`; `None` if there is no
+/// thread to measure it.
 pub(in crate::net) fn times_of_f32(
     halves: Halves,
     filters: usize,

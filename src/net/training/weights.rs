@@ -1,7 +1,8 @@
 //! The weights of a convolution on their way to the products, and their gradients on the way back.
 //!
-//! A layer has `[outputs, inputs, kernel, kernel]`; the products want `[frequency, inputs, outputs]` or, for the gradient
-//! of the images, `[frequency, outputs, inputs]`, padded to whole blocks. A block of kernels is transformed at a time.
+//! A layer has `[outputs, inputs, kernel, kernel]`; the products want `[frequency, inputs, outputs]` or, for the
+//! gradient of the images, `[frequency, outputs, inputs]`, padded to whole blocks. A block of kernels is transformed at
+//! a time.
 
 use std::array::from_fn;
 

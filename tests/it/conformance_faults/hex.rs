@@ -1,8 +1,9 @@
-//! Hex with the swap rule, slow and plain, for tests: a board turned for the second player, and a right that only a plane shows.
+//! Hex with the swap rule, slow and plain, for tests: a board turned for the second player, and a right that only a
+//! plane shows.
 //!
-//! Red joins the bottom with the top, Blue the left side with the right. Instead of its first stone Blue may take Red's over: it
-//! becomes Blue's on the mirrored square. Blue sees the board transposed. Actions: squares, then the swap. Planes: own
-//! stones, the opponent's, whether the player to move may swap.
+//! Red joins the bottom with the top, Blue the left side with the right. Instead of its first stone Blue may take Red's
+//! over: it becomes Blue's on the mirrored square. Blue sees the board transposed. Actions: squares, then the swap.
+//! Planes: own stones, the opponent's, whether the player to move may swap.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};

@@ -1,7 +1,8 @@
 //! Corruption at steps through every file of a run, and files in the place of others.
 //!
-//! What is damaged is named, by `train`, `inspect` and `records verify` alike, and nothing is trained; or it is harmless: the
-//! resumed run ends with the bytes of an unbroken one. Never a panic, and never other weights without a word.
+//! What is damaged is named, by `train`, `inspect` and `records verify` alike, and nothing is trained; or it is
+//! harmless: the resumed run ends with the bytes of an unbroken one. Never a panic, and never other weights without a
+//! word.
 
 use std::collections::BTreeMap;
 use std::fs;

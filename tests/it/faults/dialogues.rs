@@ -1,8 +1,8 @@
-//! What an engine hears gone wrong: random, mutated and binary lines, NULs, lines of megabytes, floods, the end of input in
-//! mid-search.
+//! What an engine hears gone wrong: random, mutated and binary lines, NULs, lines of megabytes, floods, the end of
+//! input in mid-search.
 //!
-//! Whatever it heard, it answers what it must (each `go` its `bestmove`, each command of GTP its reply), the next command
-//! works, and it ends with 0 when the input does.
+//! Whatever it heard, it answers what it must (each `go` its `bestmove`, each command of GTP its reply), the next
+//! command works, and it ends with 0 when the input does.
 
 use std::io::{Read, Write};
 

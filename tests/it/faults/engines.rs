@@ -1,5 +1,5 @@
-//! Engines that misbehave in an arena: whatever they do, the match ends, their faults are counted, the arena's own memory stays
-//! small, and nothing of them is left.
+//! Engines that misbehave in an arena: whatever they do, the match ends, their faults are counted, the arena's own
+//! memory stays small, and nothing of them is left.
 
 use std::fs;
 use std::path::Path;

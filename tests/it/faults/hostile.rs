@@ -1,5 +1,5 @@
-//! Files made to cost much: small ones that unpack to gigabytes, headers that promise more than there is, shapes beyond reason,
-//! nesting without end. They are refused in words, and cost little memory; a resume does not die of them.
+//! Files made to cost much: small ones that unpack to gigabytes, headers that promise more than there is, shapes beyond
+//! reason, nesting without end. They are refused in words, and cost little memory; a resume does not die of them.
 
 use std::fs;
 use std::io::Write;
@@ -279,7 +279,7 @@ impl Export {
     fn with_net(self, sets: &[&str]) -> Export {
         self.with_manifest(|manifest| {
             let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-            let config = Config::parse("a", manifest["config"].as_str().unwrap(), &sets).unwrap();
+            let config = Config::parse_kept("a", manifest["config"].as_str().unwrap(), &sets).unwrap();
             manifest["config"] = json!(config.to_toml());
             manifest["net"] = serde_json::to_value(&config.net).unwrap();
         })

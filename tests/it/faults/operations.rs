@@ -1,7 +1,7 @@
 //! Every operation on files fails once, from then on, in part, or is the last that the program did.
 //!
-//! Whatever happens, the program ends in words or by the kill, and the same command without the fault ends with the same
-//! bytes as an unbroken one, with nothing temporary left; the target of an export is absent or whole.
+//! Whatever happens, the program ends in words or by the kill, and the same command without the fault ends with the
+//! same bytes as an unbroken one, with nothing temporary left; the target of an export is absent or whole.
 
 use std::collections::BTreeMap;
 use std::fs;

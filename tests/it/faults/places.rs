@@ -1,5 +1,6 @@
-//! Places that do not take what is written: a full disk, read-only folders, files in the place of folders, deleted folders, odd
-//! names. The errors are words that name the place; what was there is whole; a run resumes once there is room.
+//! Places that do not take what is written: a full disk, read-only folders, files in the place of folders, deleted
+//! folders, odd names. The errors are words that name the place; what was there is whole; a run resumes once there is
+//! room.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Position texts gone wrong, for every game: refused in words, or a position that prints as itself and that the rules play to an
-//! end, reachable or not.
+//! Position texts gone wrong, for every game: refused in words, or a position that prints as itself and that the rules
+//! play to an end, reachable or not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

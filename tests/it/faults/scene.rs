@@ -1,6 +1,7 @@
 //! Where a fault happens: tiny runs in folders of their own, the program with a fault to meet, and what it left behind.
 //!
-//! Invariant: two folders with the same [`contents`] hold the same results, down to the bytes; only clock times are left out.
+//! Invariant: two folders with the same [`contents`] hold the same results, down to the bytes; only clock times are
+//! left out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +24,7 @@ pub use crate::support::runs::copy_folder as copy;
 
 /// Three generations in less than a tenth of a second.
 pub const TINY: &str = "\
+config_format = 1
 game.id = 'tic-tac-toe'
 net = { filters = 2, blocks = 1, value_hidden = 2 }
 search.simulations = 4

@@ -1,5 +1,5 @@
-//! The library of `shim.c`, built once: in goes which operation on files meets which fault, out comes the environment of a
-//! program that will meet it.
+//! The library of `shim.c`, built once: in goes which operation on files meets which fault, out comes the environment
+//! of a program that will meet it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! What is no file in the place of one: FIFOs, sockets, devices. Whoever opens a FIFO waits for ever, so nobody does: each command
-//! ends, and names what is there where it needs it. A test that does not end has found a door that does not ask.
+//! What is no file in the place of one: FIFOs, sockets, devices. Whoever opens a FIFO waits for ever, so nobody does:
+//! each command ends, and names what is there where it needs it. A test that does not end has found a door that does
+//! not ask.
 
 use std::fs;
 use std::os::unix::fs::symlink;

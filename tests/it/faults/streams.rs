@@ -1,5 +1,5 @@
-//! Standard streams that are closed, full or not read: no command panics, a pipe that nobody reads is no error, and a full device is
-//! one.
+//! Standard streams that are closed, full or not read: no command panics, a pipe that nobody reads is no error, and a
+//! full device is one.
 
 use std::fs;
 use std::process::{Command, Stdio};

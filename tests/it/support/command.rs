@@ -12,8 +12,8 @@ use serde_json::Value;
 pub const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
 
 /// Lets children begin with the signals that end programs, though these tests run under nohup or in the background of a
-/// shell. What is ignored here would be ignored by them, too, and a test that sends it would wait for nothing; what is caught
-/// is not caught in a child. Here nothing changes: what was ignored is caught and leads to nothing.
+/// shell. What is ignored here would be ignored by them, too, and a test that sends it would wait for nothing; what is
+/// caught is not caught in a child. Here nothing changes: what was ignored is caught and leads to nothing.
 fn hear_signals() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     const SIGHUP: i32 = 1;

@@ -1,8 +1,8 @@
 //! Othello on 6x6, slow and plain, for tests: passes, all symmetries, boards that are not turned.
 //!
-//! Black moves first (X, the first player). A disc goes where it encloses enemy discs in a line, which are turned over; who
-//! cannot place one passes; if neither side can, the game is over and more discs win. Actions: squares, then the pass.
-//! Planes: own discs, the opponent's, where the player to move can place one, where the opponent could.
+//! Black moves first (X, the first player). A disc goes where it encloses enemy discs in a line, which are turned over;
+//! who cannot place one passes; if neither side can, the game is over and more discs win. Actions: squares, then the
+//! pass. Planes: own discs, the opponent's, where the player to move can place one, where the opponent could.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};

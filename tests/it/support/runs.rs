@@ -14,6 +14,7 @@ use super::command::{err, petteia};
 
 /// Three generations in less than a second.
 pub const CONFIG: &str = "\
+config_format = 1
 game.id = 'tic-tac-toe'
 net = { filters = 8, blocks = 1, value_hidden = 16 }
 search.simulations = 16

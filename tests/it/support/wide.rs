@@ -1,7 +1,7 @@
 //! A game with as many actions as there can be, all of them legal at once, for tests of that limit.
 //!
-//! A game has two actions. The first may be any; the second is one of the first 16 or of the last 16. Who begins wins if the
-//! second action is below the middle. Planes: the number of actions played.
+//! A game has two actions. The first may be any; the second is one of the first 16 or of the last 16. Who begins wins
+//! if the second action is below the middle. Planes: the number of actions played.
 
 use petteia::board::Symmetry;
 use petteia::encode::{MAX_ACTIONS, Planes};
