@@ -10,15 +10,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use petteia::any::Opened;
 use petteia::checkpoint::{self, TrainingData};
 use petteia::config::Config;
 use petteia::encode::Planes;
 use petteia::error::{Error, Result};
-use petteia::game::{Game, Rules};
+use petteia::game::Game;
 use petteia::games::Games;
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::replay::sample::Sample;
 use petteia::replay::store;
 use petteia::replay::window::Window;
@@ -27,56 +28,38 @@ use petteia::train::Trainer;
 use petteia::train::schedule::learning_rate;
 use petteia::truth::set::{self, Position};
 
-struct Supervised<'a> {
-    config: &'a Config,
-    set: &'a Path,
-    out: &'a Path,
-    steps: usize,
-}
-
-impl Job for Supervised<'_> {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let Supervised { config, set, out, steps } = self;
-        let shape = rules.identity.shape;
-        let mut window = Window::new(config.replay.window, shape);
-        if set.is_dir() {
-            fill_window(&mut window, set, &rules, config)?;
-        } else {
-            let mut positions = set::read(set, &rules)?.positions;
-            // the value alone does not say what to play
-            positions.retain(|position| !position.values.is_empty());
-            window.set_capacity(positions.len());
-            window.push_samples(
-                &rules.game,
-                positions.iter().map(|position| sample(&rules, position)).collect(),
-            );
-        }
-        eprintln!("{} positions", window.len());
-        let mut trainer =
-            Trainer::new(&config.train, Network::new(&config.net, shape, config.seed, &training_device()));
-        for step in 0..steps {
-            let rate = learning_rate(&config.train, step, step as f64 / steps as f64);
-            let mut random = stream(config.seed, Purpose::Sampling, &[step as u64]);
-            let losses = trainer.train(
-                &window.draw(config.train.batch, config.train.search_value_share, &mut random),
-                rate,
-            )?;
-            if (step + 1) % 500 == 0 || step + 1 == steps {
-                let (policy, value) = (losses.policy - losses.policy_floor, losses.value);
-                eprintln!("step {}: policy divergence {policy:.3}, value loss {value:.3}", step + 1);
-            }
-        }
-        std::fs::create_dir_all(out).map_err(Error::io(out))?;
-        let saved = checkpoint::save(out, config, &rules.identity, 1, &trainer, TrainingData::default())?;
-        println!("{}", saved.path.display());
-        Ok(())
+fn supervised(rules: &Opened, config: &Config, set: &Path, out: &Path, steps: usize) -> Result<()> {
+    let shape = rules.identity.shape;
+    let mut window = Window::new(config.replay.window, shape);
+    if set.is_dir() {
+        fill_window(&mut window, set, rules, config)?;
+    } else {
+        let mut positions = set::read(set, rules)?.positions;
+        // the value alone does not say what to play
+        positions.retain(|position| !position.values.is_empty());
+        window.set_capacity(positions.len());
+        window.push_samples(&rules.game, positions.iter().map(|position| sample(rules, position)).collect());
     }
+    eprintln!("{} positions", window.len());
+    let mut trainer =
+        Trainer::new(&config.train, Network::new(&config.net, shape, config.seed, &training_device()));
+    for step in 0..steps {
+        let rate = learning_rate(&config.train, step, step as f64 / steps as f64);
+        let mut random = stream(config.seed, Purpose::Sampling, &[step as u64]);
+        let losses = trainer
+            .train(&window.draw(config.train.batch, config.train.search_value_share, &mut random), rate)?;
+        if (step + 1) % 500 == 0 || step + 1 == steps {
+            let (policy, value) = (losses.policy - losses.policy_floor, losses.value);
+            eprintln!("step {}: policy divergence {policy:.3}, value loss {value:.3}", step + 1);
+        }
+    }
+    std::fs::create_dir_all(out).map_err(Error::io(out))?;
+    let saved = checkpoint::save(out, config, &rules.identity, 1, &trainer, TrainingData::default())?;
+    println!("{}", saved.path.display());
+    Ok(())
 }
-
 /// Shard after shard of a run, of which the window keeps the newest.
-fn fill_window<G: Game>(window: &mut Window, run: &Path, rules: &Rules<G>, config: &Config) -> Result<()> {
+fn fill_window(window: &mut Window, run: &Path, rules: &Opened, config: &Config) -> Result<()> {
     for (_, path) in store::list(run)? {
         let shard = store::read_samples(&path, rules, None)?;
         let games = shard.records.iter().zip(shard.found);
@@ -90,7 +73,7 @@ fn fill_window<G: Game>(window: &mut Window, run: &Path, rules: &Rules<G>, confi
 }
 
 /// A position as a training row: every action that keeps its value is as good as another.
-fn sample<G: Game>(rules: &Rules<G>, position: &Position<G::State>) -> Sample {
+fn sample(rules: &Opened, position: &Position) -> Sample {
     let mut planes = Planes::new(rules.identity.shape);
     rules.game.encode(&position.state, &mut planes);
     let keeps = |value: i8| f32::from(value == position.value);
@@ -114,8 +97,8 @@ fn run(words: &[String]) -> Result<()> {
     };
     let steps = steps.parse().map_err(|_| Error::Config(format!("{steps} is not a number of steps")))?;
     let config = Config::parse(config, &std::fs::read_to_string(config).map_err(Error::io(config))?, sets)?;
-    let job = Supervised { config: &config, set: Path::new(set), out: Path::new(out), steps };
-    Games::with_game(&config.game.id, &config.game.options, job)?
+    let rules = Games::open(&config.game.id, &config.game.options)?;
+    supervised(&rules, &config, Path::new(set), Path::new(out), steps)
 }
 
 fn main() -> ExitCode {

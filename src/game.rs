@@ -5,13 +5,19 @@
 //! the point of view of the player to move (as the planes are), so the network's output needs no translation. Text
 //! appears only at the edge.
 
-use std::collections::BTreeSet;
+mod identity;
+mod perft;
+mod view;
+
 use std::fmt::Debug;
 
-use crate::board::{Symmetry, file_labels, rank_labels};
+pub use self::identity::{About, GameIdentity, Rules, id_of, option_differences};
+pub use self::perft::{perft, perft_played};
+pub use self::view::{BoardStyle, BoardView, Look, PieceShape};
+use crate::board::Symmetry;
 pub use crate::encode::Shape;
-use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Planes};
-use crate::error::{Error, Input, Result};
+use crate::encode::{MAX_ACTIONS, Planes};
+use crate::error::{Error, Result};
 pub use crate::options::{GameOptions, OptionValues, Settings};
 
 /// One of the two sides.
@@ -104,114 +110,6 @@ impl Action {
     }
 }
 
-/// A position drawn for people: row 0 is the top row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoardView {
-    /// Labels below the columns, from left to right.
-    pub columns: Vec<String>,
-    /// Labels next to the rows, from the top.
-    pub rows: Vec<String>,
-    /// One short text per square, `[rows][columns]`.
-    pub cells: Vec<Vec<String>>,
-    /// Which of these texts, all single letters, are pieces: the first player's and the second's. In games where
-    /// players choose their colors later, the pieces of the two colors.
-    pub pieces: [&'static str; 2],
-    /// What the board does not show (reserves, moves left); may be empty.
-    pub note: String,
-    /// Pieces of each of [`BoardView::pieces`] beside the board, which drawings show; `None` in a game without any.
-    pub reserves: Option<[usize; 2]>,
-}
-
-impl BoardView {
-    /// What stands under a drawing: the note, unless it only says which letter is whose; drawings have discs in colors.
-    pub fn caption(&self, players: [&str; 2]) -> &str {
-        let [first, second] = self.pieces;
-        let key = format!("{first} {}, {second} {}", players[0], players[1]);
-        if self.note == key { "" } else { &self.note }
-    }
-
-    /// A board with files `a`, `b` ... and ranks from 1 at the bottom; `cell` gives the text of the square
-    /// `rank * width + file`.
-    pub fn of_squares(
-        height: usize,
-        width: usize,
-        pieces: [&'static str; 2],
-        cell: impl Fn(usize) -> String,
-        note: String,
-    ) -> BoardView {
-        let row = |y: usize| (0..width).map(|x| cell(y * width + x)).collect();
-        BoardView {
-            columns: file_labels(width),
-            rows: rank_labels(height),
-            cells: (0..height).rev().map(row).collect(),
-            pieces,
-            note,
-            reserves: None,
-        }
-    }
-
-    /// The owner of the piece at (`row`, `column`), if there is one.
-    pub fn owner(&self, row: usize, column: usize) -> Option<Player> {
-        let cell = self.cells[row][column].as_str();
-        let has = |player: &Player| !cell.is_empty() && self.pieces[player.index()].contains(cell);
-        [Player::First, Player::Second].into_iter().find(has)
-    }
-
-    /// Row and column of a square on such a board.
-    pub fn place(square: usize, height: usize, width: usize) -> (usize, usize) {
-        (height - 1 - square / width, square % width)
-    }
-}
-
-/// What the squares of a board look like in a [drawing](crate::draw).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BoardStyle {
-    /// Squares of one color with lines between them.
-    Plain,
-    /// Light and dark squares, the one at the bottom left dark.
-    Checkered,
-    /// Loose tiles.
-    Tiles,
-    /// Round holes.
-    Round,
-}
-
-/// What a text of a [`BoardView`] looks like in a [drawing](crate::draw).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// A square without a piece.
-    Empty,
-    /// A square that is not there.
-    Hole,
-    /// A square that nothing may enter any more.
-    Closed,
-    /// A piece in the color of its [owner](BoardView::owner).
-    Piece(PieceShape),
-    /// Other text, written as it is.
-    Text,
-}
-
-/// The shape of a piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum PieceShape {
-    /// A disc with the text of its square.
-    Letter,
-    Disc,
-    Checker,
-    Circle,
-    Square,
-    Triangle,
-    Diamond,
-    Cross,
-    Nought,
-    Queen,
-    Rook,
-    Bishop,
-    Knight,
-}
-
 /// The rules of one variant of a game.
 pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap allocations.
@@ -223,19 +121,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     const TITLE: &'static str;
     /// Who made the game.
     const AUTHOR: &'static str;
-    /// The rules in a few sentences and how to write actions, for people who play the game.
-    const SUMMARY: &'static str = "";
-    /// The rules of this variant for the people who play it, with examples; [`crate::manual`] says how it is written.
-    fn manual(&self) -> String {
-        Self::SUMMARY.into()
-    }
     /// What the two players are called, in the plain game.
     const PLAYERS: [&'static str; 2];
-    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for those who choose them in
-    /// a form; those that are not here can only be written.
-    fn option_values(&self) -> Vec<OptionValues> {
-        Vec::new()
-    }
     /// The switches that [`Game::new`] knows: name, and effect with its default.
     const OPTIONS: &'static [(&'static str, &'static str)] = &[];
     /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
@@ -245,17 +132,9 @@ pub trait Game: Clone + Send + Sync + 'static {
     const VARIANTS: &'static [&'static str];
     /// Raised whenever the planes or the action layout change.
     const ENCODING: u32;
-    /// What the squares of the board look like in a drawing.
-    const BOARD: BoardStyle = BoardStyle::Plain;
-    /// Whether the board stands and has a top, as where pieces fall: nobody turns a drawing of it.
-    const UPRIGHT: bool = false;
 
     /// The rules for these options; unknown names are rejected with a list of the known ones.
     fn new(options: &GameOptions) -> Result<Self>;
-    /// The names of the two players in this variant.
-    fn players(&self) -> [&'static str; 2] {
-        Self::PLAYERS
-    }
     /// Planes, height, width and actions.
     fn shape(&self) -> Shape;
     /// The maximum number of actions in a game.
@@ -297,6 +176,46 @@ pub trait Game: Clone + Send + Sync + 'static {
     ///   differs whenever the order of the actions did.
     fn key(&self, state: &Self::State) -> u64;
 
+    /// Plays an action if it is legal; otherwise leaves the state unchanged.
+    fn try_play(&self, state: &mut Self::State, action: Action) -> Result<()> {
+        let mut legal = Vec::new();
+        self.legal_actions(state, &mut legal);
+        if legal.binary_search(&action).is_err() {
+            return Err(Error::Illegal(format!("action {} is not legal here", action.0)));
+        }
+        self.play(state, action);
+        Ok(())
+    }
+
+    /// The legal actions in a new list.
+    fn legal(&self, state: &Self::State) -> Vec<Action> {
+        let mut legal = Vec::new();
+        self.legal_actions(state, &mut legal);
+        legal
+    }
+
+    // Words: what people and programs write and read.
+
+    /// The names of the two players in this variant.
+    fn players(&self) -> [&'static str; 2] {
+        Self::PLAYERS
+    }
+    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for those who choose them in
+    /// a form; those that are not here can only be written.
+    fn option_values(&self) -> Vec<OptionValues> {
+        Vec::new()
+    }
+    /// All constants as a value. Everything but the making of a game asks here, because the type of a game [behind a
+    /// pointer](crate::any::AnyGame) does not have them.
+    fn about(&self) -> About {
+        About::of::<Self>()
+    }
+    /// The rules in a few sentences and how to write actions, for people who play the game.
+    const SUMMARY: &'static str = "";
+    /// The rules of this variant for the people who play it, with examples; [`crate::manual`] says how it is written.
+    fn manual(&self) -> String {
+        Self::SUMMARY.into()
+    }
     /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
     /// commands separate actions by them.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
@@ -320,6 +239,13 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn without_history(&self, state: &Self::State) -> Self::State {
         state.clone()
     }
+
+    // Drawing.
+
+    /// What the squares of the board look like in a drawing.
+    const BOARD: BoardStyle = BoardStyle::Plain;
+    /// Whether the board stands and has a top, as where pieces fall: nobody turns a drawing of it.
+    const UPRIGHT: bool = false;
     /// The position for display.
     fn view(&self, state: &Self::State) -> BoardView;
     /// What a text of [`Game::view`] looks like in a drawing. By default `.` is an empty square, and the letters of a
@@ -345,6 +271,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches: where a piece came
     /// from, where it went. Most of them look different afterward.
     fn touched(&self, before: &Self::State, action: Action) -> Vec<(usize, usize)>;
+
+    // Symmetries.
 
     /// The symmetries of the rules at this position, the identity first.
     fn symmetries(&self, _state: &Self::State) -> &'static [Symmetry] {
@@ -386,124 +314,6 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn exchanged(&self, _state: &Self::State) -> Option<Self::State> {
         None
     }
-
-    /// Plays an action if it is legal; otherwise leaves the state unchanged.
-    fn try_play(&self, state: &mut Self::State, action: Action) -> Result<()> {
-        let mut legal = Vec::new();
-        self.legal_actions(state, &mut legal);
-        if legal.binary_search(&action).is_err() {
-            return Err(Error::Illegal(format!("action {} is not legal here", action.0)));
-        }
-        self.play(state, action);
-        Ok(())
-    }
-
-    /// The legal actions in a new list.
-    fn legal(&self, state: &Self::State) -> Vec<Action> {
-        let mut legal = Vec::new();
-        self.legal_actions(state, &mut legal);
-        legal
-    }
-}
-
-/// A game together with what a file must record to mean the same game again.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct GameIdentity {
-    /// The registry id, e.g. `"cage-8"`.
-    pub id: String,
-    /// The switches that were set.
-    #[serde(default)]
-    pub options: Settings,
-    /// [`Game::ENCODING`].
-    pub encoding: u32,
-    /// The sizes.
-    pub shape: Shape,
-}
-
-impl GameIdentity {
-    /// Fails if `self`, read from `place`, is not the game `expected`; says which part differs.
-    pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
-        let other = |what: String| {
-            Err(Error::Mismatch(format!(
-                "{place} has {what}: use it for the game, with the options and the program version that made it, or \
-                 train again"
-            )))
-        };
-        let differs =
-            |what: &str, found: String, wanted: String| other(format!("{what} {found} instead of {wanted}"));
-        if self.id != expected.id {
-            return differs("game", self.id.clone(), expected.id.clone());
-        }
-        if self.options != expected.options {
-            let differences = option_differences(&self.options, &expected.options);
-            let error = other(format!("other game options (there / asked for): {differences}"));
-            return error.map_err(|error| error.about(Input::GameOptions));
-        }
-        if self.encoding != expected.encoding {
-            return differs("encoding version", self.encoding.to_string(), expected.encoding.to_string());
-        }
-        if self.shape != expected.shape {
-            return differs("shape", format!("{:?}", self.shape), format!("{:?}", expected.shape));
-        }
-        Ok(())
-    }
-}
-
-/// The switches that differ: `name = ours / theirs`.
-pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
-    let shown = |value: Option<&toml::Value>| value.map_or("not set".into(), toml::Value::to_string);
-    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    let pairs = names.into_iter().map(|name| (name, ours.get(name), theirs.get(name)));
-    let differing = pairs.filter(|(_, ours, theirs)| ours != theirs);
-    let texts = differing.map(|(name, ours, theirs)| format!("{name} = {} / {}", shown(ours), shown(theirs)));
-    texts.collect::<Vec<_>>().join(", ")
-}
-
-/// The rules of a game together with what files record to mean the same game again.
-#[derive(Clone, Debug)]
-pub struct Rules<G> {
-    /// The rules.
-    pub game: G,
-    /// Their identity.
-    pub identity: GameIdentity,
-}
-
-impl<G: Game> Rules<G> {
-    /// The game with these options.
-    ///
-    /// # Errors
-    /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
-    pub fn new(options: &GameOptions) -> Result<Rules<G>> {
-        let rules = Rules::of(G::new(options)?, options);
-        let Shape { planes, height, width, actions } = rules.identity.shape;
-        if !rules.identity.shape.is_possible() {
-            return Err(Error::Config(format!(
-                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one of \
-                 each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
-                rules.identity.id
-            )));
-        }
-        Ok(rules)
-    }
-
-    /// Wraps a game that was made with these options.
-    pub fn of(game: G, options: &GameOptions) -> Rules<G> {
-        let identity = GameIdentity {
-            id: id_of::<G>(&options.variant),
-            options: options.settings.clone(),
-            encoding: G::ENCODING,
-            shape: game.shape(),
-        };
-        Rules { game, identity }
-    }
-}
-
-/// The registry id of a variant.
-pub fn id_of<G: Game>(variant: &str) -> String {
-    match variant {
-        "" => G::NAME.to_string(),
-        _ => format!("{}-{variant}", G::NAME),
-    }
 }
 
 /// Who won, or that nobody did.
@@ -511,14 +321,6 @@ pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
         Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
         Outcome::Draw => "a draw".into(),
-    }
-}
-
-/// Who made the game, in words: "by" and the author, or "traditional".
-pub fn byline<G: Game>() -> String {
-    match G::AUTHOR {
-        "traditional" => G::AUTHOR.into(),
-        author => format!("by {author}"),
     }
 }
 
@@ -532,40 +334,4 @@ pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<St
             text
         })
         .collect()
-}
-
-/// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
-pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
-    let mut lists = vec![Vec::new(); depth];
-    perft_into::<G, true>(game, state, depth, &mut lists)
-}
-
-/// [`perft`] with every leaf played: the same number, but slower.
-pub fn perft_played<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
-    let mut lists = vec![Vec::new(); depth];
-    perft_into::<G, false>(game, state, depth, &mut lists)
-}
-
-fn perft_into<G: Game, const COUNT: bool>(
-    game: &G,
-    state: &G::State,
-    depth: usize,
-    lists: &mut [Vec<Action>],
-) -> u64 {
-    let Some((legal, deeper)) = lists.split_first_mut() else {
-        // `black_box` keeps the compiler from omitting the last play
-        std::hint::black_box(state);
-        return 1;
-    };
-    if COUNT && depth == 1 {
-        return game.count_legal_actions(state, legal) as u64;
-    }
-    game.legal_actions(state, legal);
-    let mut nodes = 0;
-    for &action in legal.iter() {
-        let mut next = state.clone();
-        game.play(&mut next, action);
-        nodes += perft_into::<G, COUNT>(game, &next, depth - 1, deeper);
-    }
-    nodes
 }

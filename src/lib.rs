@@ -76,7 +76,7 @@
 //! let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
 //! # let folder = tempfile::tempdir().map_err(petteia::error::Error::io("a temporary folder"))?;
 //! # let folder = folder.path();
-//! let summary = train(&rules, &config, &folder.join("runs/first"), &Show)?;
+//! let summary = train(&rules.opened(), &config, &folder.join("runs/first"), &Show)?;
 //! assert_eq!(summary.generations, 1);
 //! # Ok::<(), petteia::error::Error>(())
 //! ```
@@ -88,9 +88,10 @@
 //! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
 //!   default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
-//!   [`conformance`] (the test of a game), [`registry`], [`any`] (a game without type parameters), [`games`](mod@games)
-//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`]
-//! - Using it: [`arena`], [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to
+//!   [`conformance`] (the test of a game)
+//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`], [`arena`]
+//! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
+//! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to
 //!   play and watch), [`cli`]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
@@ -128,9 +129,6 @@ pub mod manual;
 pub mod session;
 pub mod memory;
 pub mod conformance;
-pub mod registry;
-pub mod any;
-pub mod games;
 
 pub mod solve;
 pub mod search;
@@ -141,6 +139,10 @@ pub mod train;
 pub mod checkpoint;
 
 pub mod arena;
+pub mod any;
+pub mod registry;
+pub mod games;
+
 pub mod truth;
 pub mod run;
 pub mod report;

@@ -1,9 +1,11 @@
 //! Looks up the type of a game by its id.
 //!
 //! A [`Registry`] maps ids to games at the type level; [`games!`](crate::games!) makes one from a list of types.
-//! [`Registry::with_game`] is the only step from a name to a type: everything below it is generic over [`Game`].
-//! Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own.
+//! Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own. A [`Catalog`] is
+//! a registry as a value: it opens games [behind a pointer](crate::any), which is what all commands work on.
+//! [`Registry::with_game`] is for work that needs the type itself.
 
+use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
 
@@ -20,11 +22,44 @@ pub trait Registry: 'static {
     /// All ids, in the order of the registry.
     fn ids() -> Vec<String>;
 
-    /// Runs `job` on the game `id` with these options.
+    /// Opens the game `id` with these options.
     ///
     /// # Errors
     /// If no game has this id (the message lists the known ids), or if the game rejects an option.
+    fn open(id: &str, settings: &Settings) -> Result<Opened>;
+
+    /// Runs `job` on the game `id` with these options.
+    ///
+    /// # Errors
+    /// As [`Registry::open`].
     fn with_game<J: Job>(id: &str, settings: &Settings, job: J) -> Result<J::Output>;
+}
+
+/// A [`Registry`] as a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalog {
+    ids: fn() -> Vec<String>,
+    open: fn(&str, &Settings) -> Result<Opened>,
+}
+
+impl Catalog {
+    /// The games of `R`.
+    pub fn of<R: Registry>() -> Catalog {
+        Catalog { ids: R::ids, open: R::open }
+    }
+
+    /// All ids, in the order of the registry.
+    pub fn ids(&self) -> Vec<String> {
+        (self.ids)()
+    }
+
+    /// Opens the game `id` with these options.
+    ///
+    /// # Errors
+    /// As [`Registry::open`].
+    pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
+        (self.open)(id, settings)
+    }
 }
 
 /// Makes a [`Registry`] of these games: `petteia::games! { pub struct Mine: my_game::MyGame, other::Game }`.
@@ -52,6 +87,16 @@ macro_rules! games {
                 ids
             }
 
+            fn open(
+                id: &str,
+                settings: &$crate::game::Settings,
+            ) -> $crate::error::Result<$crate::any::Opened> {
+                $(if let Some(rules) = $crate::registry::find::<$game>(id, settings)? {
+                    return Ok(rules.opened());
+                })+
+                Err($crate::registry::unknown(id, &Self::ids()))
+            }
+
             fn with_game<J: $crate::registry::Job>(
                 id: &str,
                 settings: &$crate::game::Settings,
@@ -68,7 +113,7 @@ macro_rules! games {
 
 /// The ids of one game, one for each variant; for [`games!`](crate::games!).
 pub fn ids_of<G: Game>() -> impl Iterator<Item = String> {
-    G::VARIANTS.iter().map(|variant| id_of::<G>(variant))
+    G::VARIANTS.iter().map(|variant| id_of(G::NAME, variant))
 }
 
 /// The rules of `G` if `id` is one of its variants; for [`games!`](crate::games!).
@@ -76,7 +121,9 @@ pub fn ids_of<G: Game>() -> impl Iterator<Item = String> {
 /// # Errors
 /// If the game rejects an option.
 pub fn find<G: Game>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> {
-    let Some(variant) = G::VARIANTS.iter().find(|variant| id == id_of::<G>(variant)) else { return Ok(None) };
+    let Some(variant) = G::VARIANTS.iter().find(|variant| id == id_of(G::NAME, variant)) else {
+        return Ok(None);
+    };
     Rules::new(&GameOptions { variant: variant.to_string(), settings: settings.clone() }).map(Some)
 }
 
@@ -90,8 +137,8 @@ pub fn unknown(id: &str, ids: &[String]) -> Error {
 ///
 /// # Errors
 /// If an id occurs twice.
-pub fn check<R: Registry>() -> Result<()> {
-    let mut ids = R::ids();
+pub fn check(games: Catalog) -> Result<()> {
+    let mut ids = games.ids();
     ids.sort_unstable();
     match ids.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Error::Config(format!(
@@ -111,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_duplicate_id_is_rejected() {
-        assert!(check::<crate::games::Games>().is_ok());
-        assert!(check::<Twice>().unwrap_err().to_string().contains("`tic-tac-toe`"));
+        assert!(check(Catalog::of::<crate::games::Games>()).is_ok());
+        assert!(check(Catalog::of::<Twice>()).unwrap_err().to_string().contains("`tic-tac-toe`"));
     }
 }

@@ -24,10 +24,11 @@ use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
 use crate::net::precision::fastest;
+use crate::net::source::Source;
 use crate::random::{Random, choose};
 use crate::search::cache::Cached;
 use crate::search::crew::Crew;
-use crate::search::evaluator::{Evaluator, Rollout, Uniform};
+use crate::search::evaluator::Evaluator;
 use crate::search::together::at_once;
 use crate::solve::Solver;
 
@@ -265,16 +266,41 @@ impl Needs {
 type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum Kind<G: Game> {
+    Random(G),
     Perfect(G),
-    Searching {
-        game: G,
-        search: SearchConfig,
-        simulations: usize,
-        evaluator: MakeEvaluator<G>,
-        /// Whether several positions at once are evaluated sooner than one after the other.
-        batches: bool,
-    },
-    Other(MakeAgent<G>),
+    Searching { game: G, search: SearchConfig, simulations: usize, evaluates: Evaluates<G> },
+    External(G, Arc<Program>),
+    Own(MakeAgent<G>),
+}
+
+/// What evaluates the positions of a search.
+#[derive(Clone)]
+enum Evaluates<G: Game> {
+    Known(Source),
+    Own(MakeEvaluator<G>),
+}
+
+impl<G: Game> Evaluates<G> {
+    fn make(&self, game: &G) -> MakeEvaluator<G> {
+        let (source, game) = match self {
+            Evaluates::Own(make) => return make.clone(),
+            Evaluates::Known(source) => (source.clone(), game.clone()),
+        };
+        Arc::new(move |needs: Needs| -> Box<dyn Evaluator<G>> {
+            let crew = Crew::new(needs.threads, || source.evaluator(&game, 0));
+            match &source {
+                Source::Net(_) | Source::Timed(..) => {
+                    Box::new(Cached::new(game.clone(), crew, needs.cache()))
+                }
+                Source::Rollout | Source::Uniform => Box::new(crew),
+            }
+        })
+    }
+
+    /// Whether several positions at once are evaluated sooner than one after the other.
+    fn gains_by_batches(&self) -> bool {
+        !matches!(self, Evaluates::Known(Source::Rollout | Source::Uniform))
+    }
 }
 
 debug_fields!(Contestant<G: Game>, identity);
@@ -289,30 +315,22 @@ impl<G: Game> Contestant<G> {
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
         let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
+        let searching = |source, simulations: usize| Kind::Searching {
+            game: game.clone(),
+            search: search.clone(),
+            simulations,
+            evaluates: Evaluates::Known(source),
+        };
+        let of = |identity, kind| Ok(Contestant { identity, kind, threads: 1 });
         match spec {
             AgentSpec::External(_) => Err(Error::Config(format!(
                 "agent `{spec}`: other programs play in `petteia arena` only; a run must be determined by its \
                  settings, so it cannot depend on another program"
             ))),
-            AgentSpec::Random => {
-                let game = game.clone();
-                let agent = move |random| Box::new(RandomAgent { game: game.clone(), random }) as Box<_>;
-                Ok(Contestant { identity: name, kind: Kind::Other(Box::new(agent)), threads: 1 })
-            }
-            AgentSpec::Perfect => {
-                solver(game)?;
-                Ok(Contestant { identity: name, kind: Kind::Perfect(game.clone()), threads: 1 })
-            }
-            AgentSpec::Rollout(simulations) => {
-                let rules = game.clone();
-                Ok(Contestant::searching(game, name, &search, *simulations, move || {
-                    Rollout::new(rules.clone())
-                })
-                .without_batches())
-            }
-            AgentSpec::Uniform(simulations) => {
-                Ok(Contestant::searching(game, name, &search, *simulations, || Uniform).without_batches())
-            }
+            AgentSpec::Random => of(name, Kind::Random(game.clone())),
+            AgentSpec::Perfect => solver(game).and_then(|_| of(name, Kind::Perfect(game.clone()))),
+            AgentSpec::Rollout(simulations) => of(name, searching(Source::Rollout, *simulations)),
+            AgentSpec::Uniform(simulations) => of(name, searching(Source::Uniform, *simulations)),
             AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
@@ -365,12 +383,8 @@ impl<G: Game> Contestant<G> {
 
     /// A contestant with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
-        let rules = game.clone();
-        let evaluator = move |needs: Needs| -> Box<dyn Evaluator<G>> {
-            let crew = Crew::new(needs.threads, || net.evaluator(&rules));
-            Box::new(Cached::new(rules.clone(), crew, needs.cache()))
-        };
-        Contestant::of("a network in memory".into(), game, search, simulations, Arc::new(evaluator))
+        let evaluates = Evaluates::Known(Source::Net(net));
+        Contestant::of("a network in memory".into(), game, search, simulations, evaluates)
     }
 
     /// A contestant that searches this many [simulations](crate::search::Search) per action with a custom evaluator,
@@ -385,7 +399,7 @@ impl<G: Game> Contestant<G> {
     ) -> Contestant<G> {
         let evaluator =
             move |needs: Needs| -> Box<dyn Evaluator<G>> { Box::new(Crew::new(needs.threads, &evaluator)) };
-        Contestant::of(name.into(), game, search, simulations, Arc::new(evaluator))
+        Contestant::of(name.into(), game, search, simulations, Evaluates::Own(Arc::new(evaluator)))
     }
 
     fn of(
@@ -393,11 +407,36 @@ impl<G: Game> Contestant<G> {
         game: &G,
         search: &SearchConfig,
         simulations: usize,
-        evaluator: MakeEvaluator<G>,
+        evaluates: Evaluates<G>,
     ) -> Contestant<G> {
         let (game, search) = (game.clone(), search.clone());
-        let kind = Kind::Searching { game, search, simulations, evaluator, batches: true };
-        Contestant { identity, kind, threads: 1 }
+        Contestant { identity, kind: Kind::Searching { game, search, simulations, evaluates }, threads: 1 }
+    }
+
+    /// Whether nothing about it depends on the type of its game, so that it can play for [another
+    /// one](Contestant::of_game).
+    pub fn is_known(&self) -> bool {
+        !matches!(&self.kind, Kind::Own(_) | Kind::Searching { evaluates: Evaluates::Own(_), .. })
+    }
+
+    /// The same agent for the same rules of another type; `None` if it has an evaluator or a choice of its own, which
+    /// know one type.
+    pub fn of_game<H: Game>(&self, game: &H) -> Option<Contestant<H>> {
+        let kind = match &self.kind {
+            Kind::Random(_) => Kind::Random(game.clone()),
+            Kind::Perfect(_) => Kind::Perfect(game.clone()),
+            Kind::External(_, program) => Kind::External(game.clone(), program.clone()),
+            Kind::Searching { search, simulations, evaluates: Evaluates::Known(source), .. } => {
+                Kind::Searching {
+                    game: game.clone(),
+                    search: search.clone(),
+                    simulations: *simulations,
+                    evaluates: Evaluates::Known(source.clone()),
+                }
+            }
+            Kind::Own(_) | Kind::Searching { evaluates: Evaluates::Own(_), .. } => return None,
+        };
+        Some(Contestant { identity: self.identity.clone(), kind, threads: self.threads })
     }
 
     /// Sets the threads of each search, at least 1: agents choose the same actions, sooner.
@@ -411,22 +450,13 @@ impl<G: Game> Contestant<G> {
         agent: impl Fn(u64) -> Box<dyn Agent<G>> + Send + Sync + 'static,
     ) -> Contestant<G> {
         let agent = move |mut random: Random| agent(random.random());
-        Contestant { identity: name.into(), kind: Kind::Other(Box::new(agent)), threads: 1 }
+        Contestant { identity: name.into(), kind: Kind::Own(Box::new(agent)), threads: 1 }
     }
 
     /// A contestant that is another program.
     pub fn external(game: &G, program: Program) -> Contestant<G> {
-        let (identity, game, program) = (program.identity(), game.clone(), Arc::new(program));
-        let agent = move |_: Random| Box::new(External::new(&game, &program)) as Box<_>;
-        Contestant { identity, kind: Kind::Other(Box::new(agent)), threads: 1 }
-    }
-
-    /// Marks that nothing is gained by evaluating several positions at once.
-    fn without_batches(mut self) -> Contestant<G> {
-        if let Kind::Searching { batches, .. } = &mut self.kind {
-            *batches = false;
-        }
-        self
+        let identity = program.identity();
+        Contestant { identity, kind: Kind::External(game.clone(), Arc::new(program)), threads: 1 }
     }
 
     /// Whether it is a search of this program.
@@ -439,9 +469,9 @@ impl<G: Game> Contestant<G> {
     pub fn at_once(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> usize {
         let (mut most, mut gains) = (0, false);
         for agent in agents {
-            let Kind::Searching { simulations, batches, .. } = &agent.kind else { return 1 };
+            let Kind::Searching { simulations, evaluates, .. } = &agent.kind else { return 1 };
             most = most.max(searching.unwrap_or(*simulations));
-            gains |= batches;
+            gains |= evaluates.gains_by_batches();
         }
         if gains { at_once(tasks, most) } else { 1 }
     }
@@ -449,9 +479,11 @@ impl<G: Game> Contestant<G> {
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
+            Kind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
             Kind::Perfect(game) => Box::new(Perfect::new(game.clone(), random)),
             Kind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
-            Kind::Other(agent) => agent(random),
+            Kind::External(game, program) => Box::new(External::new(game, program)),
+            Kind::Own(agent) => agent(random),
         }
     }
 
@@ -465,7 +497,7 @@ impl<G: Game> Contestant<G> {
 
     /// The agent for one game, if it searches.
     pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
-        Some(SearchAgent::threaded(self.searcher(random)?, self.make_evaluator()?.clone(), self.threads))
+        Some(SearchAgent::threaded(self.searcher(random)?, self.make_evaluator()?, self.threads))
     }
 
     /// The searches of one game without an evaluator, if it searches; [`Contestant::evaluator`] evaluates their leaves.
@@ -488,9 +520,9 @@ impl<G: Game> Contestant<G> {
         self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }
 
-    fn make_evaluator(&self) -> Option<&MakeEvaluator<G>> {
+    fn make_evaluator(&self) -> Option<MakeEvaluator<G>> {
         match &self.kind {
-            Kind::Searching { evaluator, .. } => Some(evaluator),
+            Kind::Searching { game, evaluates, .. } => Some(evaluates.make(game)),
             _ => None,
         }
     }

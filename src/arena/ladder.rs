@@ -263,7 +263,7 @@ impl<'a, G: Game> Book<'a, G> {
         edge.pairs[(2.0 * (pair[0].score + pair[1].score)) as usize] += 1;
         for (side, played) in pair.into_iter().enumerate() {
             edge.results[(2.0 - 2.0 * played.score) as usize] += 1;
-            self.cut_short += (G::DRAWLESS && played.score == 0.5) as usize;
+            self.cut_short += (self.game.about().drawless && played.score == 0.5) as usize;
             if let Some(fault) = played.fault {
                 self.faults[agents[(played.score == 1.0) as usize]].add(fault);
             }

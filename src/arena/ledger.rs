@@ -138,7 +138,7 @@ impl<'a, G: Game> Ledger<'a, G> {
             wins: count(1.0),
             draws,
             losses: count(0.0),
-            cut_short: if G::DRAWLESS { draws } else { 0 },
+            cut_short: if self.game.about().drawless { draws } else { 0 },
             pairs: self.scores,
             elo,
             elo_low: low,

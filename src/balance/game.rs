@@ -1,5 +1,6 @@
 //! Plays the games, and remembers what is measured of them.
 
+use crate::any::{AnyGame, AnyState};
 use rand::RngExt;
 
 use super::{Level, Opening, Plan};
@@ -31,24 +32,24 @@ impl Observed {
 }
 
 /// Where levels meet.
-pub(super) struct Table<'a, G: Game> {
-    pub(super) game: &'a G,
-    pub(super) levels: &'a [Level<G>],
+pub(super) struct Table<'a> {
+    pub(super) game: &'a AnyGame,
+    pub(super) levels: &'a [Level],
     pub(super) plan: &'a Plan,
 }
 
 /// A game on its way.
-struct Playing<'a, G: Game> {
-    game: &'a G,
+struct Playing<'a> {
+    game: &'a AnyGame,
     levels: [usize; 2],
-    searchers: [Searcher<G>; 2],
+    searchers: [Searcher<AnyGame>; 2],
     random: Random,
     varied_plies: usize,
-    state: G::State,
+    state: AnyState,
     played: Observed,
 }
 
-impl<G: Game> Task<G> for Playing<'_, G> {
+impl Task<AnyGame> for Playing<'_> {
     fn advance(&mut self) -> Result<Option<usize>> {
         while self.game.outcome(&self.state).is_none() {
             let mover = self.game.to_move(&self.state);
@@ -70,16 +71,16 @@ impl<G: Game> Task<G> for Playing<'_, G> {
         Ok(None)
     }
 
-    fn search(&self) -> &Search<G> {
+    fn search(&self) -> &Search<AnyGame> {
         self.searchers[self.game.to_move(&self.state).index()].search()
     }
 
-    fn search_mut(&mut self) -> &mut Search<G> {
+    fn search_mut(&mut self) -> &mut Search<AnyGame> {
         self.searchers[self.game.to_move(&self.state).index()].search_mut()
     }
 }
 
-impl<G: Game> Playing<'_, G> {
+impl Playing<'_> {
     /// What was measured, once the game is over.
     fn observed(self) -> Observed {
         let outcome = self.game.outcome(&self.state).expect("it is over");
@@ -87,15 +88,15 @@ impl<G: Game> Playing<'_, G> {
     }
 }
 
-impl<'a, G: Game> Table<'a, G> {
-    fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<G>> {
+impl<'a> Table<'a> {
+    fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<AnyGame>> {
         let Level { name, contestant } = &self.levels[level];
         contestant.searcher(stream(self.plan.seed, Purpose::Agent, numbers)).ok_or_else(|| {
             Error::Config(format!("agent `{name}` does not search, so it has no opinion about a position"))
         })
     }
 
-    fn begin(&self, levels: [usize; 2], number: usize) -> Result<Playing<'a, G>> {
+    fn begin(&self, levels: [usize; 2], number: usize) -> Result<Playing<'a>> {
         let [first, second] = levels;
         let name = [first as u64, second as u64, number as u64];
         let searcher = |level, side| self.searcher(level, &[name[0], name[1], name[2], side]);
@@ -124,7 +125,8 @@ impl<'a, G: Game> Table<'a, G> {
         planned: impl Fn(usize) -> ([usize; 2], usize) + Sync,
         tick: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<Vec<Observed>> {
-        let contestants: Vec<&Contestant<G>> = self.levels.iter().map(|level| &level.contestant).collect();
+        let contestants: Vec<&Contestant<AnyGame>> =
+            self.levels.iter().map(|level| &level.contestant).collect();
         let most = Contestant::at_once(&contestants, games, None);
         let begin = |index| {
             let (levels, number) = planned(index);

@@ -11,6 +11,7 @@ pub mod page;
 #[cfg(test)]
 mod tests;
 
+use crate::any::{AnyGame, Opened};
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -20,7 +21,7 @@ pub use self::metrics::Character;
 use crate::arena::agent::Contestant;
 use crate::arena::elo::wilson;
 use crate::error::Result;
-use crate::game::{Game, Outcome, Player, Rules};
+use crate::game::{Game, Outcome, Player};
 
 /// How balance is measured.
 #[derive(Clone, Debug, Serialize)]
@@ -35,11 +36,11 @@ pub struct Plan {
 
 /// A player of known name; the list ascends in strength.
 #[derive(Debug)]
-pub struct Level<G: Game> {
+pub struct Level {
     /// What people call it.
     pub name: String,
     /// Who plays.
-    pub contestant: Contestant<G>,
+    pub contestant: Contestant<AnyGame>,
 }
 
 /// What was measured of a game.
@@ -113,9 +114,9 @@ pub struct Opening {
 ///
 /// # Errors
 /// An agent fails, or the measurement is interrupted. Every level must search.
-pub fn measure<G: Game>(
-    rules: &Rules<G>,
-    levels: &[Level<G>],
+pub fn measure(
+    rules: &Opened,
+    levels: &[Level],
     plan: &Plan,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Balance> {

@@ -1,12 +1,13 @@
 //! The designer's page: what was measured, in words, pictures and tables.
 
+use crate::any::Opened;
 use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
 use super::{Balance, Equals, Opening};
 use crate::draw::{self, Marks};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::report::chart::{Chart, Series, number};
 use crate::report::page;
 
@@ -28,7 +29,7 @@ pub struct Measured {
 
 impl Measured {
     /// Draws what [`super::measure`] found.
-    pub fn new<G: Game>(rules: &Rules<G>, name: String, balance: Balance) -> Measured {
+    pub fn new(rules: &Opened, name: String, balance: Balance) -> Measured {
         let places = balance.heat.iter().enumerate().flat_map(|(y, row)| {
             row.iter()
                 .enumerate()

@@ -1,8 +1,10 @@
 use super::game::Observed;
 use super::*;
+use crate::any::AnyGame;
 use crate::arena::agent::AgentSpec;
 use crate::config::SearchConfig;
 use crate::error::Error;
+use crate::game::Rules;
 use crate::game::{Action, GameOptions};
 use crate::games::tic_tac_toe::TicTacToe;
 use crate::search::evaluator::Rollout;
@@ -44,8 +46,8 @@ fn games_by_hand() {
     assert!(of(game(FIRST, &[])).late_uncertainty == 0.0);
 }
 
-fn levels(simulations: &[usize]) -> (Rules<TicTacToe>, Vec<Level<TicTacToe>>) {
-    let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+fn levels(simulations: &[usize]) -> (Opened, Vec<Level>) {
+    let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened();
     let level = |simulations: &usize| Level {
         name: format!("{simulations}"),
         contestant: Contestant::searching(
@@ -53,7 +55,7 @@ fn levels(simulations: &[usize]) -> (Rules<TicTacToe>, Vec<Level<TicTacToe>>) {
             "rollouts",
             &SearchConfig::default().one_by_one(),
             *simulations,
-            || Rollout::new(TicTacToe),
+            || Rollout::new(AnyGame::of(TicTacToe)),
         ),
     };
     let levels = simulations.iter().map(level).collect();

@@ -1,5 +1,7 @@
 //! `petteia accuracy`: how often agents err in positions whose value is known.
 
+use crate::any::{AnyGame, Opened};
+use crate::registry::Catalog;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -10,14 +12,12 @@ use super::counter::Counter;
 use super::flags::Device;
 use super::table::{Column, Table};
 use super::text::terminal_width;
-use super::{AGENTS, GameArgs, catch_interrupts, interrupted, on_game, print, use_threads};
+use super::{AGENTS, GameArgs, catch_interrupts, interrupted, opened, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::net::device::Processor;
-use crate::registry::{Job, Registry};
 use crate::train::reliability::Bin;
 use crate::truth::accuracy::{Accuracy, Budget, PLIES, Rate, Tally, measure};
 use crate::truth::set::{self, Set};
@@ -71,14 +71,9 @@ pub struct AccuracyCommand {
 }
 
 /// The command without its game.
-struct Measure {
-    command: AccuracyCommand,
-    positions: PathBuf,
-}
-
 impl AccuracyCommand {
     /// Measures; what is not an option of the game among `--set` is the set.
-    pub fn run<R: Registry>(mut self) -> Result<()> {
+    pub fn run(mut self, games: Catalog) -> Result<()> {
         let is_option = |text: &String| text.starts_with("game.") && text.contains('=');
         let (options, mut files): (Vec<String>, Vec<String>) =
             std::mem::take(&mut self.set).into_iter().partition(is_option);
@@ -89,21 +84,12 @@ impl AccuracyCommand {
             ));
         };
         let game = GameArgs { id: self.id.clone(), set: options };
-        on_game::<R>(&game, Measure { command: self, positions })
-    }
-}
-
-impl Job for Measure {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let Measure { command, positions } = self;
-        command.measure(&rules, &positions)
+        self.measure(&opened(&game, games)?, &positions)
     }
 }
 
 impl AccuracyCommand {
-    fn measure<G: Game>(self, rules: &Rules<G>, positions: &Path) -> Result<()> {
+    fn measure(self, rules: &Opened, positions: &Path) -> Result<()> {
         if let Some(simulations) = self.simulations.iter().find(|simulations| **simulations > MAX_SIMULATIONS)
         {
             return Err(Error::Config(format!(
@@ -111,7 +97,7 @@ impl AccuracyCommand {
             )));
         }
         let processor = self.device.processor()?;
-        let loaded: Vec<(Contestant<G>, Vec<Budget>)> =
+        let loaded: Vec<(Contestant<AnyGame>, Vec<Budget>)> =
             self.agents.iter().map(|text| self.load(rules, text, &processor)).collect::<Result<_>>()?;
         use_threads(self.threads)?;
         let set = set::read(positions, rules)?;
@@ -148,12 +134,12 @@ impl AccuracyCommand {
     }
 
     /// An agent, and how it is measured.
-    fn load<G: Game>(
+    fn load(
         &self,
-        rules: &Rules<G>,
+        rules: &Opened,
         text: &OsString,
         processor: &Processor,
-    ) -> Result<(Contestant<G>, Vec<Budget>)> {
+    ) -> Result<(Contestant<AnyGame>, Vec<Budget>)> {
         let spec = AgentSpec::parse(text)?;
         let of = |simulations: &usize| match simulations {
             0 => Budget::Policy,
@@ -187,7 +173,7 @@ fn named(text: &str, budget: Budget) -> String {
     }
 }
 
-fn about<S>(set: &Set<S>) -> String {
+fn about(set: &Set) -> String {
     let header = &set.header;
     format!("{} positions of {}, made by: {}", set.positions.len(), header.game, header.made_by)
 }

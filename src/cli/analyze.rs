@@ -1,5 +1,6 @@
 //! `petteia analyze`: an agent's analysis of positions.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::ffi::OsString;
 use std::io::BufRead;
 
@@ -12,9 +13,8 @@ use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::searching::Analysis;
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Rules, line_text};
+use crate::game::{Action, Game, line_text};
 use crate::random::{Purpose, stream};
-use crate::registry::Job;
 use crate::storage::text;
 
 /// UGI's name for the initial position.
@@ -61,10 +61,9 @@ pub struct Analyze {
     planes: bool,
 }
 
-impl Job for Analyze {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Analyze {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         use_threads(self.threads)?;
         let spec = AgentSpec::parse(&self.agent)?;
@@ -110,7 +109,7 @@ impl Job for Analyze {
     }
 }
 
-fn shown<G: Game>(game: &G, text: &str, state: &G::State, analysis: &Analysis) -> Value {
+fn shown(game: &AnyGame, text: &str, state: &AnyState, analysis: &Analysis) -> Value {
     let action_text = |action: Action| game.action_text(state, action);
     let visits: Map<String, Value> =
         analysis.visits.iter().map(|&(action, visits)| (action_text(action), visits.into())).collect();
@@ -123,7 +122,7 @@ fn shown<G: Game>(game: &G, text: &str, state: &G::State, analysis: &Analysis) -
     })
 }
 
-fn add_planes<G: Game>(game: &G, state: &G::State, shown: &mut Value) {
+fn add_planes(game: &AnyGame, state: &AnyState, shown: &mut Value) {
     let legal = game.legal(state);
     shown["planes"] = match legal.is_empty() {
         true => Value::Null,
@@ -134,7 +133,7 @@ fn add_planes<G: Game>(game: &G, state: &G::State, shown: &mut Value) {
 }
 
 /// `[planes][height][width]`
-fn nested_planes<G: Game>(game: &G, state: &G::State) -> Value {
+fn nested_planes(game: &AnyGame, state: &AnyState) -> Value {
     let shape = game.shape();
     let mut planes = Planes::new(shape);
     game.encode(state, &mut planes);

@@ -1,5 +1,6 @@
 //! `petteia arena`: which of two agents is stronger.
 
+use crate::any::{AnyGame, Opened};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,12 +16,11 @@ use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
-use crate::arena::{Match, MatchResult, play_while};
+use crate::arena::{Match, MatchResult};
 use crate::config::limits::MAX_MATCH_GAMES;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::net::device::Processor;
-use crate::registry::Job;
 
 /// Play a match between two agents: which is stronger?
 #[derive(Args)]
@@ -137,12 +137,12 @@ impl PlayingArgs {
 }
 
 /// Loads an agent; `terms` are those of other programs.
-pub fn load<G: Game>(
-    rules: &Rules<G>,
+pub fn load(
+    rules: &Opened,
     spec: &AgentSpec,
     terms: &Arc<Terms>,
     processor: &Processor,
-) -> Result<Contestant<G>> {
+) -> Result<Contestant<AnyGame>> {
     match spec {
         AgentSpec::External(command) => {
             Ok(Contestant::external(&rules.game, Program::start(command, terms)?))
@@ -151,10 +151,9 @@ pub fn load<G: Game>(
     }
 }
 
-impl Job for Arena {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Arena {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let plan = self.plan(game)?;
         catch_interrupts();
@@ -171,7 +170,7 @@ impl Job for Arena {
         let open = |path| Journal::open(path, &rules, &plan, agents);
         let journal = self.playing.save.as_deref().map(open).transpose()?;
         let counter = Counter::of_match(game, self.games, plan.opening_plies);
-        let played = play_while(game, &plan, agents, journal, &|progress| {
+        let played = game.play_while(&plan, agents, journal, &|progress| {
             let test = progress.sprt.map(|sprt| format!(", {}", sprt_standing(&sprt)));
             counter.show_match(progress, &test.unwrap_or_default());
             !interrupted()
@@ -185,7 +184,7 @@ impl Job for Arena {
 
 impl Arena {
     /// The requested match.
-    fn plan<G: Game>(&self, game: &G) -> Result<Match> {
+    fn plan(&self, game: &AnyGame) -> Result<Match> {
         if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
                 "--games {}: must be an even number from 2 to {MAX_MATCH_GAMES}; each opening is played twice",

@@ -1,5 +1,7 @@
 //! `petteia balance`: is a game balanced, for players who can play it?
 
+use crate::any::Opened;
+use crate::registry::Catalog;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +20,7 @@ use crate::checkpoint;
 use crate::config::game_settings;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules, Settings, byline};
-use crate::registry::{Job, Registry};
+use crate::game::{Game, Settings};
 use crate::replay::store;
 use crate::run;
 
@@ -114,7 +115,7 @@ struct Variant {
 
 impl BalanceCommand {
     /// Measures every variant, and writes the page.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         let numbers =
             self.simulations.iter().map(|number| ("simulations", *number, MAX_SIMULATIONS / LONGER));
         let others = [("games", self.games, MOST_GAMES), ("generations", self.generations, MOST_GENERATIONS)];
@@ -134,24 +135,36 @@ impl BalanceCommand {
         let variants = self.variants()?;
         // what cannot be measured is told before an hour of games
         for variant in &variants {
-            R::with_game(&variant.id, &variant.options, Check { command: &self, variant })??;
+            self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
         catch_interrupts();
-        let (mut measured, mut about) = (Vec::new(), (String::new(), String::new()));
+        let (mut measured, mut about) = (Vec::new(), None);
         for variant in &variants {
-            let job = Measure { command: &self, variant };
-            let (found, title, author) = R::with_game(&variant.id, &variant.options, job)??;
-            measured.push(found);
-            if about.0.is_empty() {
-                about = (title, author);
-            }
+            let rules = games.open(&variant.id, &variant.options)?;
+            measured.push(self.measured(&rules, variant)?);
+            about.get_or_insert(rules.game.about());
         }
         if self.json {
             let numbers: Vec<_> =
                 measured.iter().map(|found| json!({"name": found.name, "balance": found.balance})).collect();
             return print(json!(numbers));
         }
-        write_page(&self.out, &page(&about.0, &about.1, &measured))
+        let about = about.expect("there is a variant");
+        write_page(&self.out, &page(about.title, &about.byline(), &measured))
+    }
+
+    fn measured(&self, rules: &Opened, variant: &Variant) -> Result<Measured> {
+        let levels = self.loaded(rules, variant)?;
+        let BalanceCommand { games, varied_plies, seed, .. } = *self;
+        let plan = Plan { games, varied_plies, seed };
+        let counter = Counter::of_games(games * (2 * levels.len() - 1));
+        let tick = |done: usize| {
+            counter.show(done as u64, &format!(", {}", variant.name));
+            !interrupted()
+        };
+        let balance = measure(rules, &levels, &plan, &tick)?;
+        drop(counter);
+        Ok(Measured::new(rules, variant.name.clone(), balance))
     }
 
     /// The variants, each with its agent.
@@ -182,7 +195,7 @@ impl BalanceCommand {
     }
 
     /// The levels of a variant, ready to play.
-    fn loaded<G: Game>(&self, rules: &Rules<G>, variant: &Variant) -> Result<Vec<Level<G>>> {
+    fn loaded(&self, rules: &Opened, variant: &Variant) -> Result<Vec<Level>> {
         let processor = self.device.processor()?;
         let load = |(name, text): (String, OsString)| {
             Ok(Level { name, contestant: Contestant::on(rules, &AgentSpec::parse(&text)?, &processor)? })
@@ -258,45 +271,6 @@ fn expanded(sets: &[String]) -> Vec<Vec<String>> {
             .collect();
     }
     all
-}
-
-/// Whether a variant and its levels can be had.
-struct Check<'a> {
-    command: &'a BalanceCommand,
-    variant: &'a Variant,
-}
-
-impl Job for Check<'_> {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
-        self.command.loaded(&rules, self.variant).map(drop)
-    }
-}
-
-struct Measure<'a> {
-    command: &'a BalanceCommand,
-    variant: &'a Variant,
-}
-
-impl Job for Measure<'_> {
-    /// What was measured, the game's title and its author.
-    type Output = Result<(Measured, String, String)>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
-        let Measure { command, variant } = self;
-        let levels = command.loaded(&rules, variant)?;
-        let BalanceCommand { games, varied_plies, seed, .. } = *command;
-        let plan = Plan { games, varied_plies, seed };
-        let counter = Counter::of_games(games * (2 * levels.len() - 1));
-        let tick = |done: usize| {
-            counter.show(done as u64, &format!(", {}", variant.name));
-            !interrupted()
-        };
-        let balance = measure(&rules, &levels, &plan, &tick)?;
-        drop(counter);
-        Ok((Measured::new(&rules, variant.name.clone(), balance), G::TITLE.into(), byline::<G>()))
-    }
 }
 
 #[cfg(test)]

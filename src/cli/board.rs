@@ -5,6 +5,7 @@
 //! pieces that may not act. A board that is wider than the terminal is drawn without spaces and then marks squares by
 //! color only.
 
+use crate::any::{AnyGame, AnyState};
 use anstyle::{AnsiColor, Style};
 
 use super::text::{ACCENT, painted, wrapped};
@@ -26,13 +27,13 @@ pub struct Marks {
 }
 
 /// The name of a player in the player's color.
-pub fn player_text<G: Game>(game: &G, player: Player) -> String {
+pub fn player_text(game: &AnyGame, player: Player) -> String {
     let names = game.players();
     painted(names[player.index()], style_of(names, player))
 }
 
 /// The board of `state` with its column labels and its note, without a final line break.
-pub fn drawn<G: Game>(game: &G, state: &G::State, marks: &Marks, width: Option<usize>) -> String {
+pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usize>) -> String {
     let view = game.view(state);
     let texts = view.cells.iter().flatten().chain(&view.columns);
     let cell = texts.map(|text| text.chars().count()).max().unwrap_or(1);
@@ -107,33 +108,25 @@ fn style_of(players: [&str; 2], player: Player) -> Style {
 mod tests {
     use super::*;
     use crate::cli::text::tests::plain;
-    use crate::error::Result;
-    use crate::game::{Rules, Settings};
+    use crate::game::Settings;
     use crate::games::Games;
     use crate::random::{Purpose, choose, stream};
-    use crate::registry::{Job, Registry};
+    use crate::registry::{Catalog, Registry};
 
-    /// Plays a random game to its end and passes `visit` each position with the squares of the last action.
-    struct Random<F>(F);
-
-    impl<F: FnMut(Vec<String>, usize)> Job for Random<F> {
-        type Output = Result<()>;
-        fn run<G: Game>(mut self, rules: Rules<G>) -> Result<()> {
-            let game = &rules.game;
-            let (mut state, mut marks) = (game.initial(), Marks::default());
-            let mut random = stream(1, Purpose::Agent, &[]);
-            for _ in 0..60 {
-                let drawings = [None, Some(20), Some(80)].map(|width| drawn(game, &state, &marks, width));
-                (self.0)(drawings.to_vec(), marks.last.len());
-                let legal = game.legal(&state);
-                if legal.is_empty() {
-                    break;
-                }
-                let action = choose(&mut random, &legal);
-                marks.last = game.touched(&state, action);
-                game.play(&mut state, action);
+    /// Plays a random game and passes `visit` each position with the squares of the last action.
+    fn play_out(game: &AnyGame, mut visit: impl FnMut(Vec<String>, usize)) {
+        let (mut state, mut marks) = (game.initial(), Marks::default());
+        let mut random = stream(1, Purpose::Agent, &[]);
+        for _ in 0..60 {
+            let drawings = [None, Some(20), Some(80)].map(|width| drawn(game, &state, &marks, width));
+            visit(drawings.to_vec(), marks.last.len());
+            let legal = game.legal(&state);
+            if legal.is_empty() {
+                break;
             }
-            Ok(())
+            let action = choose(&mut random, &legal);
+            marks.last = game.touched(&state, action);
+            game.play(&mut state, action);
         }
     }
 
@@ -150,7 +143,7 @@ mod tests {
                 let bold = free.split("\u{1b}[1m\u{1b}[").skip(1).map(|rest| rest[..2].to_string());
                 styles.extend(bold.filter(|code| code != "7m"));
             };
-            Games::with_game(&id, &Settings::new(), Random(visit)).unwrap().unwrap();
+            play_out(&Catalog::of::<Games>().open(&id, &Settings::new()).unwrap().game, visit);
             styles.sort();
             styles.dedup();
             assert_eq!(styles.len(), 2, "{id}: {styles:?}");

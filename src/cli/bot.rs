@@ -1,6 +1,8 @@
 //! An exported bot: the program with a network attached. Without arguments it speaks UGI, or what its export said. It
 //! also has the program's commands `play`, `analyze` and `arena`, with this bot as the default agent.
 
+use crate::any::Opened;
+use crate::registry::Catalog;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -11,16 +13,14 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Sub
 use super::engine::{EngineArgs, Manner, speak};
 use super::licenses::notices;
 use super::text::counted;
-use super::{AGENTS, Color, analyze, arena, on_game, parsed, play, print};
+use super::{AGENTS, Color, analyze, arena, opened, parsed, play, print};
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::config::Precision;
 use crate::error::Result;
 use crate::export::bot::{Defaults, defaults};
-use crate::game::{Game, Rules};
 use crate::program::Program;
 use crate::protocol::thinker::DEFAULT_HASH;
-use crate::registry::{Job, Registry};
 use crate::storage;
 use crate::storage::attachment::Attached;
 
@@ -51,7 +51,7 @@ enum BotCommand {
 }
 
 /// Runs this program as a bot, with what is attached to it.
-pub fn run<R: Registry>(attached: &Attached) -> Result<()> {
+pub fn run(attached: &Attached, games: Catalog) -> Result<()> {
     let me = &attached.path;
     let (checkpoint, defaults) = (Checkpoint::find(me)?, defaults(attached)?);
     let manifest = &checkpoint.manifest;
@@ -59,20 +59,21 @@ pub fn run<R: Registry>(attached: &Attached) -> Result<()> {
     let bot = parsed(Bot::from_arg_matches(&matches));
     bot.color.choose();
     match bot.command {
-        Some(BotCommand::Play(command)) => on_game::<R>(&command.game.clone(), command),
-        Some(BotCommand::Analyze(command)) => on_game::<R>(&command.game.clone(), command),
+        Some(BotCommand::Play(command)) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+        Some(BotCommand::Analyze(command)) => {
+            opened(&command.game, games).and_then(|rules| command.on(rules))
+        }
         Some(BotCommand::Arena(command)) => {
             // a single agent is the opponent
             let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
-            on_game::<R>(&command.game.clone(), if alone { command.swapped() } else { command })
+            let command = if alone { command.swapped() } else { command };
+            opened(&command.game, games).and_then(|rules| command.on(rules))
         }
         None if bot.licenses => notices(),
         None if bot.about => about(me, &checkpoint, &defaults),
         None => {
-            let id = manifest.game.id.clone();
-            let settings = manifest.game.options.clone();
             let manner = Manner::of(&bot.engine, &defaults)?;
-            R::with_game(&id, &settings, Conversation { manner, me, manifest })?
+            converse(games.open(&manifest.game.id, &manifest.game.options)?, manner, me, manifest)
         }
     }
 }
@@ -189,23 +190,14 @@ fn manner_text(defaults: &Defaults) -> Result<String> {
 }
 
 /// The bot as an engine.
-struct Conversation<'a> {
-    manner: Manner,
-    me: &'a Path,
-    manifest: &'a Manifest,
-}
-
-impl Job for Conversation<'_> {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        if std::io::stdin().is_terminal() {
-            let hint = "expects a protocol for programs on standard input; to use it yourself: --help, --about, play";
-            let _ = writeln!(std::io::stderr(), "{} {hint}", title(self.manifest));
-        }
-        let simulations = self.manner.simulations.unwrap_or(DEFAULT_SIMULATIONS);
-        let spec = AgentSpec::Trained(self.me.to_path_buf(), simulations, Some(Precision::Auto));
-        let contestant = |rules: &Rules<G>| Contestant::new(rules, &spec);
-        speak(rules, contestant, title(self.manifest), self.manner)
+fn converse(rules: Opened, manner: Manner, me: &Path, manifest: &Manifest) -> Result<()> {
+    if std::io::stdin().is_terminal() {
+        let hint =
+            "expects a protocol for programs on standard input; to use it yourself: --help, --about, play";
+        let _ = writeln!(std::io::stderr(), "{} {hint}", title(manifest));
     }
+    let simulations = manner.simulations.unwrap_or(DEFAULT_SIMULATIONS);
+    let spec = AgentSpec::Trained(me.to_path_buf(), simulations, Some(Precision::Auto));
+    let contestant = |rules: &Opened| Contestant::new(rules, &spec);
+    speak(rules, contestant, title(manifest), manner)
 }

@@ -4,6 +4,7 @@
 //! Input: the game and the settings. Output: [`Costs`] and sizes. The games played here, and the network trained for a
 //! few steps, are discarded. They have their own random streams and weights, so the run does not depend on them.
 
+use crate::any::Opened;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,19 +16,17 @@ use super::forecast::{Costs, finished};
 use crate::arena::agent::AgentSpec;
 use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::net::device::{Processor, for_training};
 use crate::net::evaluator::SharedNet;
 use crate::net::model::Network;
+use crate::net::source::Source;
 use crate::random::{Purpose, stream};
 use crate::replay::record::Record;
 use crate::replay::sample::replayed;
 use crate::replay::window::Window;
-use crate::search::cache::cached;
-use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 use crate::search::together::at_once;
 use crate::selfplay::starts::Starts;
-use crate::selfplay::{Generation, MakeEvaluator, Monitor, Progress, play_halves, play_shard};
+use crate::selfplay::{Generation, Monitor, Progress};
 use crate::train::Trainer;
 
 /// The minimum time of a measurement, and the maximum if it is still incomplete.
@@ -65,7 +64,7 @@ pub struct Calibration {
 }
 
 /// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
-pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) -> Result<Calibration> {
+pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Calibration> {
     let bench = Bench::new(rules, config);
     let mut beginning = Bench::new(rules, config);
     // what has no network asks no solver at leaves
@@ -75,13 +74,18 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     // quick games first: some of them are sure to finish
-    let random = plain.play(1, 1, (1, SOME), &|| Box::new(Uniform));
+    let random = plain.play(1, 1, (1, SOME), &Source::Uniform);
     let simulations = settings.bootstrap_simulations;
-    let played = |bench: &Bench<G>, kind: Bootstrap| {
-        bench.play(settings.batch.min(FEW), simulations, (0, SOME), &|| match kind {
-            Bootstrap::Rollout => Box::new(Rollout::new(rules.game.clone())),
-            Bootstrap::Uniform => Box::new(Uniform),
-        })
+    let played = |bench: &Bench, kind: Bootstrap| {
+        bench.play(
+            settings.batch.min(FEW),
+            simulations,
+            (0, SOME),
+            &match kind {
+                Bootstrap::Rollout => Source::Rollout,
+                Bootstrap::Uniform => Source::Uniform,
+            },
+        )
     };
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     let first = kind.map(|kind| played(&beginning, kind));
@@ -118,9 +122,11 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, config: &Config, bootstrap: bool) ->
 }
 
 /// Plays games that are not kept.
-struct Bench<'a, G> {
-    rules: &'a Rules<G>,
+struct Bench<'a> {
+    rules: &'a Opened,
     config: Config,
+    /// The cache of each evaluator in MiB.
+    cache: usize,
 }
 
 /// Games and the time that they took.
@@ -165,14 +171,14 @@ impl Played {
     }
 }
 
-impl<'a, G: Game> Bench<'a, G> {
-    fn new(rules: &'a Rules<G>, config: &Config) -> Bench<'a, G> {
+impl<'a> Bench<'a> {
+    fn new(rules: &'a Opened, config: &Config) -> Bench<'a> {
         let mut config = config.clone();
         // make all searches alike
         config.selfplay.fast_simulations = 0;
         config.selfplay.surprise_weight = 0.0;
         config.search.root = RootKind::Puct;
-        Bench { rules, config }
+        Bench { rules, cache: config.selfplay.cache, config }
     }
 
     fn generation(&self, simulations: usize) -> Generation<'_> {
@@ -188,23 +194,17 @@ impl<'a, G: Game> Bench<'a, G> {
     }
 
     /// Plays simultaneous games on every thread until the measurement is complete; for `games` see [`is_needed`].
-    fn play(
-        &self,
-        together: usize,
-        simulations: usize,
-        games: (usize, usize),
-        evaluator: MakeEvaluator<G>,
-    ) -> Played {
+    fn play(&self, together: usize, simulations: usize, games: (usize, usize), source: &Source) -> Played {
         let (generation, together) = (self.generation(simulations), together.min(TOGETHER));
         let (monitor, begun, records) = (Monitor::default(), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let (clock, threads) = (Instant::now(), rayon::current_num_threads());
         let more = |progress: Progress| is_needed(clock, &progress, games, threads);
         rayon::broadcast(|_| {
-            let mut evaluator = evaluator();
+            let mut player = self.rules.game.player(source, self.cache);
             loop {
                 let first = begun.fetch_add(together, Ordering::Relaxed);
                 let shard = first..first + together;
-                match play_shard(&self.rules.game, &generation, shard, &mut *evaluator, &monitor, &more) {
+                match player.play(&generation, shard, &monitor, &more) {
                     Ok(played) => records.lock().expect("nobody panicked").extend(played),
                     Err(_) => break,
                 }
@@ -218,34 +218,34 @@ impl<'a, G: Game> Bench<'a, G> {
     /// Thread seconds per simulation with the network, in self-play and in a match, and the share of the planned
     /// simulations that self-play takes.
     fn network(&self, network: &Network) -> Result<([f64; 2], f64)> {
-        let (game, config) = (&self.rules.game, &self.config);
+        let config = &self.config;
         let (processor, _) = Processor::of(config.net.device)?;
         let net = SharedNet::on(&network.snapshot(), &config.net, &processor)?;
+        let batch = net.batch();
+        let source = Source::Net(net);
         let wanted = if config.selfplay.solve_nodes > 0 { SOME } else { 0 };
-        let selfplay = match net.batch() > 1 {
+        let selfplay = match batch > 1 {
             // the solver costs most where it fails and saves most at the ends of games
-            false => self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &|| {
-                cached(game, net.evaluator(game), config.selfplay.cache)
-            }),
-            true => self.play_halves(net.evaluator(game), wanted),
+            false => self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &source),
+            true => self.play_halves(&source, wanted),
         };
-        let agent: MakeEvaluator<G> = &|| cached(game, net.evaluator(game), CACHE);
         let games = config.arena.games.max(config.arena.ladder_games);
         let together = at_once(games, config.arena.simulations);
         let mut arena = Bench::new(self.rules, config);
+        arena.cache = CACHE;
         arena.config.selfplay.solve_nodes = config.search.solve_nodes;
-        let matches = arena.play(together, config.arena.simulations, (0, 0), agent);
+        let matches = arena.play(together, config.arena.simulations, (0, 0), &source);
         let spent = selfplay.spent(config.search.simulations);
         Ok(([selfplay.cost(), matches.cost()], spent))
     }
 
     /// Plays one shard with an evaluator that wants batches, on all threads.
-    fn play_halves(&self, mut evaluator: impl Evaluator<G>, wanted: usize) -> Played {
+    fn play_halves(&self, source: &Source, wanted: usize) -> Played {
         let generation = self.generation(self.config.search.simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
         let (monitor, clock) = (Monitor::default(), Instant::now());
         let more = |progress: Progress| is_needed(clock, &progress, (0, wanted), 1);
-        let played = play_halves(&self.rules.game, &generation, shard, &mut evaluator, &monitor, &more);
+        let played = self.rules.game.player(source, 0).play(&generation, shard, &monitor, &more);
         let seconds = clock.elapsed().as_secs_f64();
         Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
     }

@@ -1,5 +1,6 @@
 //! `petteia check-game`: tests the rules of a game for conformance, and shows a finished game.
 
+use crate::any::{AnyGame, Opened};
 use clap::Args;
 
 use super::board::{Marks, drawn, player_text};
@@ -8,8 +9,7 @@ use super::text::{counted, terminal_width, wrapped};
 use super::{GameArgs, print};
 use crate::conformance;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules, line_text};
-use crate::registry::Job;
+use crate::game::{Game, line_text};
 
 /// Check the rules of a game by playing random games.
 #[derive(Args)]
@@ -36,10 +36,9 @@ pub struct CheckGame {
     show: bool,
 }
 
-impl Job for CheckGame {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl CheckGame {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.show {
             return self.show(game);
@@ -56,7 +55,7 @@ impl Job for CheckGame {
 
 impl CheckGame {
     /// Prints a random game, so that a person sees who won and whether that is right.
-    fn show<G: Game>(&self, game: &G) -> Result<()> {
+    fn show(&self, game: &AnyGame) -> Result<()> {
         let (states, actions) = conformance::random_game(game, self.seed);
         let last = &states[states.len() - 1];
         let texts = line_text(game, &states[0], &actions);

@@ -1,12 +1,12 @@
 //! `petteia completions`: scripts that let the Tab key complete commands.
 
+use crate::registry::Catalog;
 use clap::Args;
 use clap_complete::{Shell, generate};
 
 use super::command;
 use crate::error::{Error, Result};
 use crate::program::Program;
-use crate::registry::Registry;
 
 /// Print a completion script for a shell.
 #[derive(Args)]
@@ -23,9 +23,9 @@ pub struct Completions {
 
 impl Completions {
     /// Prints the script.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         let mut script = Vec::new();
-        generate(self.shell, &mut command::<R>(), Program::current().name, &mut script);
+        generate(self.shell, &mut command(games), Program::current().name, &mut script);
         std::io::Write::write_all(&mut std::io::stdout().lock(), &script)
             .map_err(Error::io("standard output"))
     }

@@ -2,15 +2,14 @@
 
 use super::signals::tell_of_interrupts;
 use crate::error::Result;
-use crate::game::Game;
 use crate::protocol::Protocol;
 use crate::protocol::conversation::{self, Interrupter, Streams};
 use crate::protocol::thinker::Thinker;
 
 /// Talks until the other side has enough. `thinker` is made first, on the searching thread.
-pub fn converse<G: Game, P: Protocol<G>>(
+pub fn converse<P: Protocol>(
     mut protocol: P,
-    thinker: impl FnOnce() -> Result<Thinker<G>> + Send,
+    thinker: impl FnOnce() -> Result<Thinker> + Send,
 ) -> Result<()> {
     let streams = Streams {
         input: Box::new(|| Box::new(std::io::stdin().lock())),

@@ -1,5 +1,6 @@
 //! The progress of a command that counts: a bar on a terminal, otherwise a line from time to time. On standard error.
 
+use crate::any::AnyGame;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -55,7 +56,7 @@ impl Counter {
     }
 
     /// Of a match of `game` with so many games, each with an opening.
-    pub fn of_match<G: Game>(game: &G, games: usize, opening_plies: usize) -> Counter {
+    pub fn of_match(game: &AnyGame, games: usize, opening_plies: usize) -> Counter {
         let plies: usize = (0..RANDOM).map(|number| random_game(game, number)).sum();
         let chosen = plies as f64 / RANDOM as f64 - opening_plies as f64;
         let mut counter = Counter::of_games(games);
@@ -110,7 +111,7 @@ impl Counter {
 }
 
 /// The length of a random game.
-fn random_game<G: Game>(game: &G, number: u64) -> usize {
+fn random_game(game: &AnyGame, number: u64) -> usize {
     let (mut state, mut random) = (game.initial(), stream(0, Purpose::Opening, &[number]));
     let mut plies = 0;
     while game.outcome(&state).is_none() {
@@ -159,6 +160,6 @@ mod tests {
         // they have lasted longer than the others and must end soon
         let nearly = worth(&standing(2, 10, 310, 290), 20.0);
         assert!((10.0..12.0).contains(&nearly), "{nearly}");
-        assert!((9..43).contains(&random_game(&ConnectFour, 3)));
+        assert!((9..43).contains(&random_game(&AnyGame::of(ConnectFour), 3)));
     }
 }

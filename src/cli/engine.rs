@@ -1,5 +1,6 @@
 //! `petteia engine`: an agent for match runners and juries.
 
+use crate::any::{AnyGame, Opened};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -13,14 +14,12 @@ use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::{Error, Result};
 use crate::export::bot::Defaults;
-use crate::game::{Game, Rules};
 use crate::program::Program;
 use crate::protocol::codecup::Codecup;
 use crate::protocol::gtp::Gtp;
 use crate::protocol::thinker::{DEFAULT_HASH, Thinker};
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
-use crate::registry::Job;
 
 /// Run an agent as an engine for other programs: UGI, GTP, CodeCup.
 #[derive(Args)]
@@ -178,10 +177,9 @@ impl Manner {
     }
 }
 
-impl Job for EngineCommand {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl EngineCommand {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let manner = Manner::of(&self.engine, &Defaults::default())?;
         let mut spec = AgentSpec::parse(&self.agent)?.at_full_speed();
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
@@ -194,15 +192,15 @@ impl Job for EngineCommand {
             spec = spec.with_simulations(simulations);
         }
         let name = format!("{} {} {}", Program::current().title(), rules.identity.id, self.agent.display());
-        let contestant = |rules: &Rules<G>| Contestant::on(rules, &spec, &self.device.processor()?);
+        let contestant = |rules: &Opened| Contestant::on(rules, &spec, &self.device.processor()?);
         speak(rules, contestant, name, manner)
     }
 }
 
 /// Speaks the protocol until the other side ends the conversation, for the contestant, which is loaded meanwhile.
-pub fn speak<G: Game>(
-    rules: Rules<G>,
-    contestant: impl FnOnce(&Rules<G>) -> Result<Contestant<G>> + Send,
+pub fn speak(
+    rules: Opened,
+    contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,
     name: String,
     manner: Manner,
 ) -> Result<()> {

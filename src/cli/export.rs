@@ -1,5 +1,6 @@
 //! `petteia export`: writes a checkpoint as a single file.
 
+use crate::registry::Catalog;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
@@ -14,9 +15,7 @@ use crate::error::{Error, Result};
 use crate::export::bot::Defaults;
 use crate::export::calibration::{Calibration, calibrate};
 use crate::export::{Format, export_bot, export_with};
-use crate::game::{Game, Rules};
 use crate::net::precision::Distance;
-use crate::registry::{Job, Registry};
 
 /// Write a trained network as a single file.
 #[derive(Args)]
@@ -65,23 +64,12 @@ impl ValueEnum for Format {
     }
 }
 
-/// Measures the activations of a network.
-struct Measure<'a>(&'a Checkpoint);
-
-impl Job for Measure<'_> {
-    type Output = Result<Calibration>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<Calibration> {
-        calibrate(&rules, self.0)
-    }
-}
-
 impl Export {
     /// Writes the file.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
-        self.expect_known::<R>(&checkpoint)?;
+        self.expect_known(&checkpoint, games)?;
         if self.int8 && self.format == Format::Onnx {
             return Err(Error::Config(
                 "--int8: programs that read ONNX have their own ways to compute in int8; it is for the formats bot and \
@@ -99,7 +87,7 @@ impl Export {
         }
         let manifest = &checkpoint.manifest;
         let calibration = match self.int8 {
-            true => Some(R::with_game(&manifest.game.id, &manifest.game.options, Measure(&checkpoint))??),
+            true => Some(calibrate(&games.open(&manifest.game.id, &manifest.game.options)?, &checkpoint)?),
             false => None,
         };
         let ranges = calibration.as_ref().map(|found| found.ranges.clone());
@@ -150,9 +138,9 @@ impl Export {
 
     /// Rejects a game that this program could not play with the exported file: one that it lacks, or has in another
     /// encoding.
-    fn expect_known<R: Registry>(&self, checkpoint: &Checkpoint) -> Result<()> {
+    fn expect_known(&self, checkpoint: &Checkpoint, games: Catalog) -> Result<()> {
         let (game, place) = (&checkpoint.manifest.game, self.source.display());
-        let here = identity_here::<R>(&game.id, &game.options).map_err(|error| {
+        let here = identity_here(&game.id, &game.options, games).map_err(|error| {
             Error::Mismatch(format!("{place}: {error}; export it with the program that made it"))
         })?;
         game.expect(&here, &place.to_string())

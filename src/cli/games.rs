@@ -1,5 +1,7 @@
 //! `petteia games`: lists the registry.
 
+use crate::any::Opened;
+use crate::registry::Catalog;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -7,8 +9,7 @@ use super::print;
 use super::table::{Column, Table};
 use super::text::{display_value, hanging, terminal_width, wrapped};
 use crate::error::Result;
-use crate::game::{Game, Rules, Settings};
-use crate::registry::{Job, Registry};
+use crate::game::{Game, Settings};
 
 /// The columns of the table.
 const KEYS: [&str; 9] =
@@ -24,29 +25,22 @@ pub struct Games {
     json: bool,
 }
 
-struct Describe(String);
-
-impl Job for Describe {
-    type Output = Value;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Value {
-        let game = &rules.game;
-        let shape = game.shape();
-        json!({
-            "id": self.0, "name": G::TITLE, "author": G::AUTHOR, "players": game.players(),
-            "planes": shape.planes, "height": shape.height, "width": shape.width,
-            "actions": shape.actions, "encoding": G::ENCODING,
-            "options": G::OPTIONS.iter().map(|(name, what)| (name.to_string(), (*what).into())).collect::<Map<_, _>>(),
-        })
-    }
+fn described(rules: &Opened) -> Value {
+    let (about, shape) = (rules.game.about(), rules.identity.shape);
+    json!({
+        "id": rules.identity.id, "name": about.title, "author": about.author, "players": rules.game.players(),
+        "planes": shape.planes, "height": shape.height, "width": shape.width,
+        "actions": shape.actions, "encoding": about.encoding,
+        "options": about.options.iter().map(|(name, what)| (name.to_string(), (*what).into())).collect::<Map<_, _>>(),
+    })
 }
 
 impl Games {
     /// Prints the registry.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         let mut rows = Vec::new();
-        for id in R::ids() {
-            rows.push(R::with_game(&id, &Settings::new(), Describe(id.clone()))?);
+        for id in games.ids() {
+            rows.push(described(&games.open(&id, &Settings::new())?));
         }
         if self.json {
             return print(Value::Array(rows));

@@ -1,21 +1,21 @@
 //! Adapts the command line to the running program: help and manual pages are written for Petteia, but other programs
 //! have another name and other games.
 
+use crate::registry::Catalog;
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::games::Games;
 use crate::program::Program;
-use crate::registry::Registry;
 
 /// `command`, written for Petteia, adapted to the running program.
-pub fn adapted<R: Registry>(command: Command) -> Command {
+pub fn adapted(command: Command, games: Catalog) -> Command {
     let program = Program::current();
     let command = command.version(program.version);
     if program.is_petteia() {
         return command;
     }
-    adapt(command.name(program.name).bin_name(program.name).about(program.about), &Names::of::<R>(program))
+    adapt(command.name(program.name).bin_name(program.name).about(program.about), &Names::of(program, games))
 }
 
 /// A text that mentions Petteia's command, with the name of the running program instead.
@@ -36,9 +36,9 @@ struct Names {
 }
 
 impl Names {
-    fn of<R: Registry>(program: Program) -> Names {
-        let ids = R::ids();
-        let mut absent = Games::ids();
+    fn of(program: Program, games: Catalog) -> Names {
+        let ids = games.ids();
+        let mut absent = Catalog::of::<Games>().ids();
         absent.retain(|id| !ids.contains(id));
         absent.sort_by_key(|id| std::cmp::Reverse(id.len()));
         Names { program, absent, game: ids.into_iter().next().unwrap_or_default() }

@@ -2,6 +2,8 @@
 //!
 //! The agents are listed, loaded and played against each other; the result is a table, or JSON.
 
+use crate::any::{AnyGame, Opened};
+use crate::registry::Catalog;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -16,13 +18,12 @@ use super::text::{counted, paragraph, terminal_width};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::arena::journal::Journal;
-use crate::arena::ladder::{Ladder, LadderResult, play_ladder};
+use crate::arena::ladder::{Ladder, LadderResult};
 use crate::arena::pairing::Pairing;
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Rules, Settings};
-use crate::registry::{Job, Registry};
+use crate::game::Settings;
 use crate::replay::store;
 
 /// The anchors of the checkpoints of a run.
@@ -118,11 +119,11 @@ struct Named {
 
 impl LadderCommand {
     /// Finds the agents and their game, and plays.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         let listed = self.listed()?;
         let zero = self.zero(&listed)?;
         let (id, options) = self.game(&listed)?;
-        R::with_game(&id, &options, Named { command: self, listed, zero })?
+        Named { command: self, listed, zero }.on(games.open(&id, &options)?)
     }
 
     /// The agents, in the order in which neighbors first meet: anchors, other agents, checkpoints.
@@ -216,27 +217,26 @@ impl LadderCommand {
     }
 }
 
-impl Job for Named {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Named {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let (game, command) = (&rules.game, &self.command);
         let plan = command.plan(self.listed.len(), self.zero);
         plan.check(game, self.listed.len())?;
         catch_interrupts();
         let terms = command.playing.terms()?;
         let processor = command.playing.device.processor()?;
-        let loaded: Vec<Contestant<G>> = self
+        let loaded: Vec<Contestant<AnyGame>> = self
             .listed
             .iter()
             .map(|agent| load(&rules, &agent.spec, &terms, &processor))
             .collect::<Result<_>>()?;
-        let agents: Vec<&Contestant<G>> = loaded.iter().collect();
+        let agents: Vec<&Contestant<AnyGame>> = loaded.iter().collect();
         use_threads(command.playing.threads)?;
         let open = |path| Journal::open_ladder(path, &rules, &plan, &agents);
         let journal = command.playing.save.as_deref().map(open).transpose()?;
         let counter = Counter::of_match(game, plan.games, plan.opening_plies);
-        let played = play_ladder(game, &plan, &agents, journal, &|progress| {
+        let played = game.play_ladder(&plan, &agents, journal, &|progress| {
             counter.show_match(progress, "");
             !interrupted()
         });

@@ -3,6 +3,7 @@
 //! clap_mangen renders everything except the text after the options, which has tables and examples: there, blocks of
 //! more than one line keep their line breaks.
 
+use crate::registry::Catalog;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,6 @@ use roff::{Roff, roman};
 use super::{command, print};
 use crate::error::{Error, Result};
 use crate::program::Program;
-use crate::registry::Registry;
 use crate::storage;
 
 /// Write manual pages, one per command.
@@ -30,10 +30,10 @@ pub struct Man {
 
 impl Man {
     /// Writes the pages.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         fs::create_dir_all(&self.folder).map_err(Error::io(&self.folder))?;
         // `help` would add a second page for every command
-        let mut root = command::<R>().disable_help_subcommand(true);
+        let mut root = command(games).disable_help_subcommand(true);
         root.build();
         let pages = write_pages(&root, &self.folder)?;
         print(format_args!("{pages} pages in {}", self.folder.display()))

@@ -1,4 +1,4 @@
-//! The commands, one per file. The clap struct of a command that needs a game is a [`Job`]. Only this module prints,
+//! The commands, one per file. Those that need a game get it opened. Only this module prints,
 //! shows progress and handles signals.
 
 mod accuracy;
@@ -56,11 +56,12 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::any::Opened;
 use crate::config::game_settings;
 use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::program::Program;
-use crate::registry::{self, Job, Registry};
+use crate::registry::{self, Catalog, Registry};
 use crate::storage::attachment;
 use signals::{catch_interrupts, interrupted};
 use text::harmless;
@@ -76,8 +77,13 @@ use text::harmless;
 /// }
 /// ```
 pub fn main<R: Registry>(program: Program) -> ExitCode {
+    main_with(program, Catalog::of::<R>())
+}
+
+/// All of it, compiled once.
+fn main_with(program: Program, games: Catalog) -> ExitCode {
     program.declare();
-    match run::<R>().map_err(flags::named) {
+    match run(games).map_err(flags::named) {
         Ok(()) => ExitCode::SUCCESS,
         // the reader of our output closed the pipe
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -91,21 +97,21 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
     }
 }
 
-fn run<R: Registry>() -> Result<()> {
-    registry::check::<R>()?;
+fn run(games: Catalog) -> Result<()> {
+    registry::check(games)?;
     refuse_too_many_threads()?;
     match attachment::own()? {
-        Some(attached) => bot::run::<R>(&attached),
+        Some(attached) => bot::run(&attached, games),
         None => {
-            let matches = parsed(command::<R>().try_get_matches());
-            parsed(Cli::from_arg_matches(&matches)).run::<R>()
+            let matches = parsed(command(games).try_get_matches());
+            parsed(Cli::from_arg_matches(&matches)).run(games)
         }
     }
 }
 
 /// The complete command line of the running program.
-fn command<R: Registry>() -> clap::Command {
-    help::adapted::<R>(Cli::command())
+fn command(games: Catalog) -> clap::Command {
+    help::adapted(Cli::command(), games)
 }
 
 /// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
@@ -226,37 +232,37 @@ enum Command {
 
 impl Cli {
     /// Runs the command.
-    fn run<R: Registry>(self) -> Result<()> {
+    fn run(self, games: Catalog) -> Result<()> {
         self.color.choose();
         match self.command {
-            Command::Train(command) => command.run::<R>(),
-            Command::Arena(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Ladder(command) => command.run::<R>(),
-            Command::Play(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Analyze(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Accuracy(command) => command.run::<R>(),
-            Command::Balance(command) => command.run::<R>(),
-            Command::Solve(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Engine(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Export(command) => command.run::<R>(),
+            Command::Train(command) => command.run(games),
+            Command::Arena(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Ladder(command) => command.run(games),
+            Command::Play(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Analyze(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Accuracy(command) => command.run(games),
+            Command::Balance(command) => command.run(games),
+            Command::Solve(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Engine(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Export(command) => command.run(games),
             Command::Import(command) => command.run(),
-            Command::Report(command) => command.run::<R>(),
+            Command::Report(command) => command.run(games),
             #[cfg(feature = "web")]
-            Command::Serve(command) => command.run::<R>(),
-            Command::Rules(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Serve(command) => command.run(games),
+            Command::Rules(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
             Command::Runs(command) => command.run(),
             Command::Watch(command) => command.run(),
-            Command::Records(command) => command.run::<R>(),
-            Command::Inspect(command) => command.run::<R>(),
-            Command::Games(command) => command.run::<R>(),
-            Command::New(command) => command.run::<R>(),
-            Command::Bench(command) => command.run::<R>(),
-            Command::Completions(command) => command.run::<R>(),
-            Command::Man(command) => command.run::<R>(),
+            Command::Records(command) => command.run(games),
+            Command::Inspect(command) => command.run(games),
+            Command::Games(command) => command.run(games),
+            Command::New(command) => command.run(games),
+            Command::Bench(command) => command.run(games),
+            Command::Completions(command) => command.run(games),
+            Command::Man(command) => command.run(games),
             Command::Licenses(command) => command.run(),
-            Command::Perft(command) => on_game::<R>(&command.game.clone(), command),
-            Command::Replay(command) => on_game::<R>(&command.game.clone(), command),
-            Command::CheckGame(command) => on_game::<R>(&command.game.clone(), command),
+            Command::Perft(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Replay(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::CheckGame(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
         }
     }
 }
@@ -272,13 +278,14 @@ struct GameArgs {
     set: Vec<String>,
 }
 
-fn on_game<R: Registry>(game: &GameArgs, job: impl Job<Output = Result<()>>) -> Result<()> {
-    if !R::ids().contains(&game.id)
+/// The game that a command is about.
+fn opened(game: &GameArgs, games: Catalog) -> Result<Opened> {
+    if !games.ids().contains(&game.id)
         && let Some(meant) = meant::on_its_game()
     {
         return Err(Error::Config(meant));
     }
-    R::with_game(&game.id, &game_settings(&game.set)?, job)?
+    games.open(&game.id, &game_settings(&game.set)?)
 }
 
 /// Prints one line to standard output, colored if it is a terminal. `main` treats the error of a closed pipe as

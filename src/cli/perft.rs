@@ -1,5 +1,6 @@
 //! `petteia perft`: counts action sequences, to compare the rules with another program.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::time::Instant;
 
 use clap::Args;
@@ -8,8 +9,7 @@ use serde_json::json;
 use super::counter::Counter;
 use super::{GameArgs, print};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules, perft};
-use crate::registry::Job;
+use crate::game::{Game, perft};
 
 /// Count action sequences, to compare the rules with another program.
 #[derive(Args)]
@@ -34,10 +34,9 @@ pub struct Perft {
     json: bool,
 }
 
-impl Job for Perft {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Perft {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.depth > game.max_plies() {
             let most = game.max_plies();
@@ -85,19 +84,19 @@ impl Job for Perft {
 
 impl Perft {
     /// The first actions, each with the number of sequences that begin with it. Shows progress by pairs of actions.
-    fn divided<G: Game>(&self, game: &G, state: &G::State) -> Vec<(String, u64)> {
+    fn divided(&self, game: &AnyGame, state: &AnyState) -> Vec<(String, u64)> {
         if self.depth == 0 {
             return Vec::new();
         }
         let pairs = perft(game, state, self.depth.min(2));
         let counter = (self.depth > 2).then(|| Counter::new(pairs, "pairs of actions"));
-        let after = |state: &G::State, action| {
+        let after = |state: &AnyState, action| {
             let mut next = state.clone();
             game.play(&mut next, action);
             next
         };
         let mut done = 0;
-        let mut beneath = |first: &G::State| -> u64 {
+        let mut beneath = |first: &AnyState| -> u64 {
             let Some(counter) = &counter else { return perft(game, first, self.depth - 1) };
             let count = |second| {
                 let nodes = perft(game, &after(first, second), self.depth - 2);

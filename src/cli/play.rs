@@ -1,5 +1,6 @@
 //! `petteia play`: a game between a person and an agent in the terminal.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
@@ -15,9 +16,8 @@ use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Outcome, Player, Rules, line_text, outcome_text};
+use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
 use crate::random::{Purpose, Random, stream};
-use crate::registry::Job;
 use crate::session::{Session, illegal, meant, saved};
 use crate::solve::Solver;
 use crate::storage::{self, text};
@@ -85,20 +85,19 @@ pub struct Play {
 }
 
 /// A game between a person and an agent.
-struct HumanGame<'a, G: Game> {
-    rules: &'a Rules<G>,
-    session: Session<G>,
-    contestant: &'a Contestant<G>,
+struct HumanGame<'a> {
+    rules: &'a Opened,
+    session: Session<AnyGame>,
+    contestant: &'a Contestant<AnyGame>,
     /// Who plays in the person's place, if somebody does.
-    other: Option<Contestant<G>>,
+    other: Option<Contestant<AnyGame>>,
     person: Player,
     seed: u64,
 }
 
-impl Job for Play {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Play {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let person = side(game, &self.side)?;
         let parse = |text: &OsString| Ok::<_, Error>(AgentSpec::parse(text)?.at_full_speed());
@@ -113,8 +112,13 @@ impl Job for Play {
         };
         let session = Session::from(game.clone(), start);
         if other.is_none() {
-            print_text(&format!("{} ({}). You are {}.", G::TITLE, G::AUTHOR, player_text(game, person)))?;
-            print_rules::<G>()?;
+            print_text(&format!(
+                "{} ({}). You are {}.",
+                game.about().title,
+                game.about().author,
+                player_text(game, person)
+            ))?;
+            print_rules(game)?;
             print_text(COMMANDS)?;
         }
         let seed = self.seed.unwrap_or_else(|| rand::rng().random());
@@ -123,19 +127,19 @@ impl Job for Play {
 }
 
 /// The player that `text` names.
-fn side<G: Game>(game: &G, text: &str) -> Result<Player> {
+fn side(game: &AnyGame, text: &str) -> Result<Player> {
     let names = |player: Player| [player.id(), game.players()[player.index()]];
     let is_named = |player: &Player| names(*player).iter().any(|name| name.eq_ignore_ascii_case(text));
     [Player::First, Player::Second].into_iter().find(is_named).ok_or_else(|| {
         let [first, second] = game.players();
         Error::Config(format!(
             "--side {text}: the sides of {} are first ({first}) and second ({second})",
-            G::TITLE
+            game.about().title
         ))
     })
 }
 
-impl<G: Game> HumanGame<'_, G> {
+impl HumanGame<'_> {
     fn play(&mut self) -> Result<()> {
         self.show_board(Vec::new())?;
         loop {
@@ -166,7 +170,7 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     /// Reads and runs commands; returns after the first one other than `legal`, with false to leave the game.
-    fn ask(&mut self, state: &G::State) -> Result<bool> {
+    fn ask(&mut self, state: &AnyState) -> Result<bool> {
         while let Some(line) = read_line()? {
             let line = line.trim();
             if let Some((command @ ("save" | "load"), file)) = line.split_once(' ') {
@@ -206,7 +210,7 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     /// Plays the action that the person typed, or explains why it cannot be played.
-    fn act(&mut self, state: &G::State, text: &str) -> Result<()> {
+    fn act(&mut self, state: &AnyState, text: &str) -> Result<()> {
         match meant(self.game(), state, text) {
             Some(action) => {
                 self.session.play(action);
@@ -222,7 +226,7 @@ impl<G: Game> HumanGame<'_, G> {
         if self.contestant.search_agent(self.stream()).is_none() {
             return print_text("this opponent does not search, so it cannot review the game");
         }
-        let states: Vec<G::State> = self.session.plies().map(|(state, _)| state).collect();
+        let states: Vec<AnyState> = self.session.plies().map(|(state, _)| state).collect();
         review(self.game(), &states, self.session.actions(), self.contestant, REVIEWED)
     }
 
@@ -260,17 +264,17 @@ impl<G: Game> HumanGame<'_, G> {
         }
     }
 
-    fn game(&self) -> &G {
+    fn game(&self) -> &AnyGame {
         self.session.game()
     }
 
     /// The agent that acts for a player; `None` if the person does.
-    fn agent_for(&self, player: Player) -> Option<&Contestant<G>> {
+    fn agent_for(&self, player: Player) -> Option<&Contestant<AnyGame>> {
         if player == self.person { self.other.as_ref() } else { Some(self.contestant) }
     }
 
     /// What an agent plays; in the first plies not always the same.
-    fn reply(&self, agent: &Contestant<G>, state: &G::State) -> Result<Action> {
+    fn reply(&self, agent: &Contestant<AnyGame>, state: &AnyState) -> Result<Action> {
         match agent.search_agent(self.stream()) {
             Some(mut agent) if self.session.actions().len() < VARIED_PLIES => {
                 let analysis = agent.analyze(state)?;
@@ -294,7 +298,7 @@ impl<G: Game> HumanGame<'_, G> {
 
     /// Takes back actions up to and including the person's last one.
     fn undo(&mut self) -> Result<()> {
-        let is_mine = |(state, _): &(G::State, Action)| self.game().to_move(state) == self.person;
+        let is_mine = |(state, _): &(AnyState, Action)| self.game().to_move(state) == self.person;
         let movers: Vec<bool> = self.session.plies().map(|ply| is_mine(&ply)).collect();
         let Some(ply) = movers.iter().rposition(|mine| *mine) else {
             return print_text("there is nothing to take back");
@@ -307,8 +311,8 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     /// Prints the rules, the notation of actions, and the commands.
-    fn help(&self, state: &G::State) -> Result<()> {
-        print_rules::<G>()?;
+    fn help(&self, state: &AnyState) -> Result<()> {
+        print_rules(self.game())?;
         let legal = self.game().legal(state).into_iter().map(|action| self.game().action_text(state, action));
         let examples = one_of_each_form(legal).join(", ");
         if !examples.is_empty() {
@@ -318,7 +322,7 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     /// Shows what the opponent would play in the person's place, as text and on the board.
-    fn hint(&self, state: &G::State) -> Result<()> {
+    fn hint(&self, state: &AnyState) -> Result<()> {
         if self.game().outcome(state).is_some() {
             return print_text("the game is over");
         }
@@ -348,7 +352,7 @@ impl<G: Game> HumanGame<'_, G> {
     }
 
     /// A best action and the result with perfect play.
-    fn perfect_hint(&self, state: &G::State, mut solver: Solver<G>) -> Result<(Action, String)> {
+    fn perfect_hint(&self, state: &AnyState, mut solver: Solver<AnyGame>) -> Result<(Action, String)> {
         let best = solver.best_actions(state)?;
         let result = match solver.outcome(state)?.value_for(self.person) {
             1.0 => "you win",
@@ -362,7 +366,7 @@ impl<G: Game> HumanGame<'_, G> {
         Ok((best[0], format!("{result} with perfect play{others}")))
     }
 
-    fn show_legal(&self, state: &G::State, most: usize) -> Result<()> {
+    fn show_legal(&self, state: &AnyState, most: usize) -> Result<()> {
         let legal = self.game().legal(state);
         let texts: Vec<String> =
             legal.iter().take(most).map(|a| self.game().action_text(state, *a)).collect();
@@ -403,8 +407,8 @@ fn print_text(text: &str) -> Result<()> {
 }
 
 /// Prints the summary of the rules as a paragraph.
-fn print_rules<G: Game>() -> Result<()> {
-    match G::SUMMARY {
+fn print_rules(game: &AnyGame) -> Result<()> {
+    match game.about().summary {
         "" => Ok(()),
         summary => print(format_args!("\n{}\n", paragraph(summary))),
     }
@@ -432,12 +436,12 @@ fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// The result of a game as text.
-pub fn result_text<G: Game>(game: &G, outcome: Outcome) -> String {
+pub fn result_text(game: &AnyGame, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Draw if G::DRAWLESS => {
+        Outcome::Draw if game.about().drawless => {
             format!(
                 "a draw, although {} has no draws: the limit of {} actions cut the game short",
-                G::TITLE,
+                game.about().title,
                 game.max_plies()
             )
         }

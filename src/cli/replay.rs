@@ -1,5 +1,6 @@
 //! `petteia replay`: plays actions from standard input and prints every position.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::io::BufRead;
 use std::path::PathBuf;
 
@@ -12,8 +13,7 @@ use super::text::{counted, terminal_width};
 use super::{GameArgs, print};
 use crate::draw;
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Outcome, Rules};
-use crate::registry::Job;
+use crate::game::{Game, Outcome};
 use crate::session::meant;
 use crate::storage::{self, text};
 
@@ -45,10 +45,9 @@ pub struct Replay {
     svg: Option<PathBuf>,
 }
 
-impl Job for Replay {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Replay {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let mut state = match &self.position {
             Some(text) => game.parse_state(text)?,
@@ -70,7 +69,7 @@ impl Job for Replay {
             }
         }
         if let Some(path) = &self.svg {
-            let title = format!("{}, {}", G::TITLE, position_title(game, &state, ply));
+            let title = format!("{}, {}", game.about().title, position_title(game, &state, ply));
             let marks = draw::Marks { last, ..draw::Marks::default() };
             storage::write_whole(path, draw::file(game, &state, &marks, &title).as_bytes())?;
         }
@@ -79,7 +78,7 @@ impl Job for Replay {
 }
 
 impl Replay {
-    fn show<G: Game>(&self, game: &G, state: &G::State, ply: usize, marks: Marks) -> Result<()> {
+    fn show(&self, game: &AnyGame, state: &AnyState, ply: usize, marks: Marks) -> Result<()> {
         if self.svg.is_some() {
             return Ok(());
         }
@@ -95,7 +94,7 @@ impl Replay {
 }
 
 /// `after 3 actions, White to move`, without colors.
-fn position_title<G: Game>(game: &G, state: &G::State, ply: usize) -> String {
+fn position_title(game: &AnyGame, state: &AnyState, ply: usize) -> String {
     let who = match game.outcome(state) {
         Some(Outcome::Win(player)) => format!("{} has won", game.players()[player.index()]),
         Some(Outcome::Draw) => "a draw".into(),
@@ -107,7 +106,7 @@ fn position_title<G: Game>(game: &G, state: &G::State, ply: usize) -> String {
     }
 }
 
-fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error {
+fn illegal(game: &AnyGame, state: &AnyState, ply: usize, text: &str) -> Error {
     let legal = game.legal(state);
     let shown: Vec<String> =
         legal.iter().take(SHOWN_ACTIONS).map(|action| game.action_text(state, *action)).collect();
@@ -120,7 +119,7 @@ fn illegal<G: Game>(game: &G, state: &G::State, ply: usize, text: &str) -> Error
     Error::Illegal(format!("ply {ply}: action {text} is not legal in `{position}` ({why})"))
 }
 
-fn print_position<G: Game>(game: &G, state: &G::State, ply: usize) -> Result<()> {
+fn print_position(game: &AnyGame, state: &AnyState, ply: usize) -> Result<()> {
     let legal: Vec<String> =
         game.legal(state).iter().map(|action| game.action_text(state, *action)).collect();
     print(json!({

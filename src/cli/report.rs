@@ -1,5 +1,6 @@
 //! `petteia report`: one page about one or more runs.
 
+use crate::registry::Catalog;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -7,9 +8,7 @@ use clap::Args;
 
 use super::{print, refuse_existing};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
-use crate::registry::{Job, Registry};
-use crate::report::{self, Numbers, page};
+use crate::report::{self, page};
 use crate::storage;
 
 /// The page if no other is named.
@@ -39,25 +38,13 @@ pub struct Report {
     out: PathBuf,
 }
 
-struct Write<'a> {
-    runs: &'a [Numbers],
-}
-
-impl Job for Write<'_> {
-    type Output = Result<String>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<String> {
-        report::report(&rules, self.runs)
-    }
-}
-
 impl Report {
     /// Writes the page, and says where it is.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         refuse_other_files(&self.out)?;
         let runs = report::read(&self.runs)?;
         let game = &runs[0].config.game;
-        write_page(&self.out, &R::with_game(&game.id, &game.options, Write { runs: &runs })??)
+        write_page(&self.out, &report::report(&games.open(&game.id, &game.options)?, &runs)?)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::board::player_text;
 use super::print;
 use super::text::{ACCENT, painted, terminal_width, wrapped};
+use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Player, line_text};
@@ -26,11 +27,11 @@ struct Verdict {
 
 /// Prints the `top` actions that lost most by the searches of `agent`, the first one first; `states` are the positions
 /// in which `actions` were played.
-pub fn review<G: Game>(
-    game: &G,
-    states: &[G::State],
+pub fn review(
+    game: &AnyGame,
+    states: &[AnyState],
     actions: &[Action],
-    agent: &Contestant<G>,
+    agent: &Contestant<AnyGame>,
     top: usize,
 ) -> Result<()> {
     let searches = parallel::map(states.len(), &|ply| {

@@ -1,5 +1,6 @@
 //! `petteia rules`: how a game is played.
 
+use crate::any::Opened;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -10,9 +11,8 @@ use super::text::{ACCENT, hanging, painted, paragraph, terminal_width};
 use super::{GameArgs, print};
 use crate::draw;
 use crate::error::Result;
-use crate::game::{Game, Rules, byline};
+use crate::game::Game;
 use crate::manual::{Block, blocks};
-use crate::registry::Job;
 use crate::storage;
 
 /// Print the rules of a game, with drawn examples.
@@ -32,10 +32,9 @@ pub struct RulesCommand {
     markdown: Option<PathBuf>,
 }
 
-impl Job for RulesCommand {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl RulesCommand {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         match &self.markdown {
             Some(folder) => write_page(&rules, folder),
             None => print_manual(&rules),
@@ -43,7 +42,7 @@ impl Job for RulesCommand {
     }
 }
 
-fn print_manual<G: Game>(rules: &Rules<G>) -> Result<()> {
+fn print_manual(rules: &Opened) -> Result<()> {
     print(title(rules))?;
     for block in blocks(&rules.game)? {
         print("")?;
@@ -64,11 +63,12 @@ fn print_manual<G: Game>(rules: &Rules<G>) -> Result<()> {
     Ok(())
 }
 
-fn title<G: Game>(rules: &Rules<G>) -> String {
-    format!("{} ({}), {}", G::TITLE, rules.identity.id, byline::<G>())
+fn title(rules: &Opened) -> String {
+    let about = rules.game.about();
+    format!("{} ({}), {}", about.title, rules.identity.id, about.byline())
 }
 
-fn write_page<G: Game>(rules: &Rules<G>, folder: &Path) -> Result<()> {
+fn write_page(rules: &Opened, folder: &Path) -> Result<()> {
     storage::create_folder(folder)?;
     let id = &rules.identity.id;
     let mut page = format!("# {}\n\n", title(rules));

@@ -1,5 +1,6 @@
 //! `petteia serve`: a page to play, watch and compare agents in a browser.
 
+use crate::registry::Catalog;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,6 @@ use super::signals::stop_flag;
 use super::{catch_interrupts, own_name, print, use_threads, warn};
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
-use crate::registry::Registry;
 use crate::web::{self, Means, PORT, Shown};
 
 /// Serve a page to play, watch runs and compare agents in a browser.
@@ -42,7 +42,7 @@ pub struct Serve {
 
 impl Serve {
     /// Serves until it is interrupted.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         use_threads(self.threads)?;
         let means = Means { processor: self.device.processor()?, threads: rayon::current_num_threads() };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(|error| {
@@ -63,6 +63,6 @@ impl Serve {
         let shown = Shown { sources: self.runs, folder: self.folder, means };
         catch_interrupts();
         let ready = || print(format_args!("http://{address}/  (Ctrl-C ends)"));
-        web::serve::<R>(listener, &shown, &stop_flag(), ready)
+        web::serve(games, listener, &shown, &stop_flag(), ready)
     }
 }

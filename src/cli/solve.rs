@@ -1,5 +1,6 @@
 //! `petteia solve`: the exact value of a position, and sets of solved positions.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,9 +12,8 @@ use super::counter::Counter;
 use super::text::counted;
 use super::{GameArgs, catch_interrupts, interrupted, print, refuse_existing, use_threads};
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Outcome, Rules};
+use crate::game::{Game, Outcome};
 use crate::program::Program;
-use crate::registry::Job;
 use crate::solve::{Bounds, Limits, Solved, Solver};
 use crate::truth::endgames::{Plan, make};
 use crate::truth::set;
@@ -74,10 +74,9 @@ pub struct Solve {
     json: bool,
 }
 
-impl Job for Solve {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Solve {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         if self.nodes == 0 {
             return Err(Error::Config("--nodes 0: must be at least 1".into()));
         }
@@ -97,7 +96,7 @@ impl Solve {
         Limits { nodes: self.nodes, table: self.table.saturating_mul(1 << 20) }
     }
 
-    fn solve<G: Game>(&self, rules: &Rules<G>) -> Result<()> {
+    fn solve(&self, rules: &Opened) -> Result<()> {
         let game = &rules.game;
         let state = match &self.position {
             Some(text) => game.parse_state(text)?,
@@ -127,7 +126,7 @@ impl Solve {
     }
 
     /// Says who wins as soon as that is known: the values of all actions can take much longer.
-    fn announced<G: Game>(&self, game: &G, outcome: Outcome, nodes: u64, counter: &Counter) -> Result<()> {
+    fn announced(&self, game: &AnyGame, outcome: Outcome, nodes: u64, counter: &Counter) -> Result<()> {
         if self.json {
             return Ok(());
         }
@@ -140,7 +139,7 @@ impl Solve {
         })
     }
 
-    fn make_set<G: Game>(&self, rules: &Rules<G>, out: &Path) -> Result<()> {
+    fn make_set(&self, rules: &Opened, out: &Path) -> Result<()> {
         refuse_existing(out)?;
         if !(1..=set::MAX_POSITIONS).contains(&self.count) {
             return Err(Error::Config(format!(
@@ -193,7 +192,7 @@ fn parse_range(text: &str) -> Result<RangeInclusive<usize>> {
     })
 }
 
-fn shown<G: Game>(rules: &Rules<G>, state: &G::State, solved: &Solved, seconds: f64) -> Value {
+fn shown(rules: &Opened, state: &AnyState, solved: &Solved, seconds: f64) -> Value {
     let game = &rules.game;
     let player = game.to_move(state);
     let value = |bounds: Bounds| bounds.outcome().map(|outcome| outcome.value_for(player) as i8);
@@ -213,7 +212,7 @@ fn shown<G: Game>(rules: &Rules<G>, state: &G::State, solved: &Solved, seconds: 
 }
 
 /// What each action is worth, and what is unknown.
-fn print_solved<G: Game>(game: &G, state: &G::State, solved: &Solved) -> Result<()> {
+fn print_solved(game: &AnyGame, state: &AnyState, solved: &Solved) -> Result<()> {
     let player = game.to_move(state);
     let nodes = counted(solved.nodes as usize, "node", "nodes");
     if solved.bounds.outcome().is_none() {

@@ -4,6 +4,8 @@
 
 mod plan;
 
+use crate::any::Opened;
+use crate::registry::Catalog;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -22,10 +24,9 @@ use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::memory;
 use crate::net::device::{Processor, for_training};
-use crate::registry::{Job, Registry};
 use crate::report;
 use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times};
 use crate::storage;
@@ -109,14 +110,14 @@ pub struct Train {
 
 impl Train {
     /// Reads the config, trains, and prints a summary.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         let plan = Plan::of(&self)?;
         refuse_other_devices()?;
         use_threads(self.threads)?;
         catch_interrupts();
         let Plan { config, text, place, .. } = &plan;
-        match R::with_game(&config.game.id, &config.game.options, TrainGame { plan: &plan, flags: &self }) {
-            Ok(result) => result,
+        match games.open(&config.game.id, &config.game.options) {
+            Ok(rules) => TrainGame { plan: &plan, flags: &self }.on(rules),
             Err(error) => Err(self.locate(config, place, text, error)),
         }
     }
@@ -156,10 +157,9 @@ struct TrainGame<'a> {
     flags: &'a Train,
 }
 
-impl Job for TrainGame<'_> {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl TrainGame<'_> {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let started = Instant::now();
         let (config, derived) = self.plan.suited(&rules)?;
         let (config, said) = run::with_named_device(&config, &self.plan.folder)?;
@@ -236,16 +236,16 @@ impl Job for TrainGame<'_> {
 const REST: u32 = 100;
 
 /// Shows the run, and writes a page about it after a generation if that is wanted.
-struct Reporting<'a, 's, G: Game> {
+struct Reporting<'a, 's> {
     screen: &'a Screen<'s>,
-    rules: &'a Rules<G>,
+    rules: &'a Opened,
     folder: &'a Path,
     wanted: bool,
     /// When the page was last written, and how long that took.
     written: Mutex<Option<(Instant, Duration)>>,
 }
 
-impl<G: Game> Reporting<'_, '_, G> {
+impl Reporting<'_, '_> {
     /// The run goes on if this fails.
     fn write(&self) {
         if !self.wanted || !run::is_run(self.folder) {
@@ -276,7 +276,7 @@ impl<G: Game> Reporting<'_, '_, G> {
     }
 }
 
-impl<G: Game> Observer for Reporting<'_, '_, G> {
+impl Observer for Reporting<'_, '_> {
     fn event(&self, event: Event) {
         if matches!(event, Event::Generation { number, .. } if number > 1) {
             self.write_sometimes();

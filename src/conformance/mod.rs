@@ -193,13 +193,14 @@ impl<G: Game> Checker<'_, G> {
                  least one of each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions"
             )
         })?;
-        require(!G::VARIANTS.is_empty(), || "VARIANTS is empty; the plain game is \"\"".into())?;
-        for (index, variant) in G::VARIANTS.iter().enumerate() {
-            let id = id_of::<G>(variant);
+        let about = self.game.about();
+        require(!about.variants.is_empty(), || "VARIANTS is empty; the plain game is \"\"".into())?;
+        for (index, variant) in about.variants.iter().enumerate() {
+            let id = id_of(about.name, variant);
             require(!id.is_empty() && id_like(&id), || {
                 format!("the id `{id}` is not lower case with hyphens")
             })?;
-            let new = !G::VARIANTS[..index].contains(variant);
+            let new = !about.variants[..index].contains(variant);
             require(new, || format!("the variant `{variant}` is listed twice"))?;
         }
         let [first, second] = self.game.players();
@@ -242,7 +243,7 @@ impl<G: Game> Checker<'_, G> {
         self.report.positions += 1;
         self.report.legal_actions += position.legal.len();
         if let Some(outcome) = self.game.outcome(state) {
-            let cut_short = G::DRAWLESS && outcome == Outcome::Draw;
+            let cut_short = self.game.about().drawless && outcome == Outcome::Draw;
             require(!cut_short, || "a game without draws was drawn".into())?;
             self.report.add(ply, outcome);
             return Ok(None);

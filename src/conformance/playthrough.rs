@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::encode::Planes;
-use crate::game::{Action, Game, Outcome, Rules, byline};
+use crate::game::{Action, Game, Outcome, Rules};
 
 /// Plies from one drawing of the planes to the next.
 const PLANES_EVERY: usize = 11;
@@ -50,7 +50,8 @@ pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::St
 /// per ply. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
 pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
     let game = &rules.game;
-    let mut out = format!("{}: {}, {}, seed {seed}\n", rules.identity.id, G::TITLE, byline::<G>());
+    let about = game.about();
+    let mut out = format!("{}: {}, {}, seed {seed}\n", rules.identity.id, about.title, about.byline());
     out += &format!("{:?}, at most {} plies\n", game.shape(), game.max_plies());
     let (states, actions) = random_game(game, seed);
     for (ply, state) in states.iter().enumerate() {

@@ -130,9 +130,9 @@ impl Drawing {
         let look = |text: &String| game.look(&view, text);
         let looks = view.cells.iter().map(|row| row.iter().map(look).collect()).collect();
         let mut drawing = Drawing {
-            style: G::BOARD,
+            style: game.about().board,
             looks,
-            colors: G::PLAYERS,
+            colors: game.about().players,
             stuck: game.stuck(state),
             dark: view.rows.len(),
             reserves: view.reserves.map(|counts| {
@@ -148,7 +148,7 @@ impl Drawing {
             marks: marks.clone(),
             caption: Vec::new(),
         };
-        if marks.turned && !G::UPRIGHT {
+        if marks.turned && !game.about().upright {
             drawing.turn();
         }
         drawing

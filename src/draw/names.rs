@@ -30,7 +30,7 @@ fn name<G: Game>(game: &G, view: &BoardView, (y, x): (usize, usize)) -> String {
         _ => game.piece_name(text).unwrap_or_else(|| kind(shape, text)),
     };
     // as drawings are colored, also where players take their colors later
-    let owner = owner.map_or("", |owner| G::PLAYERS[owner.index()]);
+    let owner = owner.map_or("", |owner| game.about().players[owner.index()]);
     let parts = [if kind.is_empty() { owner.into() } else { owner.to_lowercase() }, kind.into()];
     parts.into_iter().filter(|part: &String| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -93,7 +93,7 @@ mod tests {
                         let is_piece = matches!(look, Look::Piece(_));
                         assert_eq!(is_piece, owner.is_some(), "{}: {name}", rules.identity.id);
                         if let Some(owner) = owner {
-                            let color = G::PLAYERS[owner.index()];
+                            let color = game.about().players[owner.index()];
                             assert!(
                                 name.starts_with(color) || name.starts_with(&color.to_lowercase()),
                                 "{name}"

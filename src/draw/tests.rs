@@ -164,7 +164,7 @@ impl Job for Turned {
         let marks = Marks::after(game, before, actions[states.len() / 2 - 1]);
         let straight = svg(game, after, &marks, "a position");
         let turned = svg(game, after, &Marks { turned: true, ..marks }, "a position");
-        if G::UPRIGHT {
+        if rules.game.about().upright {
             assert_eq!(straight, turned, "{}", rules.identity.id);
             return sit_opposite(game);
         }

@@ -5,13 +5,13 @@
 //! no records; and how far answers in int8 are from those in f32 then. The same checkpoint and records give the same
 //! ranges.
 
+use crate::any::{AnyState, Opened};
 use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, FOLDER};
 use crate::config::Precision;
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::net::model::device;
 use crate::net::precision::{self, Distance};
 use crate::net::ranges::Ranges;
@@ -43,7 +43,7 @@ pub struct Calibration {
 ///
 /// # Errors
 /// The network or a record is damaged, or of another game.
-pub fn calibrate<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<Calibration> {
+pub fn calibrate(rules: &Opened, checkpoint: &Checkpoint) -> Result<Calibration> {
     let network = checkpoint.network(&device())?;
     let mut states = recorded(rules, checkpoint)?;
     let recorded = !states.is_empty();
@@ -54,7 +54,7 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<C
     let wrong = |why: String| Error::Data(format!("{}: its activations: {why}", checkpoint.path.display()));
     ranges.check(network.layers()).map_err(wrong)?;
     let network = network.with_ranges(Some(ranges.clone()));
-    let compared: Vec<G::State> = states.iter().step_by(positions.div_ceil(COMPARED)).cloned().collect();
+    let compared: Vec<AnyState> = states.iter().step_by(positions.div_ceil(COMPARED)).cloned().collect();
     let precisions = precision::possible(&network).split_off(1);
     let distances = precision::distances(&rules.game, &network, &precisions, &compared)?;
     Ok(Calibration {
@@ -66,7 +66,7 @@ pub fn calibrate<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<C
 }
 
 /// Positions of the run to which a checkpoint belongs; none for an export.
-fn recorded<G: Game>(rules: &Rules<G>, checkpoint: &Checkpoint) -> Result<Vec<G::State>> {
+fn recorded(rules: &Opened, checkpoint: &Checkpoint) -> Result<Vec<AnyState>> {
     let Some(run) = checkpoint.path.parent().filter(|path| path.ends_with(FOLDER)).and_then(Path::parent)
     else {
         return Ok(Vec::new());

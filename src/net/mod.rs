@@ -26,6 +26,7 @@ pub mod model;
 mod parts;
 pub mod precision;
 pub mod ranges;
+pub mod source;
 pub mod tensors;
 mod tiles;
 mod training;

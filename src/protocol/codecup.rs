@@ -5,6 +5,7 @@
 //! fit as well: a player who moves several times in a row prints, or receives, several lines. The jury's input is
 //! always valid; an invalid line changes nothing and is reported on the stream for people.
 
+use crate::any::AnyGame;
 use std::time::Duration;
 
 use super::clock::Clock;
@@ -16,8 +17,8 @@ use crate::session::Session;
 
 /// A game before the jury.
 #[derive(Debug)]
-pub struct Codecup<G: Game> {
-    session: Session<G>,
+pub struct Codecup {
+    session: Session<AnyGame>,
     /// Our side, known after the first line.
     side: Option<Player>,
     /// Thinking time left in the whole game.
@@ -28,20 +29,20 @@ pub struct Codecup<G: Game> {
     memory: usize,
 }
 
-impl<G: Game> Codecup<G> {
+impl Codecup {
     /// A game with this much thinking time in total, or with the agent's own simulations for each action.
-    pub fn new(game: G, time: Option<Duration>) -> Codecup<G> {
+    pub fn new(game: AnyGame, time: Option<Duration>) -> Codecup {
         Codecup { session: Session::new(game), side: None, left: time, over: false, memory: DEFAULT_MEMORY }
     }
 
     /// Sets the memory of the tree, in MiB.
-    pub fn with_hash(mut self, mebibytes: usize) -> Codecup<G> {
+    pub fn with_hash(mut self, mebibytes: usize) -> Codecup {
         self.memory = mebibytes * MEBIBYTE;
         self
     }
 
     /// Orders a search when it is our turn.
-    fn next(&self) -> Order<G> {
+    fn next(&self) -> Order {
         let (game, state) = (self.session.game(), self.session.state());
         if game.outcome(state).is_some() || Some(game.to_move(state)) != self.side {
             return Order::Nothing;
@@ -53,8 +54,8 @@ impl<G: Game> Codecup<G> {
     }
 }
 
-impl<G: Game> Protocol<G> for Codecup<G> {
-    fn line(&mut self, line: &str) -> Reply<G> {
+impl Protocol for Codecup {
+    fn line(&mut self, line: &str) -> Reply {
         match line.trim() {
             "" => return Reply::nothing(),
             text if is_end(text) => {
@@ -79,7 +80,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         if is_end(line.trim()) { Urgency::Now } else { Urgency::AfterSearch }
     }
 
-    fn found(&mut self, report: &Report) -> Reply<G> {
+    fn found(&mut self, report: &Report) -> Reply {
         if self.over {
             return Reply::nothing();
         }
@@ -95,7 +96,7 @@ impl<G: Game> Protocol<G> for Codecup<G> {
         Vec::new()
     }
 
-    fn refuse(&mut self, problem: &str) -> Reply<G> {
+    fn refuse(&mut self, problem: &str) -> Reply {
         Reply { aside: Some(problem.into()), ..Reply::nothing() }
     }
 }

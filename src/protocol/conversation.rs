@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::thinker::{Report, Task, Thinker};
 use super::{Order, Protocol, Reply, Urgency};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game};
+use crate::game::Action;
 use crate::storage::text;
 
 /// A longer line is refused; the longest legal game fits many times over.
@@ -56,10 +56,10 @@ impl Input {
 }
 
 /// What the searching thread is ordered to do.
-enum Work<G: Game> {
+enum Work {
     /// A search, with the time at which it was ordered.
-    Search(Task<G>, Instant),
-    Follow(Task<G>),
+    Search(Task, Instant),
+    Follow(Task),
 }
 
 /// What the searching thread does.
@@ -104,10 +104,10 @@ impl Interrupter {
 ///
 /// # Errors
 /// When the thinker cannot be made, when its search fails, or when `output` takes no more.
-pub fn converse<G: Game>(
-    protocol: &mut dyn Protocol<G>,
+pub fn converse(
+    protocol: &mut dyn Protocol,
     streams: Streams,
-    thinker: Box<dyn FnOnce() -> Result<Thinker<G>> + Send + '_>,
+    thinker: Box<dyn FnOnce() -> Result<Thinker> + Send + '_>,
     interrupter: Box<dyn FnOnce(Interrupter) + '_>,
 ) -> Result<()> {
     let Streams { input, output, aside } = streams;
@@ -159,12 +159,12 @@ impl Drop for StopsAtEnd {
 }
 
 /// The side of the conversation that handles events and writes.
-struct Driver<'a, G: Game> {
-    protocol: &'a mut dyn Protocol<G>,
+struct Driver<'a> {
+    protocol: &'a mut dyn Protocol,
     output: &'a mut dyn Write,
     aside: &'a mut dyn Write,
     /// `None` when no more searches will be ordered.
-    work: Option<Sender<Work<G>>>,
+    work: Option<Sender<Work>>,
     stop: Arc<AtomicBool>,
     backlog: Arc<Backlog>,
     busy: Option<Busy>,
@@ -180,7 +180,7 @@ struct Driver<'a, G: Game> {
     alone: bool,
 }
 
-impl<G: Game> Driver<'_, G> {
+impl Driver<'_> {
     fn run(&mut self, incoming: &Receiver<Event>) -> Result<()> {
         let result = self.talk(incoming);
         // whatever ended the conversation, the searching thread must end too
@@ -316,7 +316,7 @@ impl<G: Game> Driver<'_, G> {
 
     /// Writes and does what a reply says, to the line at `place` among those that waited; `stopped`: its search was
     /// stopped before it began.
-    fn carry_out(&mut self, reply: Reply<G>, place: usize, stopped: bool) -> Result<()> {
+    fn carry_out(&mut self, reply: Reply, place: usize, stopped: bool) -> Result<()> {
         self.say(&reply.lines)?;
         if let Some(aside) = reply.aside {
             // nobody may be left to read it
@@ -344,7 +344,7 @@ impl<G: Game> Driver<'_, G> {
         Ok(())
     }
 
-    fn order(&mut self, work: Work<G>, busy: Busy) {
+    fn order(&mut self, work: Work, busy: Busy) {
         self.busy = Some(busy);
         // a thread that is gone has said so
         if let Some(to_search) = &self.work {
@@ -444,9 +444,9 @@ impl Drop for GoneOnDrop<'_> {
 }
 
 /// Searches what is ordered until no more orders can come.
-fn search<G: Game>(
-    thinker: Box<dyn FnOnce() -> Result<Thinker<G>> + Send + '_>,
-    ordered: &Receiver<Work<G>>,
+fn search(
+    thinker: Box<dyn FnOnce() -> Result<Thinker> + Send + '_>,
+    ordered: &Receiver<Work>,
     events: &SyncSender<Event>,
     stop: &AtomicBool,
 ) {
@@ -485,13 +485,13 @@ fn search<G: Game>(
 }
 
 /// Keeps thinking until there is something else to do, which it returns, or until it is stopped.
-fn ponder<G: Game>(
-    thinker: &mut Thinker<G>,
+fn ponder(
+    thinker: &mut Thinker,
     action: Action,
     memory: usize,
-    ordered: &Receiver<Work<G>>,
+    ordered: &Receiver<Work>,
     stop: &AtomicBool,
-) -> Result<Option<Work<G>>> {
+) -> Result<Option<Work>> {
     let mut next = None;
     thinker.ponder(action, memory, || match ordered.try_recv() {
         Ok(work) => {

@@ -1,4 +1,4 @@
-//! GTP 2, the Go Text Protocol (G. Farneback, draft 2), for games other than Go.
+//! GTP 2, the Go Text Protocol (AnyGame. Farneback, draft 2), for games other than Go.
 //!
 //! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black`
 //! and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The
@@ -8,6 +8,7 @@
 //! Match runners do not know when a game is over. Then, as in Go, the loser resigns, and everybody else passes; a
 //! `pass` that is played is accepted until it is taken back. The score is `B+1`, `W+1` or `0`.
 
+use crate::any::AnyGame;
 use std::time::Duration;
 
 use super::clock::Clock;
@@ -42,9 +43,9 @@ type Answer = Result<String, String>;
 
 /// A conversation in GTP.
 #[derive(Debug)]
-pub struct Gtp<G: Game> {
+pub struct Gtp {
     name: String,
-    session: Session<G>,
+    session: Session<AnyGame>,
     /// Passes played since the game was over.
     passes: usize,
     memory: usize,
@@ -57,9 +58,9 @@ pub struct Gtp<G: Game> {
     fresh: bool,
 }
 
-impl<G: Game> Gtp<G> {
+impl Gtp {
     /// A conversation with an engine of this name.
-    pub fn new(game: G, name: impl Into<String>) -> Gtp<G> {
+    pub fn new(game: AnyGame, name: impl Into<String>) -> Gtp {
         let clocks = [(Duration::ZERO, 0); 2];
         let session = Session::new(game);
         let name = name.into();
@@ -68,7 +69,7 @@ impl<G: Game> Gtp<G> {
     }
 
     /// Sets the memory of the tree, in MiB.
-    pub fn with_hash(mut self, mebibytes: usize) -> Gtp<G> {
+    pub fn with_hash(mut self, mebibytes: usize) -> Gtp {
         self.memory = mebibytes * MEBIBYTE;
         self
     }
@@ -223,7 +224,7 @@ impl<G: Game> Gtp<G> {
         self.clocks = [start; 2];
     }
 
-    fn generate(&mut self, number: &str, color: &str) -> Reply<G> {
+    fn generate(&mut self, number: &str, color: &str) -> Reply {
         let outcome = self.session.game().outcome(self.session.state());
         if let (Some(outcome), Ok(player)) = (outcome, self.player(color)) {
             let lost = outcome == Outcome::Win(player.other());
@@ -276,8 +277,8 @@ impl<G: Game> Gtp<G> {
     }
 }
 
-impl<G: Game> Protocol<G> for Gtp<G> {
-    fn line(&mut self, line: &str) -> Reply<G> {
+impl Protocol for Gtp {
+    fn line(&mut self, line: &str) -> Reply {
         let line: String = line.split('#').next().unwrap_or_default().replace('\t', " ");
         let line: String = line.chars().filter(|c| !c.is_control()).collect();
         let mut words: Vec<&str> = line.split_whitespace().collect();
@@ -306,7 +307,7 @@ impl<G: Game> Protocol<G> for Gtp<G> {
         Urgency::AfterSearch
     }
 
-    fn found(&mut self, report: &Report) -> Reply<G> {
+    fn found(&mut self, report: &Report) -> Reply {
         let number = self.asked.take().unwrap_or_default();
         self.spend(self.session.game().to_move(self.session.state()), report.elapsed);
         self.session.play(report.action);
@@ -319,12 +320,12 @@ impl<G: Game> Protocol<G> for Gtp<G> {
         self.asked.take().map(answer).unwrap_or_default()
     }
 
-    fn refuse(&mut self, problem: &str) -> Reply<G> {
+    fn refuse(&mut self, problem: &str) -> Reply {
         reply("", Err(problem.into()))
     }
 }
 
-fn reply<G: Game>(number: &str, answer: Answer) -> Reply<G> {
+fn reply(number: &str, answer: Answer) -> Reply {
     Reply::new(answered(number, answer), Order::Nothing)
 }
 

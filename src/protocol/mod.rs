@@ -14,29 +14,28 @@ pub mod ugi;
 
 use std::time::Duration;
 
-use crate::game::Game;
 use thinker::{Report, Task};
 
 /// What a protocol answers.
 #[derive(Debug)]
-pub struct Reply<G: Game> {
+pub struct Reply {
     /// Lines to print, without line ends.
     pub lines: Vec<String>,
     /// A line for people, on another stream.
     pub aside: Option<String>,
     /// What to do next.
-    pub order: Order<G>,
+    pub order: Order,
 }
 
 /// What a protocol wants done.
 #[derive(Debug)]
-pub enum Order<G: Game> {
+pub enum Order {
     /// Nothing more.
     Nothing,
     /// A search; its report goes to [`Protocol::found`].
-    Search(Task<G>),
+    Search(Task),
     /// The position of a task, for a search to come; all lines wait until the search is there.
-    Follow(Task<G>),
+    Follow(Task),
     /// End the search under way now.
     Stop,
     /// The conversation is over. Searches ordered before may take this much longer; then they are stopped.
@@ -55,9 +54,9 @@ pub enum Urgency {
 }
 
 /// A conversation about one game.
-pub trait Protocol<G: Game> {
+pub trait Protocol {
     /// Handles a line, without its end; it may hold anything.
-    fn line(&mut self, line: &str) -> Reply<G>;
+    fn line(&mut self, line: &str) -> Reply;
     /// When a line is handled that arrives during a search.
     fn urgency(&self, line: &str) -> Urgency;
     /// A line about a search under way.
@@ -65,32 +64,32 @@ pub trait Protocol<G: Game> {
         None
     }
     /// Takes the result of an ordered search.
-    fn found(&mut self, report: &Report) -> Reply<G>;
+    fn found(&mut self, report: &Report) -> Reply;
     /// The search failed, which ends the conversation: its last lines, which name the problem where the protocol
     /// can.
     fn failed(&mut self, problem: &str) -> Vec<String>;
     /// The answer to a line that could not be read.
-    fn refuse(&mut self, problem: &str) -> Reply<G>;
+    fn refuse(&mut self, problem: &str) -> Reply;
 }
 
-impl<G: Game> Reply<G> {
+impl Reply {
     /// Lines, then an order.
-    pub fn new(lines: Vec<String>, order: Order<G>) -> Reply<G> {
+    pub fn new(lines: Vec<String>, order: Order) -> Reply {
         Reply { lines, aside: None, order }
     }
 
     /// Nothing to say, nothing to do.
-    pub fn nothing() -> Reply<G> {
+    pub fn nothing() -> Reply {
         Reply::new(Vec::new(), Order::Nothing)
     }
 
     /// One line.
-    pub fn line(line: impl Into<String>) -> Reply<G> {
+    pub fn line(line: impl Into<String>) -> Reply {
         Reply::new(vec![line.into()], Order::Nothing)
     }
 
     /// An order without a word.
-    pub fn order(order: Order<G>) -> Reply<G> {
+    pub fn order(order: Order) -> Reply {
         Reply::new(Vec::new(), order)
     }
 }

@@ -5,6 +5,7 @@
 //! ends when more thought could not change the action, and continues beyond its share while the most visited action is
 //! not the one with the best value.
 
+use crate::any::{AnyGame, AnyState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -54,9 +55,9 @@ pub struct Limits {
 
 /// A search to make.
 #[derive(Clone, Debug)]
-pub struct Task<G: Game> {
+pub struct Task {
     /// Where the game began.
-    pub start: G::State,
+    pub start: AnyState,
     /// What was played; the position reached is not the end of the game.
     pub actions: Vec<Action>,
     /// When to end.
@@ -71,9 +72,9 @@ pub struct Task<G: Game> {
     pub threads: Option<usize>,
 }
 
-impl<G: Game> Task<G> {
+impl Task {
     /// The search of the position that a game has reached.
-    pub fn of(session: &Session<G>, limits: Limits) -> Task<G> {
+    pub fn of(session: &Session<AnyGame>, limits: Limits) -> Task {
         let (start, actions) = (session.start().clone(), session.actions().to_vec());
         Task { start, actions, limits, memory: DEFAULT_MEMORY, ponder: false, fresh: false, threads: None }
     }
@@ -95,18 +96,18 @@ pub struct Report {
 }
 
 /// An agent that thinks for a protocol.
-pub struct Thinker<G: Game> {
-    agent: SearchAgent<G>,
+pub struct Thinker {
+    agent: SearchAgent<AnyGame>,
     /// The game that the agent has followed.
-    session: Session<G>,
+    session: Session<AnyGame>,
     random: Random,
 }
 
-debug_fields!(Thinker<G: Game>, session);
+debug_fields!(Thinker, session);
 
-impl<G: Game> Thinker<G> {
+impl Thinker {
     /// A thinker that has seen nothing yet.
-    pub fn new(game: G, agent: SearchAgent<G>) -> Thinker<G> {
+    pub fn new(game: AnyGame, agent: SearchAgent<AnyGame>) -> Thinker {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]) }
     }
 
@@ -114,7 +115,7 @@ impl<G: Game> Thinker<G> {
     /// found now and then.
     pub fn search(
         &mut self,
-        task: &Task<G>,
+        task: &Task,
         begun: Instant,
         stop: &AtomicBool,
         report: &mut dyn FnMut(&Report),
@@ -164,7 +165,7 @@ impl<G: Game> Thinker<G> {
 
     /// Goes to the position of the task and keeps the tree if that continues the last game. In a large tree this takes
     /// a while.
-    pub fn follow(&mut self, task: &Task<G>) {
+    pub fn follow(&mut self, task: &Task) {
         let continues = !task.fresh
             && *self.session.start() == task.start
             && task.actions.starts_with(self.session.actions());
@@ -209,7 +210,7 @@ impl<G: Game> Thinker<G> {
     }
 }
 
-fn report_of<G: Game>(game: &G, state: &G::State, analysis: &Analysis, begun: Instant) -> Report {
+fn report_of(game: &AnyGame, state: &AnyState, analysis: &Analysis, begun: Instant) -> Report {
     let line = line_text(game, state, &analysis.principal_variation);
     let &Analysis { action, value, simulations, .. } = analysis;
     Report { action, value, line, simulations, elapsed: begun.elapsed() }
@@ -255,7 +256,7 @@ impl Ends {
     }
 
     /// How many simulations may follow after this time, until it is asked again.
-    fn permit<G: Game>(&mut self, game: &G, search: &Search<G>, elapsed: Duration) -> usize {
+    fn permit(&mut self, game: &AnyGame, search: &Search<AnyGame>, elapsed: Duration) -> usize {
         let (tree, done) = (search.tree(), search.simulations());
         let left = self.simulations.map_or(usize::MAX, |most| most.saturating_sub(done));
         let (began, before) = *self.began.get_or_insert((elapsed, done));
@@ -279,12 +280,12 @@ impl Ends {
 }
 
 /// Whether a tree may grow, in memory and in visits, which are counted in 32 bits.
-fn has_room<G: Game>(tree: &Tree<G>, memory: usize) -> bool {
+fn has_room(tree: &Tree<AnyGame>, memory: usize) -> bool {
     tree.size().1 < memory && tree.visits() < MOST_VISITS
 }
 
 /// Whether more time could change the action, at this many simulations per second.
-fn worth_more<G: Game>(game: &G, tree: &Tree<G>, budget: Budget, rate: f64, elapsed: Duration) -> bool {
+fn worth_more(game: &AnyGame, tree: &Tree<AnyGame>, budget: Budget, rate: f64, elapsed: Duration) -> bool {
     if tree.root_edges().len() == 1 {
         return false;
     }

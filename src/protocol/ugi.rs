@@ -11,6 +11,7 @@
 //! always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
 //! conversation ends.
 
+use crate::any::AnyGame;
 use std::time::Duration;
 
 use super::clock::Clock;
@@ -46,9 +47,9 @@ const PONDER: &str = "Ponder";
 
 /// A conversation in UGI.
 #[derive(Debug)]
-pub struct Ugi<G: Game> {
+pub struct Ugi {
     name: String,
-    session: Session<G>,
+    session: Session<AnyGame>,
     /// The last `position` was refused, so there is none.
     lost: bool,
     /// The values of [`SPINS`].
@@ -58,26 +59,26 @@ pub struct Ugi<G: Game> {
     fresh: bool,
 }
 
-impl<G: Game> Ugi<G> {
+impl Ugi {
     /// A conversation with an engine of this name.
-    pub fn new(game: G, name: impl Into<String>) -> Ugi<G> {
+    pub fn new(game: AnyGame, name: impl Into<String>) -> Ugi {
         let spins = SPINS.map(|(_, default, ..)| default);
         Ugi { name: name.into(), session: Session::new(game), lost: false, spins, ponder: false, fresh: true }
     }
 
     /// Sets the default of the option Threads.
-    pub fn with_threads(mut self, threads: usize) -> Ugi<G> {
+    pub fn with_threads(mut self, threads: usize) -> Ugi {
         self.spins[3] = threads as i64;
         self
     }
 
     /// Sets the default of the option Hash, the memory of the tree in MiB.
-    pub fn with_hash(mut self, mebibytes: usize) -> Ugi<G> {
+    pub fn with_hash(mut self, mebibytes: usize) -> Ugi {
         self.spins[0] = mebibytes as i64;
         self
     }
 
-    fn introduce(&self) -> Reply<G> {
+    fn introduce(&self) -> Reply {
         let mut lines = vec![
             format!("id name {}", self.name),
             format!("id author the {} developers", Program::current().title()),
@@ -90,7 +91,7 @@ impl<G: Game> Ugi<G> {
         Reply::new(lines, Order::Nothing)
     }
 
-    fn set_option(&mut self, words: &[&str]) -> Reply<G> {
+    fn set_option(&mut self, words: &[&str]) -> Reply {
         let (name, value) = match words.iter().position(|word| *word == "value") {
             Some(at) => (&words[..at], words[at + 1..].join(" ")),
             None => (words, String::new()),
@@ -122,7 +123,7 @@ impl<G: Game> Ugi<G> {
     }
 
     /// `startpos|fen TEXT [moves ...]`; if anything is wrong, there is no position.
-    fn position(&mut self, words: &[&str]) -> Reply<G> {
+    fn position(&mut self, words: &[&str]) -> Reply {
         let read = self.read_position(words);
         self.lost = read.is_err();
         match read {
@@ -135,7 +136,7 @@ impl<G: Game> Ugi<G> {
     }
 
     /// The game that the words after `position` give, or what is wrong with them.
-    fn read_position(&self, words: &[&str]) -> Result<Session<G>, String> {
+    fn read_position(&self, words: &[&str]) -> Result<Session<AnyGame>, String> {
         let (place, moves) = match words.iter().position(|word| *word == "moves") {
             Some(at) => (&words[..at], &words[at + 1..]),
             None => (words, &words[..0]),
@@ -161,7 +162,7 @@ impl<G: Game> Ugi<G> {
     }
 
     /// The search of the current position.
-    fn task(&mut self, limits: Limits) -> Task<G> {
+    fn task(&mut self, limits: Limits) -> Task {
         let mut task = Task::of(&self.session, limits);
         task.memory = self.spins[0] as usize * MEBIBYTE;
         task.ponder = self.ponder;
@@ -170,7 +171,7 @@ impl<G: Game> Ugi<G> {
         task
     }
 
-    fn query(&self, what: &[&str]) -> Reply<G> {
+    fn query(&self, what: &[&str]) -> Reply {
         let (game, state) = (self.session.game(), self.session.state());
         let outcome = game.outcome(state);
         let response = match what {
@@ -202,7 +203,7 @@ impl<G: Game> Ugi<G> {
         Reply::line(format!("response {response}"))
     }
 
-    fn go(&mut self, words: &[&str]) -> Reply<G> {
+    fn go(&mut self, words: &[&str]) -> Reply {
         if self.lost {
             return Reply::new(vec![message(NO_POSITION), "bestmove none".into()], Order::Nothing);
         }
@@ -282,8 +283,8 @@ impl<G: Game> Ugi<G> {
     }
 }
 
-impl<G: Game> Protocol<G> for Ugi<G> {
-    fn line(&mut self, line: &str) -> Reply<G> {
+impl Protocol for Ugi {
+    fn line(&mut self, line: &str) -> Reply {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             [] => Reply::nothing(),
@@ -326,7 +327,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
         ))
     }
 
-    fn found(&mut self, report: &Report) -> Reply<G> {
+    fn found(&mut self, report: &Report) -> Reply {
         let best = report.line.first().expect("a line begins with its action");
         let lines = self.progress(report).into_iter().chain([format!("bestmove {best}")]);
         Reply::new(lines.collect(), Order::Nothing)
@@ -336,7 +337,7 @@ impl<G: Game> Protocol<G> for Ugi<G> {
         vec![message(&format!("error: {problem}"))]
     }
 
-    fn refuse(&mut self, problem: &str) -> Reply<G> {
+    fn refuse(&mut self, problem: &str) -> Reply {
         // it may have been a position
         self.lost = true;
         info(&format!("{problem}; {NO_POSITION}"))
@@ -355,7 +356,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-fn info<G: Game>(what: &str) -> Reply<G> {
+fn info(what: &str) -> Reply {
     Reply::line(message(what))
 }
 

@@ -1,12 +1,13 @@
 //! Recorded games as diagrams, with what the search thought.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use maud::{Markup, PreEscaped, html};
 
 use super::chart::{Chart, Series};
 use super::numbers::Numbers;
 use crate::draw::{self, Marks};
 use crate::error::Error;
-use crate::game::{Action, Game, Outcome, Player, Rules, outcome_text};
+use crate::game::{Action, Game, Outcome, Player, outcome_text};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::tree::for_first;
@@ -27,8 +28,8 @@ pub(super) const ABOUT: &str = "Picked from all games of the generation, those f
     not its advice.";
 
 /// A ply of a game with what the search found.
-struct Step<S> {
-    state: S,
+struct Step {
+    state: AnyState,
     /// The shares of the actions' visits, greatest first; none if the ply was not searched or not trained on.
     shares: Vec<(Action, f32)>,
     /// The first player's expected score, 0 to 1; none if no search was asked.
@@ -37,16 +38,16 @@ struct Step<S> {
 }
 
 /// A game that was replayed.
-struct Replayed<S> {
-    steps: Vec<Step<S>>,
-    last: S,
+struct Replayed {
+    steps: Vec<Step>,
+    last: AnyState,
     /// Who won, and how.
     result: String,
     ending: String,
 }
 
 /// Some games of the newest generation, in about `room` characters, after what is wrong with those that cannot be read.
-pub(super) fn shown<G: Game>(rules: &Rules<G>, run: &Numbers, room: usize) -> Vec<Markup> {
+pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
     let (mut records, mut wrong): (Vec<Record>, Vec<Markup>) = Default::default();
     let mut keep = |error: &Error| {
         wrong.push(html! { p.why { "Some games cannot be read: " (error) ". " code { "petteia inspect" } " says more." } });
@@ -88,7 +89,7 @@ struct Upset {
 /// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better. A player who tries
 /// an action against the advice of the search surprises nobody by losing, so only what comes after such an action
 /// counts.
-fn upset<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Upset> {
+fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);
     let (mut most, mut index) = (None, 0);
@@ -115,8 +116,8 @@ fn is_advised(policy: &[(Action, u32)], action: Action) -> bool {
 }
 
 /// A varied handful of games, and why each was picked.
-fn picked<G: Game>(
-    game: &G,
+fn picked(
+    game: &AnyGame,
     records: &[Record],
     upset: impl Fn(&Record) -> Option<Upset>,
 ) -> Vec<(usize, String)> {
@@ -151,9 +152,9 @@ fn picked<G: Game>(
     picked
 }
 
-fn replay<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Replayed<G::State>> {
+fn replay(rules: &Opened, record: &Record) -> Option<Replayed> {
     let game = &rules.game;
-    let mut steps: Vec<Step<G::State>> = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
     let values: Vec<Option<f32>> = record.values().collect();
     let last = record.replay(rules, |ply| {
         let sum: u32 = ply.policy.iter().map(|(_, weight)| weight).sum();
@@ -174,7 +175,7 @@ fn replay<G: Game>(rules: &Rules<G>, record: &Record) -> Option<Replayed<G::Stat
 }
 
 /// Why a game is shown, its curve, and diagrams where the expectations turned.
-fn told<G: Game>(game: &G, record: &Record, replayed: &Replayed<G::State>, why: &str) -> Markup {
+fn told(game: &AnyGame, record: &Record, replayed: &Replayed, why: &str) -> Markup {
     let Replayed { steps, last, result, ending } = replayed;
     let chart = Chart {
         title: format!("Game {}: {result} after {} actions{ending}", record.index, steps.len()),
@@ -207,12 +208,12 @@ fn told<G: Game>(game: &G, record: &Record, replayed: &Replayed<G::State>, why: 
 }
 
 /// The marks of the action that led to a ply.
-fn after<G: Game>(game: &G, steps: &[Step<G::State>], ply: usize) -> Marks {
+fn after(game: &AnyGame, steps: &[Step], ply: usize) -> Marks {
     let before = ply.checked_sub(1).map(|before| &steps[before]);
     before.map_or_else(Marks::default, |step| Marks::after(game, &step.state, step.action))
 }
 
-fn diagram<G: Game>(game: &G, steps: &[Step<G::State>], ply: usize) -> Markup {
+fn diagram(game: &AnyGame, steps: &[Step], ply: usize) -> Markup {
     let step = &steps[ply];
     let marks = after(game, steps, ply).with_shares(game, &step.state, &step.shares);
     let text = |action: Action| game.action_text(&step.state, action);
@@ -235,7 +236,7 @@ fn diagram<G: Game>(game: &G, steps: &[Step<G::State>], ply: usize) -> Markup {
 }
 
 /// The whole game in small diagrams, as many as fit into `room` characters: after every action, or every few.
-fn played_through<G: Game>(game: &G, steps: &[Step<G::State>], room: usize) -> Markup {
+fn played_through(game: &AnyGame, steps: &[Step], room: usize) -> Markup {
     let drawn = |ply: usize| {
         let (step, text) = (&steps[ply], format!("ply {ply}"));
         let who = game.players()[game.to_move(&step.state).index()];
@@ -262,12 +263,12 @@ fn played_through<G: Game>(game: &G, steps: &[Step<G::State>], room: usize) -> M
 }
 
 /// The expected score of a ply in a caption.
-fn scored<S>(step: &Step<S>) -> String {
+fn scored(step: &Step) -> String {
     step.score.map_or_else(|| "not searched".into(), |score| format!("{score:.2}"))
 }
 
 /// The searched plies after which the expected score changed most, in order.
-fn plies<S>(steps: &[Step<S>]) -> Vec<usize> {
+fn plies(steps: &[Step]) -> Vec<usize> {
     let change = |ply: usize| {
         let next = steps[ply + 1..].iter().find_map(|step| step.score);
         next.zip(steps[ply].score).map_or(0.0, |(next, score)| (next - score).abs())
@@ -285,6 +286,7 @@ mod tests {
 
     use super::*;
     use crate::game::GameOptions;
+    use crate::game::Rules;
     use crate::games::tic_tac_toe::TicTacToe;
 
     /// A game whose searches gave the first player these scores.
@@ -314,7 +316,7 @@ mod tests {
     }
 
     fn why(records: &[Record]) -> Vec<(usize, String)> {
-        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened();
         picked(&rules.game, records, |record| upset(&rules, record))
     }
 
@@ -349,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_game_is_played_through_in_as_many_diagrams_as_there_is_room_for() {
-        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened();
         let record = record(1, "a1 b2 c3 a2 c2 c1 a3 b3 b1", "draw", &[]);
         let replayed = replay(&rules, &record).unwrap();
         let drawn = |room: usize| {

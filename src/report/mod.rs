@@ -12,6 +12,7 @@ pub mod page;
 #[cfg(test)]
 mod tests;
 
+use crate::any::Opened;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ use maud::{Markup, html};
 use self::chart::{Bars, Chart, Series};
 pub use self::numbers::Numbers;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::run::{Health, RatedGeneration, Thinned, TrainLine};
 
 /// What a chart shows of each run.
@@ -126,7 +127,7 @@ const MEASURES: [Measure; 7] = [
 ///
 /// # Errors
 /// The runs are of different games, or there is nothing in one that can be shown.
-pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
+pub fn report(rules: &Opened, runs: &[Numbers]) -> Result<String> {
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
             return Err(Error::Config(format!(
@@ -138,10 +139,11 @@ pub fn report<G: Game>(rules: &Rules<G>, runs: &[Numbers]) -> Result<String> {
         }
     }
     let names: Vec<&str> = runs.iter().map(|run| &*run.name).collect();
-    let title = format!("{}: {}", G::TITLE, names.join(", "));
+    let game = &rules.game;
+    let title = format!("{}: {}", game.about().title, names.join(", "));
     let compared = runs.len() > 1;
     let numbers = html! {
-        h1 { (G::TITLE) ": " (names.join(", ")) }
+        h1 { (game.about().title) ": " (names.join(", ")) }
         @for run in runs { (summary(run, compared)) }
         (charts(runs))
     };

@@ -5,6 +5,7 @@
 //! beginning would: its learning rate is what the schedule of the new length gives at that point, so it rises if the
 //! run had come further down the old one.
 
+use crate::any::Opened;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -14,7 +15,6 @@ use crate::checkpoint;
 use crate::checkpoint::lineage::{Change, Chapter, Lineage};
 use crate::config::{Config, TrainConfig};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::replay::place::Place;
 use crate::replay::store;
 use crate::train::schedule::learning_rate;
@@ -40,8 +40,8 @@ pub struct Extension {
 /// # Errors
 /// There is no run in `folder`, it differs in other settings, more generations are done, it is in use, or it does not
 /// hold what it was trained on; it then keeps the settings that it has.
-pub fn extend<G: Game>(
-    rules: &Rules<G>,
+pub fn extend(
+    rules: &Opened,
     folder: &Path,
     config: &Config,
     accepts_missing: bool,

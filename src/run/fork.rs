@@ -4,6 +4,7 @@
 //! The copy appears whole, and only if it holds what its newest checkpoint was trained on. From then on it is a run of
 //! its own; without changed settings it makes the same bytes as the original.
 
+use crate::any::Opened;
 use std::path::{Path, PathBuf};
 
 use super::METRICS;
@@ -14,7 +15,6 @@ use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::replay::store;
 use crate::storage;
 
@@ -38,7 +38,7 @@ impl Fork<'_> {
     ///
     /// # Errors
     /// There is no such run or generation, the settings do not fit it, records are missing, or the copy exists.
-    pub fn make<G: Game>(&self, rules: &Rules<G>, tick: &mut Progress) -> Result<()> {
+    pub fn make(&self, rules: &Opened, tick: &mut Progress) -> Result<()> {
         let Fork { source, generation, config, folder, accepts_missing } = *self;
         config.check()?;
         check_new(folder)?;
@@ -64,7 +64,7 @@ impl Fork<'_> {
     }
 
     /// The change as a chapter of the copy's past. Fails if the settings do not fit the run.
-    fn chapter<G: Game>(&self, rules: &Rules<G>) -> Result<Chapter> {
+    fn chapter(&self, rules: &Opened) -> Result<Chapter> {
         let Fork { source, generation, config, .. } = *self;
         let place = source.display();
         let theirs = settings_of(source)?;

@@ -6,17 +6,17 @@
 //! from the newest network either way, as with KataGo's gatekeeper (lightvector/KataGo, SelfplayTraining.md), here
 //! with a sequential test instead of a fixed number of games.
 
+use crate::any::{AnyGame, Opened};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::arena::agent::Contestant;
 use crate::arena::sprt::{Sprt, Verdict};
-use crate::arena::{Match, MatchResult, Standing, play_match};
+use crate::arena::{Match, MatchResult, Standing};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::Config;
 use crate::error::Result;
-use crate::game::{Game, Rules};
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model;
@@ -38,9 +38,9 @@ pub struct Decision {
 }
 
 /// Plays the newest `checkpoint` of the run in `folder` against the champion, unless that was done before. `tick` is
-/// that of [`play_match`].
-pub fn decide<G: Game>(
-    rules: &Rules<G>,
+/// that of [`AnyGame::play_match`].
+pub fn decide(
+    rules: &Opened,
     config: &Config,
     processor: &Processor,
     folder: &Path,
@@ -60,7 +60,7 @@ pub fn decide<G: Game>(
             let agent = |of: &Checkpoint| contestant(rules, config, processor, of);
             let agents = [agent(checkpoint)?, agent(&champion)?];
             let plan = plan(config, number)?;
-            let result = play_match(&rules.game, &plan, agents.each_ref(), None, tick)?;
+            let result = rules.game.play_match(&plan, agents.each_ref(), None, tick)?;
             let promoted = result.sprt.is_some_and(|test| test.verdict == Verdict::H1);
             Decision { promoted, champion: Some(champion.manifest.generation), result: Some(result), weights }
         }
@@ -70,12 +70,12 @@ pub fn decide<G: Game>(
 }
 
 /// A checkpoint of the run as it plays in its matches.
-pub(super) fn contestant<G: Game>(
-    rules: &Rules<G>,
+pub(super) fn contestant(
+    rules: &Opened,
     config: &Config,
     processor: &Processor,
     checkpoint: &Checkpoint,
-) -> Result<Contestant<G>> {
+) -> Result<Contestant<AnyGame>> {
     let network = checkpoint.network(&model::device())?;
     let net = SharedNet::on(&network, &config.net, processor)?;
     Ok(Contestant::trained(&rules.game, &config.search.one_by_one(), net, config.arena.simulations))

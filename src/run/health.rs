@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::lines::{HealthLine, Line};
 use super::{Run, rounded, signs};
 use crate::error::Result;
-use crate::game::Game;
 use crate::replay::window::Window;
 use crate::train::Trainer;
 use crate::train::quality::Quality;
@@ -68,7 +67,7 @@ fn quality(trainer: &Trainer, window: &Window, first: usize) -> Result<Quality> 
     trainer.quality(picked.chunks(BATCH).map(|picked| window.rows(picked)))
 }
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     /// Measures what a generation has learned, and returns what looks wrong.
     pub(super) fn examine(
         &mut self,

@@ -1,12 +1,12 @@
 //! What forks and runs that begin with another's weights have in common.
 
+use crate::any::Opened;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::audit::{Depth, audit};
 use crate::config::{Config, NetConfig};
 use crate::error::{Error, Input, Result};
-use crate::game::{Game, Rules};
 use crate::replay::place::Place;
 use crate::replay::store;
 use crate::storage;
@@ -15,12 +15,7 @@ use crate::storage;
 pub type Progress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
 /// Fails if the run just made in `copy` lacks something that its newest checkpoint lists: `source` lacks it, too.
-pub(super) fn check_whole<G: Game>(
-    copy: &Path,
-    source: &Path,
-    config: &Config,
-    rules: &Rules<G>,
-) -> Result<()> {
+pub(super) fn check_whole(copy: &Path, source: &Path, config: &Config, rules: &Opened) -> Result<()> {
     let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
     let found = audit(copy, config, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
     if found.problems.is_empty() {

@@ -1,20 +1,20 @@
 //! What follows a checkpoint: the gate's decision about it, and the evaluation of the network that represents the run.
 
+use crate::any::AnyGame;
 use std::time::Instant;
 
 use super::lines::{EvaluationLine, GateLine, Line};
 use super::{Event, Run, gate, rounded};
+use crate::arena::Match;
 use crate::arena::agent::Contestant;
-use crate::arena::{Match, play_match};
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::GateKind;
 use crate::error::Result;
-use crate::game::Game;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::train::Trainer;
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     /// The network that plays, and its generation: the champion if there is a gate, otherwise the `newest`.
     pub(super) fn player(&self, trainer: &Trainer, newest: usize) -> Result<(usize, Network)> {
         let champion = match self.config.arena.gate {
@@ -32,7 +32,7 @@ impl<G: Game> Run<'_, G> {
         &mut self,
         checkpoint: &Checkpoint,
         trainer: &Trainer,
-        opponent: &Contestant<G>,
+        opponent: &Contestant<AnyGame>,
     ) -> Result<()> {
         let number = checkpoint.manifest.generation;
         let changed = match self.config.arena.gate {
@@ -71,7 +71,7 @@ impl<G: Game> Run<'_, G> {
     }
 
     /// Plays the evaluation games of a generation, unless they were played before.
-    fn evaluate(&mut self, trainer: &Trainer, opponent: &Contestant<G>, number: usize) -> Result<()> {
+    fn evaluate(&mut self, trainer: &Trainer, opponent: &Contestant<AnyGame>, number: usize) -> Result<()> {
         let settings = &self.config.arena;
         let last = number == self.config.train.generations;
         let games = if last { settings.final_games } else { settings.games };
@@ -88,7 +88,7 @@ impl<G: Game> Run<'_, G> {
         );
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let started = Instant::now();
-        let result = play_match(&self.rules.game, &plan, [&agent, opponent], None, |standing| {
+        let result = self.rules.game.play_match(&plan, [&agent, opponent], None, |standing| {
             self.observer.event(Event::Evaluating { standing: *standing, games });
             !self.observer.interrupted()
         })?;

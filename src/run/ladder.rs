@@ -7,6 +7,7 @@
 //! game limit the score against a weak player, and rated together they would make the last generation look weaker than
 //! those that never played there. The games are lines of the metrics; nothing that is trained depends on them.
 
+use crate::any::AnyGame;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -17,13 +18,12 @@ use super::lines::{Against, EvaluationLine, GateLine, LadderLine, Line, Scored};
 use super::{Event, Run, rounded};
 use crate::arena::Standing;
 use crate::arena::agent::Contestant;
-use crate::arena::ladder::{Ladder, play_ladder};
+use crate::arena::ladder::Ladder;
 use crate::arena::pairing::{Pairing, Planner};
 use crate::arena::rating::{Difference, Meeting, Ratings};
 use crate::arena::sprt::Pentanomial;
 use crate::checkpoint::{self, Checkpoint};
 use crate::error::{Error, Result};
-use crate::game::Game;
 use crate::random::mix;
 use crate::storage;
 
@@ -249,7 +249,7 @@ pub struct RatedGeneration {
     pub high: Option<f64>,
 }
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     /// Rates the generation of a checkpoint, unless that was done before.
     pub(super) fn rate(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let number = checkpoint.manifest.generation;
@@ -337,7 +337,7 @@ impl<G: Game> Run<'_, G> {
             let earlier = Checkpoint::open_folder(&checkpoint::path_of(self.folder, *earlier))?;
             agents.push(contestant(self.rules, self.config, self.processor, &earlier)?);
         }
-        let agents: Vec<&Contestant<G>> = agents.iter().collect();
+        let agents: Vec<&Contestant<AnyGame>> = agents.iter().collect();
         let plan = Ladder {
             games,
             // other openings than the gate's, and for each generation and round
@@ -345,7 +345,7 @@ impl<G: Game> Run<'_, G> {
             opening_plies: settings.opening_plies,
             pairing: Pairing::Gauntlet(0),
         };
-        let (result, complete) = play_ladder(&self.rules.game, &plan, &agents, None, &|standing| {
+        let (result, complete) = self.rules.game.play_ladder(&plan, &agents, None, &|standing| {
             report(standing);
             !self.observer.interrupted()
         })?;

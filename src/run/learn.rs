@@ -8,7 +8,6 @@ use std::time::Instant;
 use super::lines::{Line, TrainLine};
 use super::{Event, Refused, Run, rounded};
 use crate::error::{Error, Result};
-use crate::game::Game;
 use crate::parallel;
 use crate::random::{Purpose, stream};
 use crate::replay::window::{Batch, Window};
@@ -19,7 +18,7 @@ use crate::train::{Refusal, Trainer};
 /// Approximate number of training lines per generation in `metrics.jsonl`.
 const LOSS_LINES: usize = 20;
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     pub(super) fn train(
         &mut self,
         trainer: &mut Trainer,

@@ -32,6 +32,7 @@ mod suited;
 mod tensorboard;
 mod thinned;
 
+use crate::any::{AnyGame, Opened};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -57,7 +58,7 @@ use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, TrainingData};
 use crate::config::{Config, DeviceKind, GameConfig};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, Rules};
+use crate::game::GameIdentity;
 use crate::net::device::{Processor, for_training};
 use crate::net::model::Network;
 use crate::options::Settings;
@@ -70,8 +71,8 @@ use crate::train::Trainer;
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";
 
-struct Run<'a, G: Game> {
-    rules: &'a Rules<G>,
+struct Run<'a> {
+    rules: &'a Opened,
     config: &'a Config,
     folder: &'a Path,
     held: &'a Folder,
@@ -113,12 +114,7 @@ pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Opti
 /// # Errors
 /// If settings are out of range or belong to another game than `rules`, if the folder cannot be used, and if playing,
 /// training, reading or writing fails.
-pub fn train<G: Game>(
-    rules: &Rules<G>,
-    config: &Config,
-    folder: &Path,
-    observer: &dyn Observer,
-) -> Result<Summary> {
+pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Observer) -> Result<Summary> {
     config.check()?;
     check_game(&rules.identity, config)?;
     let (config, said) = with_named_device(config, folder)?;
@@ -215,13 +211,13 @@ fn check_game(identity: &GameIdentity, config: &Config) -> Result<()> {
     )))
 }
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     /// One generation: self-play, training, checkpoint, and what follows it.
     fn turn(
         &mut self,
         trainer: &mut Trainer,
         window: &mut Window,
-        opponent: &Contestant<G>,
+        opponent: &Contestant<AnyGame>,
         number: usize,
     ) -> Result<()> {
         let before = trainer.step;

@@ -13,17 +13,16 @@ use crate::config::{Bootstrap, Config, DeviceKind, RootKind};
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::net::evaluator::SharedNet;
+use crate::net::source::Source;
 use crate::replay::place::{self, Origin, shards_of};
 use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
 use crate::replay::window::Window;
-use crate::search::cache::cached;
-use crate::search::evaluator::{Rollout, Uniform};
 use crate::selfplay::starts::Starts;
-use crate::selfplay::{Bulk, Generation, MakeEvaluator, play_generation};
+use crate::selfplay::{Bulk, Generation};
 use crate::train::Trainer;
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     /// Plays a generation and adds it to the window; returns the number of its positions.
     pub(super) fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
         let (games, simulations) = place::games_of(self.config, number);
@@ -39,14 +38,12 @@ impl<G: Game> Run<'_, G> {
         let starts = self.starts(number, games)?;
         let generation = Generation { config, identity, number, games, simulations, evaluator, starts };
         self.observer.event(Event::Generation { number, generations: self.config.train.generations, games });
-        let game = &self.rules.game;
         let (finished, playing) = match bootstrap {
-            Some(Bootstrap::Rollout) => self.fill(&generation, &|| Box::new(Rollout::new(game.clone())))?,
-            Some(Bootstrap::Uniform) => self.fill(&generation, &|| Box::new(Uniform))?,
+            Some(Bootstrap::Rollout) => self.fill(&generation, &Source::Rollout)?,
+            Some(Bootstrap::Uniform) => self.fill(&generation, &Source::Uniform)?,
             None => {
                 let net = SharedNet::on(&network, &self.config.net, self.processor)?;
-                let cache = self.config.selfplay.cache;
-                self.fill(&generation, &|| cached(game, net.evaluator(game), cache))?
+                self.fill(&generation, &Source::Net(net))?
             }
         };
         self.take_in(window, number, finished, playing)
@@ -89,7 +86,8 @@ impl<G: Game> Run<'_, G> {
             for (record, found) in shard.records.iter().zip(&shard.found) {
                 plies += record.actions.len();
                 fresh += if was_finished { 0 } else { record.actions.len() };
-                cut_short += (G::DRAWLESS && record.outcome == Outcome::Draw.id()) as usize;
+                cut_short +=
+                    (self.rules.game.about().drawless && record.outcome == Outcome::Draw.id()) as usize;
                 let ids = ["first", "second", "draw"];
                 outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
                 *endings.entry(found.ending.to_string()).or_default() += 1;
@@ -135,7 +133,7 @@ impl<G: Game> Run<'_, G> {
     fn fill(
         &self,
         generation: &Generation,
-        evaluator: MakeEvaluator<G>,
+        source: &Source,
     ) -> Result<(BTreeMap<usize, Shard<Replayed>>, Duration)> {
         let number = generation.number;
         let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
@@ -164,7 +162,8 @@ impl<G: Game> Run<'_, G> {
         }
         self.held.check()?;
         let (bulk, started) = (Mutex::new(Bulk::default()), Instant::now());
-        play_generation(&self.rules.game, generation, self.folder, &origin, evaluator, &|progress| {
+        let source = (source, self.config.selfplay.cache);
+        self.rules.game.play_generation(generation, self.folder, &origin, source, &|progress| {
             *bulk.lock().expect("no panic while counting") = progress.bulk;
             self.observer.event(Event::Selfplay(progress));
             !self.observer.interrupted()

@@ -3,12 +3,13 @@
 //! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people.
 //! Measurements take some milliseconds of CPU time.
 
+use crate::any::{AnyGame, Opened};
 use std::path::Path;
 
 use super::{is_run, settings_of};
 use crate::config::{Config, DeviceKind, EvaluatorKind, Precision, TrainDevice};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::net::cpu::CpuNet;
 use crate::net::model::{self, Network};
 use crate::net::precision::{fastest, times_of_f32};
@@ -24,7 +25,7 @@ const SLOW: f64 = 1.15;
 ///
 /// # Errors
 /// The settings of the run in `folder` cannot be read.
-pub fn resolve_precision<G: Game>(rules: &Rules<G>, config: &Config, folder: &Path) -> Result<Config> {
+pub fn resolve_precision(rules: &Opened, config: &Config, folder: &Path) -> Result<Config> {
     let mut config = config.clone();
     let [net, training] =
         [config.net.precision, config.train.precision].map(|named| named == Precision::Auto);
@@ -70,7 +71,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
 
 /// A sentence for each setting whose bf16 is slower than f32 on this CPU: some have the instructions and take twice the
 /// time for them.
-pub(super) fn slower_than_f32<G: Game>(game: &G, config: &Config) -> Vec<String> {
+pub(super) fn slower_than_f32(game: &AnyGame, config: &Config) -> Vec<String> {
     let plays = config.net.precision == Precision::Bf16
         && config.net.evaluator == EvaluatorKind::Fused
         && config.net.device == DeviceKind::Cpu;

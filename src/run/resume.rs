@@ -1,5 +1,6 @@
 //! What an interrupted run takes up again: the check that its folder holds what it was trained on, and its window.
 
+use crate::any::Opened;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -8,13 +9,12 @@ use super::{Event, Observer, Run};
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::replay::place::{self, Place, shards_of};
 use crate::replay::sample::{Replayed, Sample};
 use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::Window;
 
-impl<G: Game> Run<'_, G> {
+impl Run<'_> {
     /// Reads back the shards of a checkpoint's window: those that it lists or, if it lists none, the newest.
     pub(super) fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
         let names = self.window_of(checkpoint);
@@ -105,8 +105,8 @@ impl<G: Game> Run<'_, G> {
 }
 
 /// Compares the run with what its checkpoints list, and returns the shards that the user chose to continue without.
-pub(super) fn settle<G: Game>(
-    rules: &Rules<G>,
+pub(super) fn settle(
+    rules: &Opened,
     config: &Config,
     folder: &Path,
     observer: &dyn Observer,

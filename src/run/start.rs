@@ -4,6 +4,7 @@
 //! lack begin anew: auxiliary heads, or, if the weights are those of another size of the board or variant, what depends
 //! on it. The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
 
+use crate::any::Opened;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
@@ -13,7 +14,7 @@ use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules, id_of};
+use crate::game::Game;
 use crate::net::auxiliary::without_heads;
 use crate::net::model;
 use crate::replay::place::shards_of;
@@ -40,7 +41,7 @@ impl Start<'_> {
     ///
     /// # Errors
     /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
-    pub fn make<G: Game>(&self, rules: &Rules<G>, tick: &mut Progress) -> Result<Vec<String>> {
+    pub fn make(&self, rules: &Opened, tick: &mut Progress) -> Result<Vec<String>> {
         let Start { source, with_window, config, folder } = *self;
         config.check()?;
         check_new(folder)?;
@@ -82,10 +83,10 @@ impl Start<'_> {
 
     /// Rejects weights of another network or of a game that is no other variant of this one, and settings of a run that
     /// begins without weights.
-    fn check<G: Game>(&self, rules: &Rules<G>) -> Result<()> {
+    fn check(&self, rules: &Opened) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         let [there, here] = [&manifest.game, &rules.identity];
-        let is_variant = G::VARIANTS.iter().any(|variant| id_of::<G>(variant) == there.id);
+        let is_variant = rules.game.about().ids().any(|id| id == there.id);
         if there.id == here.id || there.encoding != here.encoding || !is_variant {
             there.expect(here, &place.to_string())?;
         }
@@ -105,7 +106,7 @@ impl Start<'_> {
     }
 
     /// The newest shards of the source's window that fill the new one, oldest first.
-    fn window<G: Game>(&self, rules: &Rules<G>) -> Result<Vec<(PathBuf, ShardInfo)>> {
+    fn window(&self, rules: &Opened) -> Result<Vec<(PathBuf, ShardInfo)>> {
         let place = self.source.path.display();
         self.source.manifest.game.expect(&rules.identity, &format!("the window of {place}"))?;
         let run = self.source.path.parent().and_then(Path::parent).filter(|run| run.join(SETTINGS).is_file());
@@ -131,7 +132,7 @@ impl Start<'_> {
     }
 
     /// All shards up to a checkpoint of version 0.1, which lists none.
-    fn all<G: Game>(&self, run: &Path, rules: &Rules<G>) -> Result<Vec<ShardInfo>> {
+    fn all(&self, run: &Path, rules: &Opened) -> Result<Vec<ShardInfo>> {
         let config = settings_of(run)?;
         let mut found = Vec::new();
         for generation in 1..=self.source.manifest.generation {

@@ -4,16 +4,22 @@
 //! has the derived settings in the place of general defaults; a config that names them has the last word. A run writes
 //! what it got, so nothing is derived again when it is resumed.
 
+use crate::any::{AnyGame, Opened};
 use crate::config::{Bootstrap, Config};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::random::{Purpose, choose, stream};
 
 /// Random games that are played.
 const GAMES: u64 = 64;
 /// Positions that a generation should have.
 const POSITIONS: f64 = 16_000.0;
-/// Games of more plies find no end by themselves: playouts inside a search would be too expensive.
+/// Random games of more plies find no end by themselves: playouts inside a search would be too expensive, and games of
+/// those who have learned something are far shorter.
 const ENDLESS: f64 = 200.0;
+/// How long they are then, as in all variants of Custodial Trap.
+const LEARNED: f64 = 50.0;
+/// Among more actions the solver does not pay: each of its nodes looks at all of them.
+const MANY: f64 = 40.0;
 /// What the Gumbel root needs at least, and how many simulations each action adds.
 const SIMULATIONS: (f64, f64) = (24.0, 0.3);
 
@@ -30,7 +36,7 @@ pub struct Nature {
 impl Nature {
     /// Plays random games, always the same ones. (Players who win where one action does and see the opponent's wins have
     /// games of the same length, within a tenth, in all of Petteia's games.)
-    pub fn of<G: Game>(game: &G) -> Nature {
+    pub fn of(game: &AnyGame) -> Nature {
         let (mut legal, mut actions, mut plies) = (Vec::new(), 0, 0);
         for number in 0..GAMES {
             let (mut state, mut random) = (game.initial(), stream(0, Purpose::Start, &[number]));
@@ -48,7 +54,7 @@ impl Nature {
 }
 
 /// The settings for `rules` where a config says nothing, and what they were derived from.
-pub fn suited<G: Game>(rules: &Rules<G>) -> (Config, Nature) {
+pub fn suited(rules: &Opened) -> (Config, Nature) {
     let nature = Nature::of(&rules.game);
     let mut config = Config::new(&*rules.identity.id);
     config.game.options = rules.identity.options.clone();
@@ -58,22 +64,29 @@ pub fn suited<G: Game>(rules: &Rules<G>) -> (Config, Nature) {
 
 /// The derived settings.
 ///
-/// - `search.simulations`: more where there are more actions.
-/// - `selfplay.games`, `bootstrap_games`: as many as make some 16,000 positions; fewer, longer games make a few more.
+/// - `search.simulations`: more where there are more actions. `search.leaf_nodes`, `selfplay.solve_nodes`: none where
+///   there are many.
+/// - `selfplay.games`: as many as make some 16,000 positions; fewer, longer games make a few more.
 /// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.
 /// - `selfplay.bootstrap`: playouts, unless games find no end; then random games themselves.
 /// - `replay.value_decay`: the outcome of a long game says little of its beginning.
 /// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer where a game, or a playout, takes longer.
-fn suit(config: &mut Config, Nature { actions, plies }: Nature) {
+fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
     let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
+    let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
+    let is_endless = at_random > ENDLESS;
+    let plies = if is_endless { LEARNED } else { at_random };
     let (least, each) = SIMULATIONS;
     config.search.simulations = even(least + each * actions, 32, 64);
     let selfplay = &mut config.selfplay;
-    selfplay.games = (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
-    selfplay.bootstrap_games = selfplay.games;
+    if actions > MANY {
+        (config.search.leaf_nodes, selfplay.solve_nodes) = (0, 0);
+    }
+    selfplay.games = shards(plies);
+    selfplay.bootstrap_games = shards(at_random);
     selfplay.random_plies = (plies / 5.0).min(12.0) as usize;
     selfplay.temperature_plies = (plies * 2.0 / 5.0).clamp(8.0, 40.0) as usize;
-    if plies > ENDLESS {
+    if is_endless {
         // it evaluates the root, so every action is drawn with the same probability
         (selfplay.bootstrap, selfplay.bootstrap_simulations) = (Bootstrap::Uniform, 1);
         selfplay.gumbel_final = 0.2;
@@ -81,41 +94,32 @@ fn suit(config: &mut Config, Nature { actions, plies }: Nature) {
     // to two digits
     config.replay.value_decay = ((1.2 / plies).clamp(0.02, 0.1) * 100.0).round() as f32 / 100.0;
     let arena = &mut config.arena;
-    arena.games = even(1_000.0 / plies, 4, 20);
+    arena.games = even(1_000.0 / at_random, 4, 20);
     arena.final_games = 5 * arena.games;
-    arena.ladder_games = even(1_000.0 / plies, 6, 20);
-    arena.opponent = if plies > ENDLESS { "rollout:100" } else { "rollout:400" }.into();
+    arena.ladder_games = even(1_000.0 / at_random, 6, 20);
+    arena.opponent = if is_endless { "rollout:100" } else { "rollout:400" }.into();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Result;
     use crate::games::Games;
     use crate::options::Settings;
-    use crate::registry::{Job, Registry};
-
-    struct Suit;
-
-    impl Job for Suit {
-        type Output = Result<()>;
-
-        fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-            let (config, nature) = suited(&rules);
-            assert_eq!((config.clone(), nature), suited(&rules), "the games are always the same");
-            assert!(nature.actions >= 1.0 && nature.plies <= rules.game.max_plies() as f64, "{nature:?}");
-            // what was derived holds in a file, too
-            assert_eq!(Config::parse("a run", &config.to_toml(), &[])?, config);
-            config.check()
-        }
-    }
+    use crate::registry::Registry;
 
     #[test]
     fn every_game_gets_settings_that_are_permitted() {
         for id in Games::ids() {
-            Games::with_game(&id, &Settings::new(), Suit)
-                .unwrap()
-                .unwrap_or_else(|error| panic!("{id}: {error}"));
+            let rules = Games::open(&id, &Settings::new()).unwrap();
+            let (config, nature) = suited(&rules);
+            assert_eq!((config.clone(), nature), suited(&rules), "the games are always the same");
+            assert!(
+                nature.actions >= 1.0 && nature.plies <= rules.game.max_plies() as f64,
+                "{id}: {nature:?}"
+            );
+            // what was derived holds in a file, too
+            assert_eq!(Config::parse("a run", &config.to_toml(), &[]).unwrap(), config, "{id}");
+            config.check().unwrap_or_else(|error| panic!("{id}: {error}"));
         }
     }
 

@@ -39,11 +39,11 @@ struct Asked<S> {
 }
 
 impl<S> Asked<S> {
-    /// Whether a question about a position of `G` with these bounds is worth nodes.
-    fn is_open<G: Game>(&self, bounds: Bounds, question: usize) -> bool {
+    /// Whether a question about a position with these bounds is worth nodes.
+    fn is_open(&self, bounds: Bounds, question: usize, drawless: bool) -> bool {
         let is_open = |question: usize| !self.stuck[question] && !is_answered(bounds, THRESHOLDS[question]);
         // without draws both are the same question, unless a game may end by its limit
-        is_open(question) && !(G::DRAWLESS && question == 1 && is_open(0))
+        is_open(question) && !(drawless && question == 1 && is_open(0))
     }
 }
 
@@ -122,7 +122,8 @@ impl<G: Game> Turns<'_, G> {
         let mut share = FIRST_SHARE;
         loop {
             let open: u64 = self.actions.iter().map(|(_, asked)| self.open_questions(asked)).sum();
-            let root_open = (0..2).any(|question| self.root.is_open::<G>(self.root.bounds, question));
+            let root_open =
+                (0..2).any(|question| self.root.is_open(self.root.bounds, question, self.drawless()));
             if self.budget.left() == 0 || open == 0 && !root_open {
                 return;
             }
@@ -135,10 +136,14 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
+    fn drawless(&self) -> bool {
+        self.budget.solver.game.about().drawless
+    }
+
     fn ask_root(&mut self, share: u64, open: u64) {
         for question in self.order() {
             let left = self.budget.left();
-            if self.root.is_open::<G>(self.root.bounds, question) && left > 0 {
+            if self.root.is_open(self.root.bounds, question, self.drawless()) && left > 0 {
                 let part = share.saturating_mul(open).min(left / PART).max(1);
                 let known = self.root.bounds;
                 self.budget.ask(&mut self.root, question, if open > 0 { part } else { share }, known);
@@ -172,7 +177,7 @@ impl<G: Game> Turns<'_, G> {
     /// Whether the answer is unknown and matters.
     fn is_wanted(&self, asked: &Asked<G::State>, question: usize) -> bool {
         let capped = asked.bounds.and(self.at_most(self.root.bounds));
-        if !asked.is_open::<G>(capped, question) {
+        if !asked.is_open(capped, question, self.drawless()) {
             return false;
         }
         match (self.wanted, self.root.bounds.outcome()) {
@@ -180,7 +185,7 @@ impl<G: Game> Turns<'_, G> {
             (Wanted::Best, Some(outcome)) => {
                 let value = outcome.value_for(Player::First) as i8;
                 let threshold = if self.player == Player::First { value } else { value + 1 };
-                G::DRAWLESS || THRESHOLDS[question] == threshold
+                self.drawless() || THRESHOLDS[question] == threshold
             }
             _ => true,
         }

@@ -10,6 +10,7 @@
 //!
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 
+use crate::any::AnyGame;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,7 +22,7 @@ use crate::arena::checked;
 use crate::arena::elo::wilson;
 use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game};
+use crate::game::Action;
 use crate::parallel;
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
@@ -87,7 +88,7 @@ impl Tally {
         (self.valued > 0).then(|| self.squares / self.valued as f64)
     }
 
-    fn add<S>(&mut self, position: &Position<S>, answer: &Answer) {
+    fn add(&mut self, position: &Position, answer: &Answer) {
         let value = position.value;
         self.positions += 1;
         if let Some(place) = position.values.iter().position(|(action, _)| *action == answer.action) {
@@ -151,10 +152,10 @@ struct Answer {
 ///
 /// # Errors
 /// That of the agent; [`Error::Interrupted`] if `tick` says so; a budget of an agent that does not search.
-pub fn measure<G: Game>(
-    game: &G,
-    set: &Set<G::State>,
-    agent: &Contestant<G>,
+pub fn measure(
+    game: &AnyGame,
+    set: &Set,
+    agent: &Contestant<AnyGame>,
     budget: Budget,
     seed: u64,
     tick: &(dyn Fn(usize) -> bool + Sync),
@@ -175,7 +176,7 @@ pub fn measure<G: Game>(
         };
         let evaluator = |_| agent.evaluator().expect("it searches");
         let most = Contestant::at_once(&[agent], positions.len(), simulations);
-        let end = |searcher: Searcher<G>| answer(&Analysis::of(searcher.search()), budget);
+        let end = |searcher: Searcher<AnyGame>| answer(&Analysis::of(searcher.search()), budget);
         together::map(positions.len(), most, begin, end, evaluator, tick)?
     } else if budget == Budget::Own {
         let done = AtomicUsize::new(0);
@@ -205,7 +206,7 @@ fn answer(analysis: &Analysis, budget: Budget) -> Answer {
     Answer { action, value: Some(analysis.value) }
 }
 
-fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {
+fn counted(set: &Set, answers: &[Answer]) -> Accuracy {
     let mut all = Tally::default();
     let mut classes: BTreeMap<usize, Tally> = BTreeMap::new();
     let mut plies: BTreeMap<usize, Tally> = BTreeMap::new();
@@ -224,7 +225,7 @@ fn counted<S>(set: &Set<S>, answers: &[Answer]) -> Accuracy {
 }
 
 /// The mean of the true values where the agent's value was in some range.
-fn reliability<S>(set: &Set<S>, answers: &[Answer]) -> Vec<Bin> {
+fn reliability(set: &Set, answers: &[Answer]) -> Vec<Bin> {
     let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {
         answer.value.into_iter().for_each(|expected| table.add(expected, f64::from(position.value)));

@@ -4,6 +4,7 @@
 //! number, and it is solved with an empty table, so a set does not depend on threads. What cannot be solved with the
 //! given nodes is left out, so is a position that was there before, and so is one that is too easy.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -11,7 +12,7 @@ use rand::RngExt;
 
 use super::set::{FORMAT, Header, Line};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Rules};
+use crate::game::{Action, Game};
 use crate::parallel;
 use crate::random::{Purpose, choose, stream};
 use crate::solve::{Bounds, Limits, Solved, Solver};
@@ -48,8 +49,8 @@ pub struct Plan {
 ///
 /// # Errors
 /// [`Error::Interrupted`] if `tick` says so; too few positions can be solved.
-pub fn make<G: Game>(
-    rules: &Rules<G>,
+pub fn make(
+    rules: &Opened,
     plan: &Plan,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<(Header, Vec<Line>)> {
@@ -88,7 +89,7 @@ pub fn make<G: Game>(
     Ok((header(rules, plan), lines))
 }
 
-fn header<G: Game>(rules: &Rules<G>, plan: &Plan) -> Header {
+fn header(rules: &Opened, plan: &Plan) -> Header {
     Header {
         format: FORMAT,
         game: rules.identity.id.clone(),
@@ -101,7 +102,7 @@ fn header<G: Game>(rules: &Rules<G>, plan: &Plan) -> Header {
 }
 
 /// A position of a random game, and the actions played before.
-fn candidate<G: Game>(game: &G, plan: &Plan, number: u64) -> (G::State, usize) {
+fn candidate(game: &AnyGame, plan: &Plan, number: u64) -> (AnyState, usize) {
     let mut random = stream(plan.seed, Purpose::Endgame, &[number]);
     let mut states = vec![game.initial()];
     while let Some(state) = states.last()
@@ -117,7 +118,7 @@ fn candidate<G: Game>(game: &G, plan: &Plan, number: u64) -> (G::State, usize) {
 }
 
 /// The line of a position; `None` if it is unsolved, too easy, or neither lost nor a choice.
-fn line<G: Game>(game: &G, state: &G::State, plies: usize, solved: &Solved) -> Option<Line> {
+fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Option<Line> {
     let player = game.to_move(state);
     let value = |(action, bounds): &(Action, Bounds)| {
         let value = bounds.outcome()?.value_for(player) as i8;

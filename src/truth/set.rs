@@ -5,6 +5,7 @@
 //! header, and of a line all but the position and a value: its own or those of the actions. Reading checks everything
 //! against the rules; whether the values are right is the word of whoever made the set.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, quoted};
-use crate::game::{Action, Game, Rules, Settings, option_differences};
+use crate::game::{Action, Game, Settings, option_differences};
 use crate::replay::store::{Lines, write_checksum};
 use crate::{parallel, storage};
 
@@ -86,9 +87,9 @@ struct Given {
 
 /// A position of a set that was read.
 #[derive(Clone, Debug)]
-pub struct Position<S> {
+pub struct Position {
     /// The position.
-    pub state: S,
+    pub state: AnyState,
     /// The index of its class, if it has one.
     pub class: Option<usize>,
     /// The actions played before, if that is known.
@@ -101,7 +102,7 @@ pub struct Position<S> {
     pub scores: Vec<i32>,
 }
 
-impl<S> Position<S> {
+impl Position {
     /// Whether some action is known not to keep the value.
     pub fn has_choice(&self) -> bool {
         self.values.iter().any(|(_, value)| *value < self.value)
@@ -110,13 +111,13 @@ impl<S> Position<S> {
 
 /// A set that was read.
 #[derive(Clone, Debug)]
-pub struct Set<S> {
+pub struct Set {
     /// What the set says of itself.
     pub header: Header,
     /// SHA-256 of the file.
     pub sha256: String,
     /// The positions.
-    pub positions: Vec<Position<S>>,
+    pub positions: Vec<Position>,
 }
 
 /// Writes a set and then its checksum.
@@ -148,7 +149,7 @@ pub fn header(path: &Path) -> Result<Header> {
 /// # Errors
 /// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] for a damaged one, with the number
 /// of the line, [`Error::Io`] if it cannot be read.
-pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
+pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let shown = path.display();
     let mut lines = Lines::of_anyone(path, longest_line(rules))?;
     let first = lines.next().transpose()?.unwrap_or_default();
@@ -187,7 +188,7 @@ pub fn read<G: Game>(path: &Path, rules: &Rules<G>) -> Result<Set<G::State>> {
         }
         // all of them, so that it is the first error that is reported
         let checked = |index: usize| Ok(parsed(&texts[index].1).and_then(|given| checked(rules, &given)));
-        let read: Vec<Result<Checked<G::State>>> = parallel::map(texts.len(), &checked)?;
+        let read: Vec<Result<Checked>> = parallel::map(texts.len(), &checked)?;
         for (read, (number, _)) in read.into_iter().zip(&texts) {
             let position = read.and_then(|read| read.of_class(&mut header.classes, is_open));
             positions.push(position.map_err(|error| at_line(path, *number, error))?);
@@ -223,7 +224,7 @@ fn piece(
 }
 
 /// The longest possible line of a position, in bytes.
-fn longest_line<G: Game>(rules: &Rules<G>) -> usize {
+fn longest_line(rules: &Opened) -> usize {
     rules.identity.shape.actions.saturating_mul(BYTES_OF_ACTION).saturating_add(LONGEST_HEADER)
 }
 
@@ -238,7 +239,7 @@ fn is_position(line: &str) -> bool {
 }
 
 /// What a set of this game does not say of itself; its positions are not counted yet.
-fn unsaid<G: Game>(rules: &Rules<G>) -> Header {
+fn unsaid(rules: &Opened) -> Header {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());
     Header {
@@ -287,7 +288,7 @@ fn parsed<T: DeserializeOwned>(line: &str) -> Result<T> {
     serde_json::from_str(line).map_err(|error| Error::Data(error.to_string()))
 }
 
-fn check_game<G: Game>(header: &Header, rules: &Rules<G>) -> Result<()> {
+fn check_game(header: &Header, rules: &Opened) -> Result<()> {
     let identity = &rules.identity;
     if header.game != identity.id {
         let (game, id) = (quoted(&header.game), &identity.id);
@@ -301,14 +302,14 @@ fn check_game<G: Game>(header: &Header, rules: &Rules<G>) -> Result<()> {
 }
 
 /// A position that fits the rules, with the name of its class.
-struct Checked<S> {
-    position: Position<S>,
+struct Checked {
+    position: Position,
     class: Option<String>,
 }
 
-impl<S> Checked<S> {
+impl Checked {
     /// The position with its class, one of `classes`; new ones are added if the list `is_open`.
-    fn of_class(self, classes: &mut Vec<String>, is_open: bool) -> Result<Position<S>> {
+    fn of_class(self, classes: &mut Vec<String>, is_open: bool) -> Result<Position> {
         let Some(name) = self.class else { return Ok(self.position) };
         let class = match classes.iter().position(|class| *class == name) {
             Some(class) => class,
@@ -326,7 +327,7 @@ impl<S> Checked<S> {
 }
 
 /// Checks a position against the rules.
-fn checked<G: Game>(rules: &Rules<G>, given: &Given) -> Result<Checked<G::State>> {
+fn checked(rules: &Opened, given: &Given) -> Result<Checked> {
     let wrong = |what: String| Err(Error::Data(what));
     let game = &rules.game;
     let state = game.parse_state(&given.position)?;
@@ -372,9 +373,9 @@ fn checked<G: Game>(rules: &Rules<G>, given: &Given) -> Result<Checked<G::State>
 }
 
 /// The numbers of the legal actions, ascending by action: one for each, and for no other.
-fn for_actions<G: Game, T: Copy>(
-    game: &G,
-    state: &G::State,
+fn for_actions<T: Copy>(
+    game: &AnyGame,
+    state: &AnyState,
     legal: &[Action],
     numbers: &BTreeMap<String, T>,
     what: &str,

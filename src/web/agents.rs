@@ -3,6 +3,7 @@
 //! What is kept is told apart by what its files are, not only where: a run that was trained anew in the same folder and
 //! an export that was replaced in place are other agents, and the ones they replaced are dropped.
 
+use crate::any::{AnyGame, Opened};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -12,35 +13,34 @@ use super::{Means, locked};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::{Checkpoint, MANIFEST};
 use crate::error::{Error, Result};
-use crate::game::{Game, Rules};
 use crate::storage;
 
 /// Agents that are kept.
 const MOST: usize = 8;
 
 /// The agents of a game, the last used at the end.
-pub(super) struct Agents<G: Game>(Mutex<Vec<Kept<G>>>);
+pub(super) struct Agents(Mutex<Vec<Kept>>);
 
-struct Kept<G: Game> {
+struct Kept {
     name: String,
     path: Option<PathBuf>,
     network: Option<String>,
-    contestant: Arc<Contestant<G>>,
+    contestant: Arc<Contestant<AnyGame>>,
 }
 
 /// An agent, and what its network is: equal texts are the same network.
-pub(super) struct Known<G: Game> {
-    pub(super) contestant: Arc<Contestant<G>>,
+pub(super) struct Known {
+    pub(super) contestant: Arc<Contestant<AnyGame>>,
     pub(super) network: Option<String>,
 }
 
-impl<G: Game> Agents<G> {
-    pub(super) fn new() -> Agents<G> {
+impl Agents {
+    pub(super) fn new() -> Agents {
         Agents(Mutex::default())
     }
 
     /// The agent as its files are now. Nobody else waits while it is loaded.
-    pub(super) fn get(&self, rules: &Rules<G>, spec: &AgentSpec, means: &Means) -> Result<Known<G>> {
+    pub(super) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<Known> {
         let name = spec.to_string();
         let path = match spec {
             AgentSpec::Trained(path, ..) => Some(path.clone()),
@@ -62,7 +62,7 @@ impl<G: Game> Agents<G> {
         Ok(Known { contestant, network })
     }
 
-    fn find(&self, name: &str, network: Option<&str>) -> Option<Arc<Contestant<G>>> {
+    fn find(&self, name: &str, network: Option<&str>) -> Option<Arc<Contestant<AnyGame>>> {
         let mut kept = locked(&self.0);
         let at = kept.iter().position(|kept| kept.name == name && kept.network.as_deref() == network)?;
         let found = kept.remove(at);

@@ -18,6 +18,7 @@ mod runs;
 mod table;
 mod work;
 
+use crate::registry::Catalog;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +29,6 @@ use self::routes::Site;
 use self::runs::Runs;
 use crate::error::{Error, Result};
 use crate::net::device::Processor;
-use crate::registry::Registry;
 
 /// The port if no other is asked for.
 pub const PORT: u16 = 7180;
@@ -62,7 +62,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 ///
 /// # Errors
 /// A source is neither a run nor an exported file, or the system refuses to listen.
-pub fn serve<R: Registry>(
+pub fn serve(
+    games: Catalog,
     listener: TcpListener,
     shown: &Shown,
     stop: &AtomicBool,
@@ -72,7 +73,7 @@ pub fn serve<R: Registry>(
     let runs = Runs::new(shown)?;
     ready()?;
     let guard = Guard::new();
-    let site = Arc::new(Site::new::<R>(runs, shown.means.clone(), guard.token().to_string()));
+    let site = Arc::new(Site::new(runs, shown.means.clone(), guard.token().to_string(), games));
     listener.set_nonblocking(true).map_err(io())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

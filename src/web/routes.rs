@@ -1,5 +1,7 @@
 //! Requests and their answers.
 
+use crate::any::{AnyGame, Opened};
+use crate::registry::Catalog;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,15 +24,14 @@ use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
 use super::players::{plain, spec};
 use super::runs::Runs;
-use super::table::{self, Asked, Played, Table, Wanted};
+use super::table::{Asked, Played, Table, Wanted};
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::arena::perfect;
 use crate::error::{Error, Result, quoted};
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::options::{Permitted, Settings};
 use crate::program::Program;
-use crate::registry::{Job, Registry};
 
 /// Searches at the same time; each uses all threads.
 const SEARCHES: usize = 2;
@@ -41,9 +42,6 @@ const TABLES: usize = 32;
 /// The length of a page's name for itself.
 const PAGE_NAME: usize = 64;
 
-type Opened = Arc<dyn Table>;
-/// Opens the table of a game; stands for the registry, which is a type.
-type Open = fn(&str, &Settings, Means) -> Result<Opened>;
 type Answer = std::result::Result<Json<Value>, Refusal>;
 
 /// What requests share.
@@ -52,8 +50,8 @@ pub(super) struct Site {
     games: Vec<Value>,
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
-    open: Open,
-    tables: Mutex<HashMap<(String, String), Opened>>,
+    catalog: Catalog,
+    tables: Mutex<HashMap<(String, String), Arc<Table>>>,
     means: Means,
     index: String,
     workers: Workers,
@@ -98,28 +96,22 @@ impl IntoResponse for Refusal {
 }
 
 /// What opening a game tells about it.
-struct Describe;
-
-impl Job for Describe {
-    type Output = (Value, bool);
-
-    fn run<G: Game>(self, rules: Rules<G>) -> (Value, bool) {
-        let id = &rules.identity.id;
-        let about = json!({
-            "id": id,
-            "title": G::TITLE,
-            "author": G::AUTHOR,
-            "players": rules.game.players(),
-            "name": G::NAME,
-            "options": options_of(&rules.game),
-        });
-        (about, perfect::is_at_hand(&rules.game))
-    }
+fn described(rules: &Opened) -> Value {
+    let about = rules.game.about();
+    json!({
+        "id": rules.identity.id,
+        "title": about.title,
+        "author": about.author,
+        "players": rules.game.players(),
+        "name": about.name,
+        "options": options_of(&rules.game),
+    })
 }
 
 /// The options that can be chosen in a form: what they do, their values, and the default.
-fn options_of<G: Game>(game: &G) -> Vec<Value> {
-    let about = |name: &str| G::OPTIONS.iter().find(|option| option.0 == name).map_or("", |option| option.1);
+fn options_of(game: &AnyGame) -> Vec<Value> {
+    let options = game.about().options;
+    let about = |name: &str| options.iter().find(|option| option.0 == name).map_or("", |option| option.1);
     let described = game.option_values().into_iter().map(|option| {
         let mut described =
             json!({"name": option.name, "about": about(option.name), "default": option.default});
@@ -135,18 +127,13 @@ fn options_of<G: Game>(game: &G) -> Vec<Value> {
     described.collect()
 }
 
-fn open<R: Registry>(id: &str, options: &Settings, means: Means) -> Result<Opened> {
-    R::with_game(id, options, table::Open { means })
-}
-
 impl Site {
-    pub(super) fn new<R: Registry>(runs: Runs, means: Means, token: String) -> Site {
+    pub(super) fn new(runs: Runs, means: Means, token: String, catalog: Catalog) -> Site {
         let (mut games, mut small) = (Vec::new(), Vec::new());
-        for id in R::ids() {
-            let described = R::with_game(&id, &Settings::new(), Describe);
-            let Ok((about, is_small)) = described else { continue };
-            games.push(about);
-            if is_small {
+        for id in catalog.ids() {
+            let Ok(rules) = catalog.open(&id, &Settings::new()) else { continue };
+            games.push(described(&rules));
+            if perfect::is_at_hand(&rules.game) {
                 small.push(id);
             }
         }
@@ -154,7 +141,7 @@ impl Site {
             runs,
             games,
             small,
-            open: open::<R>,
+            catalog,
             tables: Mutex::default(),
             means,
             index: INDEX.1.replace("{{token}}", &token),
@@ -165,12 +152,13 @@ impl Site {
     }
 
     /// The table of a game, kept for the next request.
-    fn table(&self, place: &Played) -> Result<Opened> {
+    fn table(&self, place: &Played) -> Result<Arc<Table>> {
         let key = (place.game.clone(), json!(place.options).to_string());
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
         }
-        let table = (self.open)(&place.game, &place.options, self.means.clone())?;
+        let rules = self.catalog.open(&place.game, &place.options)?;
+        let table = Arc::new(Table::new(rules, self.means.clone()));
         let mut tables = locked(&self.tables);
         if tables.len() >= TABLES {
             tables.clear();

@@ -1,5 +1,6 @@
 //! A game without type parameters, for the page: positions with drawings, and agents that play it.
 
+use crate::any::{AnyGame, AnyState, Opened};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +16,10 @@ use super::agents::{Agents, Known};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Outcome, Player, Rules, byline, line_text, outcome_text};
+use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
 use crate::manual::{Block, blocks};
 use crate::options::Settings;
 use crate::random::{Purpose, stream};
-use crate::registry::Job;
 use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
 
@@ -84,57 +84,29 @@ pub(super) struct Wanted {
 }
 
 /// The rules of a game and its agents.
-pub(super) trait Table: Send + Sync {
-    /// The rules of the game as HTML.
-    fn rules(&self) -> Result<String>;
-    /// The position that a game has reached.
-    fn position(&self, asked: &Asked) -> Result<Value>;
-    /// An agent, which is loaded if it is not yet, or no longer what it was.
-    fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Box<dyn Seat>>;
-    /// A game as the text of a file.
-    fn saved(&self, place: &Played) -> Result<String>;
-    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in
-    /// words, if it is over.
-    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)>;
+pub(super) struct Table {
+    rules: Opened,
+    means: Means,
+    agents: Agents,
 }
 
 /// An agent at a table.
-pub(super) trait Seat: Send {
-    /// What it would play there.
-    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value>;
+pub(super) struct Seat {
+    table: Arc<Table>,
+    agent: Known,
 }
 
-/// Opens the table of a game.
-pub(super) struct Open {
-    pub(super) means: Means,
-}
-
-impl Job for Open {
-    type Output = Arc<dyn Table>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Arc<dyn Table> {
-        Arc::new(Seated { rules, means: self.means, agents: Agents::new() })
+impl Table {
+    pub(super) fn new(rules: Opened, means: Means) -> Table {
+        Table { rules, means, agents: Agents::new() }
     }
-}
 
-struct Seated<G: Game> {
-    rules: Rules<G>,
-    means: Means,
-    agents: Agents<G>,
-}
-
-struct Taken<G: Game> {
-    table: Arc<Seated<G>>,
-    agent: Known<G>,
-}
-
-impl<G: Game> Seated<G> {
-    fn game(&self) -> &G {
+    fn game(&self) -> &AnyGame {
         &self.rules.game
     }
 
     /// The game as it was sent; its last action may be what a person typed.
-    fn session(&self, place: &Played) -> Result<Session<G>> {
+    fn session(&self, place: &Played) -> Result<Session<AnyGame>> {
         let game = self.game();
         let start = match &place.start {
             Some(text) => game.parse_state(text)?,
@@ -150,12 +122,12 @@ impl<G: Game> Seated<G> {
         Ok(session)
     }
 
-    fn text(&self, state: &G::State, action: Action) -> String {
+    fn text(&self, state: &AnyState, action: Action) -> String {
         self.game().action_text(state, action)
     }
 
     /// How a game ended, and the words for it.
-    fn result(&self, state: &G::State, resigned: Option<Player>) -> Option<(Outcome, String)> {
+    fn result(&self, state: &AnyState, resigned: Option<Player>) -> Option<(Outcome, String)> {
         let game = self.game();
         if let Some(loser) = resigned {
             let outcome = Outcome::Win(loser.other());
@@ -170,7 +142,7 @@ impl<G: Game> Seated<G> {
     }
 
     /// The squares of actions, with their weights.
-    fn weights(&self, state: &G::State, weights: &[(String, f32)]) -> Vec<(Vec<Place>, f32)> {
+    fn weights(&self, state: &AnyState, weights: &[(String, f32)]) -> Vec<(Vec<Place>, f32)> {
         let weights = weights.iter().filter_map(|(text, weight)| {
             let action = meant(self.game(), state, text)?;
             Some((self.game().touched(state, action), if weight.is_finite() { *weight } else { 0.0 }))
@@ -179,7 +151,7 @@ impl<G: Game> Seated<G> {
     }
 
     /// The squares of the first actions of an expected line.
-    fn line(&self, state: &G::State, line: &[String]) -> Vec<Vec<Place>> {
+    fn line(&self, state: &AnyState, line: &[String]) -> Vec<Vec<Place>> {
         let (mut state, mut drawn) = (state.clone(), Vec::new());
         for text in line.iter().take(LINE) {
             let Some(action) = meant(self.game(), &state, text) else { break };
@@ -188,15 +160,14 @@ impl<G: Game> Seated<G> {
         }
         drawn
     }
-}
 
-impl<G: Game> Table for Seated<G> {
-    fn rules(&self) -> Result<String> {
+    /// The rules of the game as HTML.
+    pub(super) fn rules(&self) -> Result<String> {
         let game = self.game();
         let blocks = blocks(game)?;
         let page = html! {
-            h2 { (G::TITLE) }
-            p.facts { code { (self.rules.identity.id) } ", " (byline::<G>()) "." }
+            h2 { (game.about().title) }
+            p.facts { code { (self.rules.identity.id) } ", " (game.about().byline()) "." }
             @for block in &blocks {
                 @match block {
                     Block::Heading(text) => h3 { (text) },
@@ -212,13 +183,14 @@ impl<G: Game> Table for Seated<G> {
         Ok(page.into_string())
     }
 
-    fn position(&self, asked: &Asked) -> Result<Value> {
+    /// The position that a game has reached.
+    pub(super) fn position(&self, asked: &Asked) -> Result<Value> {
         let game = self.game();
         let session = self.session(&asked.place)?;
         let state = session.state();
         // those who sit opposite each other look from their own side
         let turned = asked.flipped ^ (asked.viewer == Some(Player::Second) && draw::sit_opposite(game));
-        let turned = turned && !G::UPRIGHT;
+        let turned = turned && !game.about().upright;
         let mut marks = Marks { last: session.touched(), turned, ..Marks::default() };
         [marks.weights, marks.priors] =
             [&asked.weights, &asked.priors].map(|weights| self.weights(state, weights));
@@ -259,7 +231,7 @@ impl<G: Game> Table for Seated<G> {
             "rows": view.rows.len(),
             "columns": view.columns.len(),
             "turned": turned,
-            "upright": G::UPRIGHT,
+            "upright": game.about().upright,
             "note": view.caption(game.players()),
             "last": marks.last,
             "names": draw::names(game, state),
@@ -268,16 +240,20 @@ impl<G: Game> Table for Seated<G> {
         }))
     }
 
-    fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Box<dyn Seat>> {
+    /// An agent, which is loaded if it is not yet, or no longer what it was.
+    pub(super) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Seat> {
         let agent = self.agents.get(&self.rules, spec, &self.means)?;
-        Ok(Box::new(Taken { table: self, agent }))
+        Ok(Seat { table: self, agent })
     }
 
-    fn saved(&self, place: &Played) -> Result<String> {
+    /// A game as the text of a file.
+    pub(super) fn saved(&self, place: &Played) -> Result<String> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
-    fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)> {
+    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in
+    /// words, if it is over.
+    pub(super) fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)> {
         let session = self.session(place)?;
         let scores: Vec<Option<f32>> = session
             .plies()
@@ -298,9 +274,10 @@ impl<G: Game> Table for Seated<G> {
     }
 }
 
-impl<G: Game> Seat for Taken<G> {
-    fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
-        let Taken { table, agent: Known { contestant, network } } = self;
+impl Seat {
+    /// What it would play there.
+    pub(super) fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
+        let Seat { table, agent: Known { contestant, network } } = self;
         let game = table.game();
         let session = table.session(place)?;
         let state = session.state();

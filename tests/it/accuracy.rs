@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use petteia::any::{AnyGame, AnyState, Opened};
 use petteia::arena::agent::{Agent, AgentSpec, Contestant};
 use petteia::error::{Error, Result};
 use petteia::game::{Action, Game, GameOptions, Rules, Settings};
 use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
-use petteia::games::tic_tac_toe::{State, TicTacToe};
-use petteia::registry::{Job, Registry};
+use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::registry::Registry;
 use petteia::replay::store::write_checksum;
 use petteia::storage::sha256;
 use petteia::truth::accuracy::{Accuracy, Budget, measure};
@@ -19,8 +20,8 @@ use proptest::prelude::*;
 use crate::support::batches;
 use crate::support::command::{fails, json_lines, out, succeeds};
 
-fn rules() -> Rules<TicTacToe> {
-    Rules::new(&GameOptions::default()).unwrap()
+fn rules() -> Opened {
+    Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened()
 }
 
 fn header(count: usize) -> Header {
@@ -68,17 +69,17 @@ fn written(folder: &Path, header: &Header, lines: &[Line]) -> PathBuf {
 }
 
 /// Plays a fixed action of each position.
-struct Fixed(TicTacToe, &'static [(&'static str, &'static str)]);
+struct Fixed(AnyGame, &'static [(&'static str, &'static str)]);
 
-impl Agent<TicTacToe> for Fixed {
-    fn choose(&mut self, state: &State) -> Result<Action> {
+impl Agent<AnyGame> for Fixed {
+    fn choose(&mut self, state: &AnyState) -> Result<Action> {
         let position = self.0.state_text(state);
         let (_, text) = self.1.iter().find(|(known, _)| *known == position).unwrap();
         Ok(self.0.parse_action(state, text).unwrap())
     }
 }
 
-fn read(folder: &Path) -> Set<State> {
+fn read(folder: &Path) -> Set {
     let lines = lines();
     set::read(&written(folder, &header(lines.len()), &lines), &rules()).unwrap()
 }
@@ -88,8 +89,8 @@ fn errors_are_counted_by_class_and_ply() {
     let folder = tempfile::tempdir().unwrap();
     let set = read(folder.path());
     let of = |choices: &'static [(&'static str, &'static str)]| -> Accuracy {
-        let agent = Contestant::own("fixed", move |_| Box::new(Fixed(TicTacToe, choices)));
-        measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|_| true).unwrap()
+        let agent = Contestant::own("fixed", move |_| Box::new(Fixed(rules().game, choices)));
+        measure(&rules().game, &set, &agent, Budget::Own, 1, &|_| true).unwrap()
     };
     let accuracy = of(&[(WON, "b1"), (DRAWN, "b3"), (LOST, "c1")]);
     let all = &accuracy.all;
@@ -113,9 +114,9 @@ fn threads_and_the_number_of_agents_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let set = read(folder.path());
     let [agent, together] = ["rollout:50", "batches:50"].map(|text| batches::contestant(&rules(), text));
-    let on = |agent: &Contestant<TicTacToe>, threads: usize| {
+    let on = |agent: &Contestant<AnyGame>, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| measure(&TicTacToe, &set, agent, Budget::Own, 1, &|_| true).unwrap())
+        pool.install(|| measure(&rules().game, &set, agent, Budget::Own, 1, &|_| true).unwrap())
     };
     let one = on(&agent, 1);
     assert_eq!(one, on(&agent, 3));
@@ -124,14 +125,14 @@ fn threads_and_the_number_of_agents_change_nothing() {
     assert_eq!((one.all.errors, one.all.valued, one.all.decided, one.all.agreed), (0, 3, 2, 2));
     assert!(one.all.brier().unwrap() < 0.05, "{one:?}");
     assert_eq!(one.reliability.iter().map(|bin| bin.positions).sum::<usize>(), 3);
-    let stopped = measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|done| done < 1);
+    let stopped = measure(&rules().game, &set, &agent, Budget::Own, 1, &|done| done < 1);
     assert!(matches!(stopped, Err(Error::Interrupted)));
     // the policy of a search without knowledge is its first action
     let uniform = Contestant::new(&rules(), &AgentSpec::parse("uniform:1").unwrap()).unwrap();
-    let policy = measure(&TicTacToe, &set, &uniform, Budget::Policy, 1, &|_| true).unwrap();
+    let policy = measure(&rules().game, &set, &uniform, Budget::Policy, 1, &|_| true).unwrap();
     assert_eq!((policy.all.errors, policy.all.slow, policy.all.brier().unwrap()), (1, 1, 1.0 / 6.0));
     let random = Contestant::new(&rules(), &AgentSpec::Random).unwrap();
-    assert!(measure(&TicTacToe, &set, &random, Budget::Policy, 1, &|_| true).is_err());
+    assert!(measure(&rules().game, &set, &random, Budget::Policy, 1, &|_| true).is_err());
 }
 
 #[test]
@@ -232,9 +233,9 @@ fn a_set_of_anyone_is_read() {
     let windows = format!("\u{feff}{}\r\n", OPEN.replace('\n', "\r\n"));
     let files = [file("a.jsonl", OPEN.as_bytes()), file("b.zst", &packed), file("c.txt", windows.as_bytes())];
     for path in files {
-        let set: Set<State> = set::read(&path, &rules()).unwrap();
+        let set: Set = set::read(&path, &rules()).unwrap();
         assert_eq!(set.header.classes, ["drawn"]);
-        let known = |position: &set::Position<State>| {
+        let known = |position: &set::Position| {
             (position.value, position.values.len(), position.class, position.plies)
         };
         let known: Vec<_> = set.positions.iter().map(known).collect();
@@ -272,7 +273,7 @@ fn the_set_in_the_guide_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("guide.jsonl");
     fs::write(&path, example).unwrap();
-    let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
+    let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap().opened();
     let set = set::read(&path, &rules).unwrap();
     assert_eq!((set.positions.len(), set.positions[0].value, set.positions[1].value), (2, 1, 1));
     let late = &set.positions[1];
@@ -294,14 +295,14 @@ fn errors_are_counted_where_the_values_of_actions_are_known() {
     fs::write(&path, OPEN).unwrap();
     let set = set::read(&path, &rules()).unwrap();
     let choices: &[_] = &[(WON, "c1"), (DRAWN, "c2"), (LOST, "c1")];
-    let agent = Contestant::own("fixed", move |_| Box::new(Fixed(TicTacToe, choices)));
-    let fixed = measure(&TicTacToe, &set, &agent, Budget::Own, 1, &|_| true).unwrap();
+    let agent = Contestant::own("fixed", move |_| Box::new(Fixed(rules().game, choices)));
+    let fixed = measure(&rules().game, &set, &agent, Budget::Own, 1, &|_| true).unwrap();
     assert_eq!((fixed.all.positions, fixed.all.judged, fixed.all.errors), (3, 1, 1));
     assert_eq!((fixed.classes.len(), fixed.plies[0].1.positions, fixed.plies.len()), (1, 1, 1));
     assert_eq!(fixed.plies[0].1.error_rate(), None);
     // values count everywhere
     let searches = Contestant::new(&rules(), &AgentSpec::parse("rollout:50").unwrap()).unwrap();
-    let all = measure(&TicTacToe, &set, &searches, Budget::Own, 1, &|_| true).unwrap().all;
+    let all = measure(&rules().game, &set, &searches, Budget::Own, 1, &|_| true).unwrap().all;
     assert_eq!((all.valued, all.decided, all.agreed), (3, 2, 2));
     let common = ["accuracy", "tic-tac-toe", "--set", path.to_str().unwrap(), "--agent", "rollout:50"];
     let table = out(&succeeds(&common, ""));
@@ -334,17 +335,6 @@ proptest! {
     }
 }
 
-/// Reads a set that comes with Petteia.
-struct Shipped(PathBuf);
-
-impl Job for Shipped {
-    type Output = usize;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> usize {
-        set::read(&self.0, &rules).unwrap().positions.len()
-    }
-}
-
 #[test]
 fn the_sets_that_come_with_petteia_are_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets");
@@ -353,7 +343,8 @@ fn the_sets_that_come_with_petteia_are_right() {
         let path = folder.join(format!("{id}.jsonl.zst"));
         if path.exists() {
             let header = set::header(&path).unwrap();
-            let positions = Games::with_game(&id, &header.options, Shipped(path.clone())).unwrap();
+            let rules = Games::open(&id, &header.options).unwrap();
+            let positions = set::read(&path, &rules).unwrap().positions.len();
             assert_eq!(positions, if id == "connect-four" { 2000 } else { 1000 }, "{id}");
             assert!(fs::metadata(&path).unwrap().len() < 200_000, "{id}");
             found += 1;
@@ -365,7 +356,7 @@ fn the_sets_that_come_with_petteia_are_right() {
 /// The scores of Connect Four come from another program: near the end, our solver agrees with their signs.
 #[test]
 fn the_values_of_connect_four_are_those_of_the_solver() {
-    let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
+    let rules = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap().opened();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets/connect-four.jsonl.zst");
     let set = set::read(&path, &rules).unwrap();
     let limits = petteia::solve::Limits { nodes: 50_000, table: 64 << 20 };

@@ -326,7 +326,7 @@ const EVERYTHING: [&str; 33] = [
 
 #[test]
 fn with_everything_on_an_interrupted_run_goes_on_to_the_same_bytes() {
-    let (rules, config) = (rules(), config(&EVERYTHING));
+    let (rules, config) = (rules().opened(), config(&EVERYTHING));
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
     let never = StopAfter(AtomicUsize::new(usize::MAX));
@@ -354,7 +354,7 @@ fn games_without_a_network_ask_no_solver_at_leaves() {
     let games = [0, 16].map(|nodes| {
         let config = config(&["train.generations=2", &format!("search.leaf_nodes={nodes}")]);
         let run = folder.path().join(nodes.to_string());
-        train(&rules(), &config, &run, &StopAfter(AtomicUsize::new(usize::MAX))).unwrap();
+        train(&rules().opened(), &config, &run, &StopAfter(AtomicUsize::new(usize::MAX))).unwrap();
         [1, 2].map(|generation| store::read_unplayed(&store::shard_path(&run, generation, 0)).unwrap())
     });
     assert_eq!(games[0][0], games[1][0]);

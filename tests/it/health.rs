@@ -137,7 +137,7 @@ fn train(which: Option<usize>, sets: &[&str], run: &Path) -> Result<Summary> {
         None => Wrong::default(),
     };
     let rules = Rules { game: Faulty { game: plain.game, wrong }, identity: plain.identity };
-    run::train(&rules, &config(sets), run, &Poisoner { which, ..Poisoner::default() })
+    run::train(&rules.opened(), &config(sets), run, &Poisoner { which, ..Poisoner::default() })
 }
 
 /// The weights of a run's last checkpoint.

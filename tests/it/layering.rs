@@ -130,6 +130,37 @@ fn modules_import_only_from_lower_layers() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// The layers above the door: they are compiled once, not once for each game.
+fn above_the_door() -> Vec<&'static str> {
+    layers().into_iter().skip_while(|layer| *layer != "truth").filter(|layer| *layer != "main").collect()
+}
+
+#[test]
+fn nothing_above_the_door_is_generic_over_games() {
+    let above = above_the_door();
+    assert!(above.contains(&"run") && above.contains(&"cli") && !above.contains(&"arena"), "{above:?}");
+    for path in all_sources().into_iter().filter(|path| above.contains(&&*layer_of(path))) {
+        let code = code(&fs::read_to_string(&path).unwrap());
+        assert!(!code.contains(": Game>") && !code.contains(": Game,"), "{}", path.display());
+        assert!(!code.contains("with_game"), "{}", path.display());
+    }
+}
+
+/// The constants of [`petteia::any::AnyGame`] are empty: whoever may be asked about one must ask `about`.
+#[test]
+fn constants_of_a_game_are_read_where_it_is_made() {
+    let constants = ["NAME", "TITLE", "AUTHOR", "SUMMARY", "PLAYERS", "OPTIONS", "DRAWLESS", "VARIANTS"];
+    let constants = constants.into_iter().chain(["ENCODING", "BOARD", "UPRIGHT"]);
+    let read: Vec<String> = constants.map(|name| format!("G::{name}")).collect();
+    let places = ["src/game.rs", "src/game/identity.rs", "src/registry.rs"]
+        .map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
+    for path in all_sources().into_iter().filter(|path| !places.contains(path)) {
+        let code = code(&fs::read_to_string(&path).unwrap());
+        let found = read.iter().find(|name| code.contains(*name));
+        assert_eq!(found, None, "{}", path.display());
+    }
+}
+
 #[test]
 fn imports_are_seen_wherever_they_stand() {
     let seen = |text: &str| imports(&code(text)).join(" ");
@@ -144,7 +175,7 @@ fn imports_are_seen_wherever_they_stand() {
     assert_eq!(seen(tests), "");
     assert_eq!(seen(&format!("{tests}use crate::cli;\n")), "cli cli");
     assert!(faults("net", "use crate::{error::Result, run};")[0].contains("run, which stands above net"));
-    assert!(faults("net", "use crate::games::cage;")[0].contains("names the games"));
+    assert!(faults("run", "use crate::games::cage;")[0].contains("names the games"));
     assert!(faults("games", "use crate::game::Game;").is_empty());
 }
 

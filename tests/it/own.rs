@@ -108,7 +108,7 @@ fn an_agent_that_chooses_an_illegal_action_is_an_error() {
 fn a_run_needs_the_rules_and_the_ranges_of_its_settings() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    let refused = |config: &Config| train(&rules(), config, &run, &Silent).unwrap_err().to_string();
+    let refused = |config: &Config| train(&rules().opened(), config, &run, &Silent).unwrap_err().to_string();
     let cage = refused(&Config::new("cage"));
     assert!(
         cage.starts_with("the settings are those of `cage`, and the rules those of `connect-four`"),

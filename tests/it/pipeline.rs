@@ -61,8 +61,7 @@ impl Observer for Watcher {
 }
 
 fn run(config: &Config, folder: &Path, watcher: &Watcher) -> Result<Summary, Error> {
-    let rules = rules();
-    train(&rules, config, folder, watcher)
+    train(&rules().opened(), config, folder, watcher)
 }
 
 /// The weights of a run's checkpoints. (burn writes an optimizer's state in no fixed order.)

@@ -55,7 +55,7 @@ fn smoke(folder: &Path, sets: &[&str], listener: &Listener) -> Result<Summary, E
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(SMOKE)).unwrap();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = Config::parse(SMOKE, &text, &sets).unwrap();
-    train(&Rules::<TicTacToe>::new(&GameOptions::default()).unwrap(), &config, folder, listener)
+    train(&Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened(), &config, folder, listener)
 }
 
 /// All files below a folder that are the same whenever a run is repeated.

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use petteia::any::AnyGame;
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::Games;
@@ -15,28 +16,28 @@ use petteia::protocol::thinker::{Limits, Report, Task, Thinker};
 use petteia::protocol::ugi::Ugi;
 use petteia::protocol::{Order, Protocol, Urgency};
 use petteia::random::{Purpose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use proptest::prelude::*;
 
-fn game<G: Game>(variant: &str) -> G {
-    G::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap()
+fn game<G: Game>(variant: &str) -> AnyGame {
+    AnyGame::of(G::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap())
 }
 
-fn thinker<G: Game>(game: &G) -> Thinker<G> {
+fn thinker(game: &AnyGame) -> Thinker {
     let rules = Rules::of(game.clone(), &GameOptions::default());
     let contestant = Contestant::new(&rules, &AgentSpec::Rollout(50)).unwrap();
     Thinker::new(rules.game, contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap())
 }
 
 /// A protocol with a thinker that answers at once.
-struct Talk<G: Game, P> {
+struct Talk<P> {
     protocol: P,
-    thinker: Thinker<G>,
-    searches: Vec<Task<G>>,
+    thinker: Thinker,
+    searches: Vec<Task>,
 }
 
-impl<G: Game, P: Protocol<G>> Talk<G, P> {
-    fn new(game: &G, protocol: P) -> Talk<G, P> {
+impl<P: Protocol> Talk<P> {
+    fn new(game: &AnyGame, protocol: P) -> Talk<P> {
         Talk { protocol, thinker: thinker(game), searches: Vec::new() }
     }
 
@@ -66,13 +67,13 @@ impl<G: Game, P: Protocol<G>> Talk<G, P> {
     }
 }
 
-fn ugi<G: Game>(game: &G) -> Talk<G, Ugi<G>> {
+fn ugi(game: &AnyGame) -> Talk<Ugi> {
     Talk::new(game, Ugi::new(game.clone(), "test"))
 }
 
 #[test]
 fn ugi_introduces_itself_and_answers_queries() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = ugi(&game);
     let said = talk.say("ugi");
     assert_eq!((said[0].as_str(), said.last().unwrap().as_str()), ("id name test", "ugiok"));
@@ -97,7 +98,7 @@ fn ugi_introduces_itself_and_answers_queries() {
 
 #[test]
 fn ugi_finds_the_winning_action_from_a_position_text() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = ugi(&game);
     let text = {
         let mut state = game.initial();
@@ -119,7 +120,7 @@ fn ugi_finds_the_winning_action_from_a_position_text() {
 
 #[test]
 fn ugi_hears_every_limit() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = ugi(&game);
     let ms = Duration::from_millis;
     assert_eq!(talk.limits("go nodes 7").simulations, Some(7));
@@ -142,7 +143,7 @@ fn ugi_hears_every_limit() {
 
 #[test]
 fn ugi_says_what_it_does_not_understand_and_goes_on() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = ugi(&game);
     talk.say("position startpos moves a1");
     for (line, part) in [
@@ -170,7 +171,7 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
 /// A runner that knows no rules believes every answer: those about an earlier position would be taken for this one's.
 #[test]
 fn after_a_refused_position_ugi_has_none() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = ugi(&game);
     let reason = "info string there is no position until one is accepted or a new game begins";
     for (line, part) in [
@@ -214,37 +215,29 @@ fn after_a_refused_position_ugi_has_none() {
 /// Each jump of a chain is a move, and so is a pass; who is to move is asked.
 #[test]
 fn ugi_plays_whole_games_of_every_id() {
-    struct Play;
-    impl Job for Play {
-        type Output = usize;
-        fn run<G: Game>(self, rules: Rules<G>) -> usize {
-            let game = &rules.game;
-            let mut talk = ugi(game);
-            let (mut state, mut moves, mut repeated) = (game.initial(), String::new(), 0);
-            let mut last = None;
-            while game.outcome(&state).is_none() {
-                talk.say(&format!(
-                    "position startpos{}{moves}",
-                    if moves.is_empty() { "" } else { " moves" }
-                ));
-                let mover = game.to_move(&state);
-                repeated += (last.replace(mover) == Some(mover)) as usize;
-                assert_eq!(talk.say("query p1turn"), [format!("response {}", mover.index() == 0)]);
-                let said = talk.say("go nodes 1");
-                let best = said.last().unwrap().strip_prefix("bestmove ").unwrap();
-                let action = game.parse_action(&state, best).unwrap();
-                game.try_play(&mut state, action).unwrap();
-                moves += &format!(" {best}");
-            }
-            talk.say(&format!("position startpos moves{moves}"));
-            assert_eq!(talk.say("query gameover"), ["response true"]);
-            assert_eq!(talk.say("go nodes 1"), ["bestmove none"]);
-            repeated
+    let whole_game = |game: &AnyGame| {
+        let mut talk = ugi(game);
+        let (mut state, mut moves, mut repeated) = (game.initial(), String::new(), 0);
+        let mut last = None;
+        while game.outcome(&state).is_none() {
+            talk.say(&format!("position startpos{}{moves}", if moves.is_empty() { "" } else { " moves" }));
+            let mover = game.to_move(&state);
+            repeated += (last.replace(mover) == Some(mover)) as usize;
+            assert_eq!(talk.say("query p1turn"), [format!("response {}", mover.index() == 0)]);
+            let said = talk.say("go nodes 1");
+            let best = said.last().unwrap().strip_prefix("bestmove ").unwrap();
+            let action = game.parse_action(&state, best).unwrap();
+            game.try_play(&mut state, action).unwrap();
+            moves += &format!(" {best}");
         }
-    }
+        talk.say(&format!("position startpos moves{moves}"));
+        assert_eq!(talk.say("query gameover"), ["response true"]);
+        assert_eq!(talk.say("go nodes 1"), ["bestmove none"]);
+        repeated
+    };
     let mut repeated = 0;
     for id in Games::ids() {
-        repeated += Games::with_game(&id, &Default::default(), Play).unwrap();
+        repeated += whole_game(&Games::open(&id, &Default::default()).unwrap().game);
     }
     assert!(repeated > 0, "no player was ever to move twice");
 }
@@ -252,7 +245,7 @@ fn ugi_plays_whole_games_of_every_id() {
 /// The tree of one position serves the next one of the same game, and no other.
 #[test]
 fn the_tree_is_kept_within_a_game() {
-    let game: Caissa = game("");
+    let game = game::<Caissa>("");
     let mut thinker = thinker(&game);
     let mut task = |actions: &[petteia::game::Action], fresh: bool| {
         let limits = Limits { simulations: Some(400), ..Limits::default() };
@@ -285,7 +278,7 @@ fn the_tree_is_kept_within_a_game() {
 
 #[test]
 fn a_stopped_search_and_one_without_time_have_an_action() {
-    let game: Cage = game("");
+    let game = game::<Cage>("");
     let mut thinker = thinker(&game);
     let clock = petteia::protocol::clock::Clock {
         left: Duration::ZERO,
@@ -314,7 +307,7 @@ fn a_stopped_search_and_one_without_time_have_an_action() {
 
 #[test]
 fn depth_and_memory_end_a_search() {
-    let game: Caissa = game("");
+    let game = game::<Caissa>("");
     let mut thinker = thinker(&game);
     let mut search = |limits: Limits, memory: usize| {
         let task = Task {
@@ -336,9 +329,9 @@ fn depth_and_memory_end_a_search() {
 
 #[test]
 fn the_jury_hears_one_action_a_line() {
-    let game: Caissa = game("");
-    let mut white = Talk::new(&game, Codecup::new(game, None));
-    let mut black = Talk::new(&game, Codecup::new(game, Some(Duration::from_millis(300))));
+    let game = game::<Caissa>("");
+    let mut white = Talk::new(&game, Codecup::new(game.clone(), None));
+    let mut black = Talk::new(&game, Codecup::new(game.clone(), Some(Duration::from_millis(300))));
     let (mut state, mut line) = (game.initial(), "start".to_string());
     while game.outcome(&state).is_none() {
         let said = if state == game.initial() || game.to_move(&state) == petteia::game::Player::First {
@@ -353,12 +346,12 @@ fn the_jury_hears_one_action_a_line() {
     }
     // later juries write capitals, and "quit"
     for (start, end) in [("Start", "Quit"), ("START", "End"), ("start\r", "quit\r")] {
-        let mut loud = Talk::new(&game, Codecup::new(game, None));
+        let mut loud = Talk::new(&game, Codecup::new(game.clone(), None));
         assert_eq!(loud.say(start).len(), 1, "{start}");
         assert!(matches!(loud.protocol.line(end).order, Order::Quit(_)), "{end}");
         assert_eq!(loud.protocol.urgency(end), Urgency::Now);
     }
-    let mut other = Talk::new(&game, Codecup::new(game, None));
+    let mut other = Talk::new(&game, Codecup::new(game.clone(), None));
     assert!(other.say("nonsense").is_empty() && other.say("\u{0}").is_empty());
     assert_eq!(other.say("c3-c6\r").len(), 1);
     assert!(matches!(other.protocol.line("end").order, Order::Quit(_)));
@@ -366,8 +359,8 @@ fn the_jury_hears_one_action_a_line() {
 
 #[test]
 fn gtp_plays_and_keeps_to_its_form() {
-    let game: Caissa = game("");
-    let mut talk = Talk::new(&game, Gtp::new(game, "test"));
+    let game = game::<Caissa>("");
+    let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
     assert_eq!(talk.say("1 protocol_version"), ["=1 2", ""]);
     assert_eq!(talk.say("name # a comment"), ["= test", ""]);
     assert_eq!(talk.say("known_command genmove"), ["= true", ""]);
@@ -402,7 +395,7 @@ fn gtp_plays_and_keeps_to_its_form() {
 /// A match runner asks both colors until two pass in a row or one resigns, and then for the score.
 #[test]
 fn gtp_ends_games_as_in_go() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let over = |actions: &str| {
         let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
         for (ply, action) in actions.split(' ').enumerate() {
@@ -440,38 +433,32 @@ fn gtp_ends_games_as_in_go() {
 /// The colors of Go are two players, whatever the players are called.
 #[test]
 fn gtp_has_two_colors_in_every_game() {
-    struct Colors;
-    impl Job for Colors {
-        type Output = ();
-        fn run<G: Game>(self, rules: Rules<G>) {
-            let names = rules.game.players();
-            let first = rules.game.to_move(&rules.game.initial());
-            let mut turns = Vec::new();
-            for color in ["b", "w", "black", "WHITE", names[0], names[1]] {
-                let mut gtp = Gtp::new(rules.game.clone(), "test");
-                let said = gtp.line(&format!("play {color} nonsense")).lines;
-                turns.push(said[0] == "? illegal move");
-            }
-            assert_eq!(turns[..2], turns[2..4], "{names:?}");
-            assert_ne!(turns[0], turns[1], "{names:?}");
-            let is = |name| names.iter().position(|known| known.eq_ignore_ascii_case(name));
-            let black = is("black").or(is("white").map(|white| 1 - white)).unwrap_or(0);
-            assert_eq!(turns[0], black == first.index(), "{names:?}");
-            // Go's words come first: Custodial Trap has a player B
-            for (player, _) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
-                assert_eq!(turns[4 + player], first.index() == player, "{names:?}");
-            }
-        }
-    }
     for id in Games::ids() {
-        Games::with_game(&id, &Default::default(), Colors).unwrap();
+        let rules = Games::open(&id, &Default::default()).unwrap();
+        let names = rules.game.players();
+        let first = rules.game.to_move(&rules.game.initial());
+        let mut turns = Vec::new();
+        for color in ["b", "w", "black", "WHITE", names[0], names[1]] {
+            let mut gtp = Gtp::new(rules.game.clone(), "test");
+            let said = gtp.line(&format!("play {color} nonsense")).lines;
+            turns.push(said[0] == "? illegal move");
+        }
+        assert_eq!(turns[..2], turns[2..4], "{names:?}");
+        assert_ne!(turns[0], turns[1], "{names:?}");
+        let is = |name| names.iter().position(|known| known.eq_ignore_ascii_case(name));
+        let black = is("black").or(is("white").map(|white| 1 - white)).unwrap_or(0);
+        assert_eq!(turns[0], black == first.index(), "{names:?}");
+        // Go's words come first: Custodial Trap has a player B
+        for (player, _) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
+            assert_eq!(turns[4 + player], first.index() == player, "{names:?}");
+        }
     }
 }
 
 #[test]
 fn every_protocol_searches_in_its_memory() {
-    let game: TicTacToe = game("");
-    let memory = |searches: &[Task<TicTacToe>]| searches.last().unwrap().memory;
+    let game = game::<TicTacToe>("");
+    let memory = |searches: &[Task]| searches.last().unwrap().memory;
     let mut gtp = Talk::new(&game, Gtp::new(game.clone(), "test").with_hash(3));
     gtp.say("genmove b");
     let mut codecup = Talk::new(&game, Codecup::new(game.clone(), None).with_hash(4));
@@ -485,7 +472,7 @@ fn every_protocol_searches_in_its_memory() {
 
 #[test]
 fn gtp_keeps_a_clock() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
     // the first player is black where none is called so
     assert!(talk.limits("genmove black").clock.is_none());
@@ -514,13 +501,13 @@ fn gtp_keeps_a_clock() {
 /// The same move, as programs and rule sheets elsewhere write it, is understood by every protocol.
 #[test]
 fn protocols_read_other_notations() {
-    let game: Caissa = game("");
+    let game = game::<Caissa>("");
     for text in ["C3-C6", "c3c6", "c3:c6", "c3xc6", "C3-C6x", "c3\u{2013}c6", "c3-c6+"] {
         let mut ugi = ugi(&game);
         assert!(ugi.say(&format!("position startpos moves {text}")).is_empty(), "{text}");
-        let mut gtp = Talk::new(&game, Gtp::new(game, "test"));
+        let mut gtp = Talk::new(&game, Gtp::new(game.clone(), "test"));
         assert_eq!(gtp.say(&format!("play w {text}")), ["=", ""], "{text}");
-        let mut codecup = Talk::new(&game, Codecup::new(game, None));
+        let mut codecup = Talk::new(&game, Codecup::new(game.clone(), None));
         assert_eq!(codecup.say(text).len(), 1, "{text}");
     }
     for text in ["c3", "x", "-", "c6c3", "c33c6", ""] {
@@ -574,7 +561,7 @@ proptest! {
     /// Whatever numbers a clock or a limit has: an answer, and no overflow.
     #[test]
     fn no_number_breaks_a_clock(numbers in prop::array::uniform6(number_text())) {
-        let game: TicTacToe = game("");
+        let game = game::<TicTacToe>("");
         let [a, b, c, d, e, f] = &numbers;
         // near the end of a game a search is solved at once, whatever its time
         let mut gtp = Talk::new(&game, Gtp::new(game.clone(), "test"));
@@ -612,7 +599,7 @@ proptest! {
 /// The last of a huge main time belongs to a huge period.
 #[test]
 fn gtp_adds_the_largest_times() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
     assert_eq!(talk.all(&["time_settings 1e19 1e19 1"]), ["=", ""]);
     assert!(talk.say("genmove X")[0].starts_with("= "));
@@ -628,7 +615,7 @@ fn gtp_adds_the_largest_times() {
 /// A number beyond 64 bits is a large one, one below zero none.
 #[test]
 fn ugi_takes_huge_numbers_for_the_largest() {
-    let game: TicTacToe = game("");
+    let game = game::<TicTacToe>("");
     let mut talk = ugi(&game);
     talk.say("position startpos moves a1 b2 c3 b1");
     let largest = Duration::from_millis(i64::MAX as u64);
@@ -653,7 +640,7 @@ proptest! {
             0..12,
         )
     ) {
-        let game: TicTacToe = game("");
+        let game = game::<TicTacToe>("");
         // searches are not made: only what the machines say of them
         let mut ugi = Ugi::new(game.clone(), "test");
         let mut gtp = Gtp::new(game.clone(), "test");

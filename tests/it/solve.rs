@@ -354,7 +354,7 @@ fn a_set_does_not_depend_on_threads_and_its_values_are_those_of_minimax() {
     let plan = Plan { count: 12, seed: 3, before_end: 4..=9, limits, made_by: "a test".into() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| make(&rules, &plan, &|_| true).unwrap())
+        pool.install(|| make(&rules.clone().opened(), &plan, &|_| true).unwrap())
     };
     let (header, lines) = on(1);
     assert_eq!((&header, &lines), (&on(3).0, &on(3).1));

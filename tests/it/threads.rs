@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use petteia::any::AnyGame;
 use petteia::arena::agent::Contestant;
 use petteia::arena::searching::Analysis;
 use petteia::config::{NetConfig, RootKind, SearchConfig};
@@ -133,7 +134,7 @@ fn a_crew_divides_a_batch_evenly_and_says_what_fails() {
 
 #[test]
 fn an_engine_takes_threads_and_keeps_to_its_nodes() {
-    let game = ConnectFour::new(&GameOptions::default()).unwrap();
+    let game = AnyGame::of(ConnectFour::new(&GameOptions::default()).unwrap());
     let answer = |threads: usize, leaves: usize, limits: &str| {
         let agent =
             rollouts(&game, &searching(leaves, RootKind::Puct)).search_agent(stream(1, Purpose::Agent, &[]));
@@ -166,7 +167,7 @@ fn an_engine_takes_threads_and_keeps_to_its_nodes() {
 
 #[test]
 fn an_agent_of_one_evaluator_stays_on_one_thread() {
-    let game = ConnectFour::new(&GameOptions::default()).unwrap();
+    let game = AnyGame::of(ConnectFour::new(&GameOptions::default()).unwrap());
     let agent = petteia::arena::searching::SearchAgent::new(
         game.clone(),
         SearchConfig::default(),

@@ -83,7 +83,7 @@ fn a_run_learns_from_its_first_and_its_last_action_and_is_exported() {
         "arena.ladder_games=0",
     ];
     let config = Config::parse_kept("a test", "game.id = 'wide'", &sets.map(String::from)).unwrap();
-    let summary = train(&rules, &config, &run, &Silent).unwrap();
+    let summary = train(&rules.clone().opened(), &config, &run, &Silent).unwrap();
     assert_eq!(summary.generations, 2);
     assert!(summary.steps > 0);
     // records name actions up to the last one, and are read again

@@ -9,11 +9,11 @@ mod selfplay;
 mod signature;
 mod train;
 
+use crate::registry::Catalog;
 use clap::{Args, Subcommand};
 
 use super::print;
 use crate::error::Result;
-use crate::registry::Registry;
 
 /// Measure how fast the parts of the program are.
 #[derive(Args)]
@@ -35,14 +35,14 @@ enum What {
 
 impl Bench {
     /// Runs the benchmark.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         match self.what {
-            What::Rules(rules) => rules.run::<R>(),
-            What::Net(net) => net.run::<R>(),
-            What::Search(search) => search.run::<R>(),
-            What::Selfplay(selfplay) => selfplay.run::<R>(),
-            What::Train(train) => train.run::<R>(),
-            What::Signature => print(format_args!("{:016x}", signature::signature::<R>()?)),
+            What::Rules(rules) => rules.run(games),
+            What::Net(net) => net.run(games),
+            What::Search(search) => search.run(games),
+            What::Selfplay(selfplay) => selfplay.run(games),
+            What::Train(train) => train.run(games),
+            What::Signature => print(format_args!("{:016x}", signature::signature(games)?)),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! `petteia bench net`: measures how fast the network evaluates positions.
 
+use crate::any::{AnyGame, AnyState};
+use crate::registry::Catalog;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::setup::{Bench, Benchmark, Setup};
+use super::setup::{Bench, Setup};
 use crate::config::{EvaluatorKind, Precision};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
@@ -15,7 +17,6 @@ use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
 use crate::net::model;
 use crate::net::precision::{Distance, pick, possible, trials};
-use crate::registry::Registry;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
 
@@ -46,52 +47,41 @@ pub struct Net {
 
 impl Net {
     /// Measures, and prints each line as soon as it is known.
-    pub fn run<R: Registry>(self) -> Result<()> {
-        self.setup.run::<R>(Forward { save: self.save })
+    pub fn run(self, games: Catalog) -> Result<()> {
+        measured(self.setup.bench(games)?, self.save.as_deref())
     }
 }
 
-struct Forward {
-    save: Option<PathBuf>,
-}
-
-impl Benchmark for Forward {
-    fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        if let Some(folder) = &self.save {
-            save(&bench, &mut bench.shared()?.evaluator(&bench.game), folder)?;
-        }
-        for batch in bench.setup.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]) {
-            let precisions = bench.precisions();
-            let trials = match precisions.len() {
-                1 => Vec::new(),
-                _ => {
-                    let network = bench.ranged_network()?;
-                    trials(&bench.game, &network, &bench.config, &possible(&network), batch)?
-                }
-            };
-            for precision in precisions {
-                let compared = trials.iter().find(|trial| trial.precision == precision).map(|trial| {
-                    let Distance { policy, score } = trial.distance;
-                    json!({"from_f32": {"policy": policy, "score": score}, "auto": pick(&trials) == precision})
-                });
-                measure(&bench, precision, batch, compared)?;
+fn measured(bench: Bench, folder: Option<&Path>) -> Result<()> {
+    if let Some(folder) = folder {
+        save(&bench, &mut bench.shared()?.evaluator(&bench.game), folder)?;
+    }
+    for batch in bench.setup.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]) {
+        let precisions = bench.precisions();
+        let trials = match precisions.len() {
+            1 => Vec::new(),
+            _ => {
+                let network = bench.ranged_network()?;
+                trials(&bench.game, &network, &bench.config, &possible(&network), batch)?
             }
+        };
+        for precision in precisions {
+            let compared = trials.iter().find(|trial| trial.precision == precision).map(|trial| {
+                let Distance { policy, score } = trial.distance;
+                json!({"from_f32": {"policy": policy, "score": score}, "auto": pick(&trials) == precision})
+            });
+            measure(&bench, precision, batch, compared)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Measures one precision and batch size, and prints it with how it compares to the others.
-fn measure<G: Game>(
-    bench: &Bench<G>,
-    precision: Precision,
-    batch: usize,
-    compared: Option<Value>,
-) -> Result<()> {
+fn measure(bench: &Bench, precision: Precision, batch: usize, compared: Option<Value>) -> Result<()> {
     let net = bench.shared_in(precision)?;
     let states = bench.positions(batch.max(256).next_multiple_of(batch));
     let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
-    let requests = requests::<G>(&states, &legal);
+    let requests = requests(&states, &legal);
     let device = bench.processor.name();
     let mut about =
         json!({"net": bench.net_text(), "precision": precision, "batch": batch, "device": device});
@@ -133,17 +123,17 @@ fn measure<G: Game>(
     bench.print(measured, about)
 }
 
-fn requests<'a, G: Game>(states: &'a [G::State], legal: &'a [Vec<Action>]) -> Vec<Request<'a, G>> {
+fn requests<'a>(states: &'a [AnyState], legal: &'a [Vec<Action>]) -> Vec<Request<'a, AnyGame>> {
     states.iter().zip(legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect()
 }
 
 /// Writes what another program needs to reproduce the results: weights, inputs and outputs.
-fn save<G: Game>(bench: &Bench<G>, evaluator: &mut NetEvaluator<G>, folder: &Path) -> Result<()> {
+fn save(bench: &Bench, evaluator: &mut NetEvaluator<AnyGame>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let states = bench.positions(SAVED);
     let shape = bench.identity.shape;
     let all: Vec<Action> = Action::all(shape).collect();
-    let requests: Vec<Request<G>> =
+    let requests: Vec<Request<AnyGame>> =
         states.iter().map(|state| Request { state, legal: &all, seed: 0 }).collect();
     evaluator.encode(&requests);
     evaluator.forward()?;

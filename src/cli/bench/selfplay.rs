@@ -1,7 +1,8 @@
 //! `petteia bench selfplay`: measures the speed of self-play and the share of each part.
 
+use crate::registry::Catalog;
 use std::io::Write;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use clap::Args;
@@ -9,19 +10,17 @@ use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 
 use super::measure::Counters;
-use super::setup::{Bench, Benchmark, SIMULATIONS, Setup};
+use super::setup::{Bench, SIMULATIONS, Setup};
+use crate::any::fast::Player;
 use crate::config::limits::MAX_CACHE;
 use crate::config::{Config, SearchConfig, SelfplayConfig};
 use crate::error::{Error, Result};
-use crate::game::Game;
 use crate::memory;
 use crate::net::device::Processor;
-use crate::net::evaluator::{NetEvaluator, SharedNet};
-use crate::registry::Registry;
-use crate::search::cache::cached;
-use crate::search::evaluator::{Evaluations, Evaluator, Request};
+use crate::net::evaluator::SharedNet;
+use crate::net::source::{Source, Stopwatch};
 use crate::selfplay::starts::Starts;
-use crate::selfplay::{Generation, Monitor, Progress, play_halves, play_shard};
+use crate::selfplay::{Generation, Monitor, Progress};
 
 const BATCH: usize = 128;
 const COUNTED: [(&str, &str); 4] = [
@@ -50,78 +49,72 @@ pub struct Selfplay {
 
 impl Selfplay {
     /// Measures and prints.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         if let Some(cache) = self.cache.filter(|cache| *cache > MAX_CACHE) {
             return Err(Error::Config(format!("--cache {cache}: must be from 0 to {MAX_CACHE}")));
         }
-        self.setup.run::<R>(Play { cache: self.cache })
+        measured(self.setup.bench(games)?, self.cache)
     }
 }
 
-struct Play {
-    cache: Option<usize>,
-}
-
-impl Benchmark for Play {
-    fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        let mut config = match &bench.checkpoint {
-            Some(checkpoint) => checkpoint.reading()?.config,
-            None => {
-                // without the solver and whatever else later defaults add, so that figures of versions can be compared
-                let mut config = Config::new(&bench.identity.id);
-                (config.search, config.selfplay) = (SearchConfig::default(), SelfplayConfig::default());
-                (config.selfplay.batch, config.selfplay.cache) = (BATCH, 0);
-                config.search.simulations = SIMULATIONS;
-                config
+fn measured(bench: Bench, cache: Option<usize>) -> Result<()> {
+    let mut config = match &bench.checkpoint {
+        Some(checkpoint) => checkpoint.reading()?.config,
+        None => {
+            // without the solver and whatever else later defaults add, so that figures of versions can be compared
+            let mut config = Config::new(&bench.identity.id);
+            (config.search, config.selfplay) = (SearchConfig::default(), SelfplayConfig::default());
+            (config.selfplay.batch, config.selfplay.cache) = (BATCH, 0);
+            config.search.simulations = SIMULATIONS;
+            config
+        }
+    };
+    let (settings, search) = (&mut config.selfplay, &mut config.search);
+    settings.batch = bench.setup.batch.unwrap_or(settings.batch);
+    settings.cache = cache.unwrap_or(settings.cache);
+    search.simulations = bench.setup.simulations.unwrap_or(search.simulations);
+    let (batch, cache, simulations) = (settings.batch, settings.cache, search.simulations);
+    memory::check_cache("--cache", cache, bench.setup.threads)?;
+    config.net = bench.config.clone();
+    let net = bench.shared()?;
+    let shares = shares(&bench, &config, &net)?;
+    let threads = bench.setup.threads;
+    let mut measured = bench
+        .setup
+        .measuring
+        .watch(threads, &bench.identity.id, COUNTED, &|thread, counters| {
+            let mut player = bench.game.player(&Source::Net(net.clone()), cache);
+            while !counters.stopped() {
+                play(&bench, &config, thread, &mut *player, &|done: [usize; 4]| {
+                    (0..4).for_each(|which| counters.add(which, done[which]));
+                    !Counters::stopped(counters)
+                })?;
             }
-        };
-        let (settings, search) = (&mut config.selfplay, &mut config.search);
-        settings.batch = bench.setup.batch.unwrap_or(settings.batch);
-        settings.cache = self.cache.unwrap_or(settings.cache);
-        search.simulations = bench.setup.simulations.unwrap_or(search.simulations);
-        let (batch, cache, simulations) = (settings.batch, settings.cache, search.simulations);
-        memory::check_cache("--cache", cache, bench.setup.threads)?;
-        config.net = bench.config.clone();
-        let net = bench.shared()?;
-        let shares = shares(&bench, &config, &net)?;
-        let threads = bench.setup.threads;
-        let mut measured = bench
-            .setup
-            .measuring
-            .watch(threads, &bench.identity.id, COUNTED, &|thread, counters| {
-                let mut evaluator = cached(&bench.game, net.evaluator(&bench.game), cache);
-                while !counters.stopped() {
-                    play(&bench, &config, thread, evaluator.as_mut(), &|done: [usize; 4]| {
-                        (0..4).for_each(|which| counters.add(which, done[which]));
-                        !Counters::stopped(counters)
-                    })?;
-                }
-                Ok(())
-            })?
-            .into_iter();
-        let about = json!({
-            "net": bench.net_text(), "precision": bench.precision(), "simulations": simulations,
-            "batch": batch, "cache": cache, "shares": shares,
-        });
-        let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
-        if positions.is_nothing() {
-            let note = "no position was finished within a repetition: increase --seconds";
-            let _ = writeln!(std::io::stderr(), "{note}");
-        }
-        match cache {
-            0 => bench.print([evaluations, simulations, positions], about),
-            _ => bench.print([evaluations, simulations, positions, hits], about),
-        }
+            Ok(())
+        })?
+        .into_iter();
+    let about = json!({
+        "net": bench.net_text(), "precision": bench.precision(), "simulations": simulations,
+        "batch": batch, "cache": cache, "shares": shares,
+    });
+    let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
+    if positions.is_nothing() {
+        let note = "no position was finished within a repetition: increase --seconds";
+        let _ = writeln!(std::io::stderr(), "{note}");
+    }
+    match cache {
+        0 => bench.print([evaluations, simulations, positions], about),
+        _ => bench.print([evaluations, simulations, positions, hits], about),
     }
 }
 
 /// Plays one shard of games and passes `tick` the work since the last call: evaluations computed, simulations,
 /// positions, hits.
-fn play<G: Game>(
-    bench: &Bench<G>,
+fn play(
+    bench: &Bench,
     config: &Config,
     thread: usize,
-    evaluator: &mut dyn Evaluator<G>,
+    player: &mut dyn Player,
     tick: &(dyn Fn([usize; 4]) -> bool + Sync),
 ) -> Result<()> {
     let (simulations, batch) = (config.search.simulations, config.selfplay.batch);
@@ -142,8 +135,7 @@ fn play<G: Game>(
         *seen = now;
         tick(new)
     };
-    let play = if config.net.in_bulk() { play_halves } else { play_shard };
-    match play(&bench.game, &generation, 0..batch, evaluator, &Monitor::default(), &count) {
+    match player.play(&generation, 0..batch, &Monitor::default(), &count) {
         // `tick` ended it: enough was measured
         Ok(_) | Err(Error::Interrupted) => Ok(()),
         Err(error) => Err(error),
@@ -164,38 +156,17 @@ fn clock(processor: &Processor) -> Clock {
     }
 }
 
-/// The network's evaluator, with the time of each part.
-struct Timed<G: Game> {
-    inner: NetEvaluator<G>,
-    clock: Clock,
-    /// Seconds for encoding, forward pass, softmax.
-    spent: [f64; 3],
-}
-
-impl<G: Game> Evaluator<G> for Timed<G> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
-        let start = (self.clock)();
-        self.inner.encode(requests);
-        let encoded = (self.clock)();
-        self.inner.forward()?;
-        let computed = (self.clock)();
-        self.inner.answer(requests, out)?;
-        let parts = [encoded - start, computed - encoded, (self.clock)() - computed];
-        self.spent.iter_mut().zip(parts).for_each(|(spent, part)| *spent += part);
-        Ok(())
-    }
-}
-
 /// The share of time of each part of self-play, on one thread.
-fn shares<G: Game>(bench: &Bench<G>, config: &Config, net: &SharedNet) -> Result<Value> {
+fn shares(bench: &Bench, config: &Config, net: &SharedNet) -> Result<Value> {
     let clock = clock(&bench.processor);
-    let mut evaluator = Timed { inner: net.evaluator(&bench.game), clock, spent: [0.0; 3] };
+    let watch = Arc::new(Stopwatch::new(clock));
+    let mut player = bench.game.player(&Source::Timed(net.clone(), watch.clone()), 0);
     let seconds = bench.setup.measuring.seconds();
     bench.setup.measuring.announce("selfplay/shares", 1);
     let start = clock();
-    play(bench, config, 0, &mut evaluator, &|_| clock() - start < seconds)?;
+    play(bench, config, 0, &mut *player, &|_| clock() - start < seconds)?;
     let total = clock() - start;
-    let [encode, forward, softmax] = evaluator.spent;
+    let [encode, forward, softmax] = watch.spent();
     let share = |part: f64| (part / total * 1000.0).round() / 1000.0;
     Ok(json!({
         "search": share(total - encode - forward - softmax), "encode": share(encode),

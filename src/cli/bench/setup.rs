@@ -1,5 +1,7 @@
 //! The common setup of `bench net`, `search`, `train` and `selfplay`: the game, the network, the threads.
 
+use crate::any::{AnyGame, AnyState};
+use crate::registry::Catalog;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -14,13 +16,12 @@ use crate::config::limits::{MAX_BATCH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::config::{DeviceKind, EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, Rules};
+use crate::game::{GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::model::{self, Network};
 use crate::net::precision::ranges;
-use crate::registry::{Job, Registry};
 
 const SEED: u64 = 1;
 /// Positions in which the range of activations is measured.
@@ -93,16 +94,10 @@ impl FromStr for NetSize {
     }
 }
 
-/// One of the four benchmarks.
-pub trait Benchmark {
-    /// Measures and prints.
-    fn run<G: Game>(self, bench: Bench<G>) -> Result<()>;
-}
-
 /// Everything that a benchmark needs.
-pub struct Bench<G> {
+pub struct Bench {
     /// The rules.
-    pub game: G,
+    pub game: AnyGame,
     /// Their identity.
     pub identity: GameIdentity,
     /// The network's settings.
@@ -116,8 +111,8 @@ pub struct Bench<G> {
 }
 
 impl Setup {
-    /// Runs `benchmark` on the game.
-    pub fn run<R: Registry>(self, benchmark: impl Benchmark) -> Result<()> {
+    /// Makes everything that the benchmark needs.
+    pub fn bench(self, games: Catalog) -> Result<Bench> {
         self.measuring.check()?;
         let within = |name: &str, value: usize, most: usize| match (1..=most).contains(&value) {
             true => Ok(()),
@@ -132,13 +127,20 @@ impl Setup {
         let game = match (&self.game, &of_network) {
             (Some(game), _) => game.clone(),
             (None, Some(of_network)) => of_network.id.clone(),
-            (None, None) => default_game::<R>(),
+            (None, None) => default_game(games),
         };
         // what differs from the checkpoint's is refused later, by name
         for (name, value) in of_network.filter(|of| of.id == game).into_iter().flat_map(|of| &of.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        R::with_game(&game, &settings, Prepare { setup: self, benchmark, checkpoint })?
+        let Rules { game, identity } = games.open(&game, &settings)?;
+        let mut config = self.network(&identity, checkpoint.as_ref())?;
+        let processor = self.device.processor()?;
+        config.device = processor.kind();
+        if config.device != DeviceKind::Cpu && self.precision.is_some() {
+            return Err(Error::Config("--precision is the CPU's: a GPU has one of its own".into()));
+        }
+        Ok(Bench { game, identity, config, checkpoint, processor, setup: self })
     }
 
     /// The settings of the network, which is that of the checkpoint if there is one.
@@ -181,34 +183,12 @@ impl Setup {
     }
 }
 
-fn default_game<R: Registry>() -> String {
-    let ids = R::ids();
+fn default_game(games: Catalog) -> String {
+    let ids = games.ids();
     ids.iter().find(|id| *id == "connect-four").or(ids.first()).cloned().unwrap_or_default()
 }
 
-struct Prepare<B> {
-    setup: Setup,
-    benchmark: B,
-    checkpoint: Option<Checkpoint>,
-}
-
-impl<B: Benchmark> Job for Prepare<B> {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
-        let Prepare { setup, benchmark, checkpoint } = self;
-        let Rules { game, identity } = rules;
-        let mut config = setup.network(&identity, checkpoint.as_ref())?;
-        let processor = setup.device.processor()?;
-        config.device = processor.kind();
-        if config.device != DeviceKind::Cpu && setup.precision.is_some() {
-            return Err(Error::Config("--precision is the CPU's: a GPU has one of its own".into()));
-        }
-        benchmark.run(Bench { game, identity, config, checkpoint, processor, setup })
-    }
-}
-
-impl<G: Game> Bench<G> {
+impl Bench {
     /// The network on a device.
     pub fn network(&self, device: &burn::tensor::Device) -> Result<Network> {
         match &self.checkpoint {
@@ -248,7 +228,7 @@ impl<G: Game> Bench<G> {
     }
 
     /// Positions of random games, none of them final.
-    pub fn positions(&self, count: usize) -> Vec<G::State> {
+    pub fn positions(&self, count: usize) -> Vec<AnyState> {
         random_positions(&self.game, count, SEED)
     }
 

@@ -1,10 +1,11 @@
 //! `petteia bench signature`: a number that changes if the search's behavior changes.
 
+use crate::any::AnyGame;
 use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::{Game, Rules, Settings};
+use crate::game::{Game, Settings};
 use crate::random::{Purpose, choose, stream};
-use crate::registry::{Job, Registry};
+use crate::registry::Catalog;
 use crate::search::Search;
 use crate::search::evaluator::{Evaluator, Rollout, Uniform};
 
@@ -26,48 +27,39 @@ const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
 /// A hash of the visits in fixed searches of [`GAMES`]; in another program, of its own games.
-pub fn signature<R: Registry>() -> Result<u64> {
-    let mut ids = R::ids();
+pub fn signature(games: Catalog) -> Result<u64> {
+    let mut ids = games.ids();
     if GAMES.iter().all(|id| ids.iter().any(|known| known == id)) {
         ids = GAMES.map(String::from).into();
     }
     let mut signature = 0;
     for id in ids {
-        signature = R::with_game(&id, &Settings::default(), Sign(signature))??;
+        signature = signed(signature, &games.open(&id, &Settings::default())?.game)?;
     }
     Ok(signature)
 }
 
-struct Sign(u64);
-
-impl Job for Sign {
-    type Output = Result<u64>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<u64> {
-        let game = &rules.game;
-        let mut signature = self.0;
-        for position in 0..POSITIONS {
-            let mut random = stream(1, Purpose::Opening, &[position]);
-            let mut state = game.initial();
-            for _ in 0..position {
-                if game.outcome(&state).is_some() {
-                    break;
-                }
-                let action = choose(&mut random, &game.legal(&state));
-                game.play(&mut state, action);
+fn signed(mut signature: u64, game: &AnyGame) -> Result<u64> {
+    for position in 0..POSITIONS {
+        let mut random = stream(1, Purpose::Opening, &[position]);
+        let mut state = game.initial();
+        for _ in 0..position {
+            if game.outcome(&state).is_some() {
+                break;
             }
-            let evaluators: [Box<dyn Evaluator<G>>; 2] =
-                [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
-            for mut evaluator in evaluators {
-                let mut search =
-                    Search::new(game.clone(), SearchConfig::default().one_by_one(), state.clone());
-                search.run(evaluator.as_mut(), SIMULATIONS, &mut random)?;
-                for edge in search.tree().root_edges() {
-                    signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
-                        .wrapping_mul(0x0100_0000_01b3);
-                }
+            let action = choose(&mut random, &game.legal(&state));
+            game.play(&mut state, action);
+        }
+        let evaluators: [Box<dyn Evaluator<AnyGame>>; 2] =
+            [Box::new(Uniform), Box::new(Rollout::new(game.clone()))];
+        for mut evaluator in evaluators {
+            let mut search = Search::new(game.clone(), SearchConfig::default().one_by_one(), state.clone());
+            search.run(evaluator.as_mut(), SIMULATIONS, &mut random)?;
+            for edge in search.tree().root_edges() {
+                signature = (signature ^ edge.visits as u64 ^ (edge.action.0 as u64) << 32)
+                    .wrapping_mul(0x0100_0000_01b3);
             }
         }
-        Ok(signature)
     }
+    Ok(signature)
 }

@@ -1,10 +1,12 @@
 //! `petteia bench train`: measures the speed of training.
 
+use crate::any::AnyState;
+use crate::registry::Catalog;
 use clap::Args;
 use rand::RngExt;
 use serde_json::json;
 
-use super::setup::{Bench, Benchmark, Setup};
+use super::setup::{Bench, Setup};
 use crate::config::{Precision, TrainConfig};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
@@ -13,7 +15,6 @@ use crate::net::device::Processor;
 use crate::net::model;
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
-use crate::registry::Registry;
 use crate::replay::sample::Sample;
 use crate::replay::window::Window;
 use crate::search::evaluator::Wdl;
@@ -39,69 +40,64 @@ pub struct Train {
 
 impl Train {
     /// Measures and prints.
-    pub fn run<R: Registry>(self) -> Result<()> {
-        self.setup.run::<R>(Step)
+    pub fn run(self, games: Catalog) -> Result<()> {
+        measured(self.setup.bench(games)?)
     }
 }
 
-struct Step;
-
-impl Benchmark for Step {
-    fn run<G: Game>(self, bench: Bench<G>) -> Result<()> {
-        crate::cli::allocator::keep_freed();
-        let batch = bench.setup.batch.unwrap_or(BATCH);
-        let precision = bench.config.precision;
-        if !model::trains_in(precision) {
-            return Err(Error::Config(match precision {
-                Precision::Int8 => "--precision int8: training multiplies in f32 or bf16".into(),
-                _ => "--precision bf16: training in it needs a CPU with AMX or AVX-512 BF16".into(),
-            }));
-        }
-        let config = TrainConfig { batch, precision, ..TrainConfig::default() };
-        let device = match &bench.processor {
-            Processor::Cpu => model::training_device(),
-            Processor::Vulkan(device) => device.clone().autodiff(),
-            Processor::Cuda(_) => {
-                return Err(Error::Config("--device: networks are trained by the CPU or by vulkan".into()));
-            }
-        };
-        let network = std::sync::Mutex::new(Some(bench.network(&device)?));
-        let mut random = stream(1, Purpose::Sampling, &[]);
-        let mut window = Window::new(POSITIONS, bench.identity.shape);
-        let samples =
-            bench.positions(POSITIONS).iter().map(|state| sample(&bench, state, &mut random)).collect();
-        window.push_samples(&bench.game, samples);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(bench.setup.threads).build();
-        let pool = pool.expect("a pool of threads");
-        let named = [("train/positions", "positions/s"), ("train/steps", "steps/s")];
-        let measured = bench.setup.measuring.watch(1, &bench.identity.id, named, &|_, counters| {
-            let network = network.lock().expect("nobody panicked").take().expect("one thread");
-            pool.install(|| {
-                let mut trainer = Trainer::new(&config, network);
-                let mut random = stream(1, Purpose::Sampling, &[1]);
-                let mut draw = || window.draw(batch, 0.0, &mut random);
-                let mut drawn = draw();
-                while !counters.stopped() {
-                    // as in a run, the next batch is drawn meanwhile
-                    let (mut losses, mut next) = (None, None);
-                    parallel::both(&mut || losses = Some(trainer.train(&drawn, 0.001)), &mut || {
-                        next = Some(draw());
-                    });
-                    losses.transpose()?;
-                    drawn = next.expect("it has been drawn");
-                    counters.add(0, batch);
-                    counters.add(1, 1);
-                }
-                Ok(())
-            })
-        })?;
-        let device = bench.processor.name();
-        bench.print(measured, json!({"net": bench.net_text(), "batch": batch, "device": device}))
+fn measured(bench: Bench) -> Result<()> {
+    crate::cli::allocator::keep_freed();
+    let batch = bench.setup.batch.unwrap_or(BATCH);
+    let precision = bench.config.precision;
+    if !model::trains_in(precision) {
+        return Err(Error::Config(match precision {
+            Precision::Int8 => "--precision int8: training multiplies in f32 or bf16".into(),
+            _ => "--precision bf16: training in it needs a CPU with AMX or AVX-512 BF16".into(),
+        }));
     }
+    let config = TrainConfig { batch, precision, ..TrainConfig::default() };
+    let device = match &bench.processor {
+        Processor::Cpu => model::training_device(),
+        Processor::Vulkan(device) => device.clone().autodiff(),
+        Processor::Cuda(_) => {
+            return Err(Error::Config("--device: networks are trained by the CPU or by vulkan".into()));
+        }
+    };
+    let network = std::sync::Mutex::new(Some(bench.network(&device)?));
+    let mut random = stream(1, Purpose::Sampling, &[]);
+    let mut window = Window::new(POSITIONS, bench.identity.shape);
+    let samples = bench.positions(POSITIONS).iter().map(|state| sample(&bench, state, &mut random)).collect();
+    window.push_samples(&bench.game, samples);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(bench.setup.threads).build();
+    let pool = pool.expect("a pool of threads");
+    let named = [("train/positions", "positions/s"), ("train/steps", "steps/s")];
+    let measured = bench.setup.measuring.watch(1, &bench.identity.id, named, &|_, counters| {
+        let network = network.lock().expect("nobody panicked").take().expect("one thread");
+        pool.install(|| {
+            let mut trainer = Trainer::new(&config, network);
+            let mut random = stream(1, Purpose::Sampling, &[1]);
+            let mut draw = || window.draw(batch, 0.0, &mut random);
+            let mut drawn = draw();
+            while !counters.stopped() {
+                // as in a run, the next batch is drawn meanwhile
+                let (mut losses, mut next) = (None, None);
+                parallel::both(&mut || losses = Some(trainer.train(&drawn, 0.001)), &mut || {
+                    next = Some(draw());
+                });
+                losses.transpose()?;
+                drawn = next.expect("it has been drawn");
+                counters.add(0, batch);
+                counters.add(1, 1);
+            }
+            Ok(())
+        })
+    })?;
+    let device = bench.processor.name();
+    bench.print(measured, json!({"net": bench.net_text(), "batch": batch, "device": device}))
 }
 
 /// A position with a random action and a random result as its targets.
-fn sample<G: Game>(bench: &Bench<G>, state: &G::State, random: &mut Random) -> Sample {
+fn sample(bench: &Bench, state: &AnyState, random: &mut Random) -> Sample {
     let mut planes = Planes::new(bench.identity.shape);
     bench.game.encode(state, &mut planes);
     let legal = bench.game.legal(state);

@@ -10,6 +10,7 @@ mod run;
 mod plain;
 mod solved;
 
+use crate::registry::Catalog;
 use std::fmt::Display;
 use std::fs;
 use std::io::Read;
@@ -24,8 +25,7 @@ use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::config::{Ignored, Reading};
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, Rules, Settings};
-use crate::registry::{Job, Registry};
+use crate::game::{GameIdentity, Settings};
 use crate::replay::store;
 use crate::run::{Refused, SETTINGS};
 use crate::storage;
@@ -54,34 +54,50 @@ pub struct Inspect {
 struct Kind {
     name: &'static str,
     is: fn(&Path) -> bool,
-    report: fn(&Path, &mut Findings) -> Result<()>,
+    report: fn(&Path, &mut Findings, Catalog) -> Result<()>,
 }
 
 /// The kinds, in the order in which they are tried.
-fn kinds<R: Registry>() -> [Kind; 14] {
+fn kinds() -> [Kind; 14] {
     [
-        Kind { name: "run folder", is: run::is, report: run::report::<R> },
-        Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint::<R> },
-        Kind { name: "records of a generation", is: records::is_generation, report: records::report::<R> },
+        Kind { name: "run folder", is: run::is, report: run::report },
+        Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint },
+        Kind { name: "records of a generation", is: records::is_generation, report: records::report },
         Kind {
             name: "shard of records, set aside as damaged",
             is: store::is_set_aside,
-            report: records::report::<R>,
+            report: records::report,
         },
-        Kind { name: "set of solved positions", is: solved::is_set, report: solved::report::<R> },
-        Kind { name: "shard of records", is: records::is_shard, report: records::report::<R> },
-        Kind { name: "refused batch", is: Refused::is, report: plain::refused },
-        Kind { name: "network", is: network::is_file, report: network::file::<R> },
+        Kind { name: "set of solved positions", is: solved::is_set, report: solved::report },
+        Kind { name: "shard of records", is: records::is_shard, report: records::report },
+        Kind {
+            name: "refused batch",
+            is: Refused::is,
+            report: |path, report, _| plain::refused(path, report),
+        },
+        Kind { name: "network", is: network::is_file, report: network::file },
         Kind {
             name: "optimizer state of a checkpoint",
             is: network::is_optimizer,
-            report: network::optimizer::<R>,
+            report: network::optimizer,
         },
-        Kind { name: "metrics of a run", is: plain::is_metrics, report: plain::metrics },
-        Kind { name: "config", is: plain::is_config, report: plain::config::<R> },
-        Kind { name: "network in ONNX", is: network::is_onnx, report: network::onnx },
-        Kind { name: "match or ladder", is: plain::is_match, report: plain::saved_match },
-        Kind { name: "bot", is: network::is_bot, report: network::bot::<R> },
+        Kind {
+            name: "metrics of a run",
+            is: plain::is_metrics,
+            report: |path, report, _| plain::metrics(path, report),
+        },
+        Kind { name: "config", is: plain::is_config, report: plain::config },
+        Kind {
+            name: "network in ONNX",
+            is: network::is_onnx,
+            report: |path, report, _| network::onnx(path, report),
+        },
+        Kind {
+            name: "match or ladder",
+            is: plain::is_match,
+            report: |path, report, _| plain::saved_match(path, report),
+        },
+        Kind { name: "bot", is: network::is_bot, report: network::bot },
     ]
 }
 
@@ -115,31 +131,24 @@ impl Findings {
     }
 
     /// Adds the game, and a problem if this program has a different one.
-    fn game<R: Registry>(&mut self, found: &GameIdentity, place: &Path) {
+    fn game(&mut self, found: &GameIdentity, place: &Path, games: Catalog) {
         self.fact("game", found.id.as_str());
         self.fact("options", json!(found.options));
         self.fact("encoding", found.encoding);
         self.fact("shape", json!(found.shape));
-        let here = identity_here::<R>(&found.id, &found.options);
+        let here = identity_here(&found.id, &found.options, games);
         self.checked(here.and_then(|here| found.expect(&here, &place.display().to_string())));
     }
 }
 
 /// The identity of a game in this program.
-pub(super) fn identity_here<R: Registry>(id: &str, options: &Settings) -> Result<GameIdentity> {
-    struct Here;
-    impl Job for Here {
-        type Output = GameIdentity;
-        fn run<G: Game>(self, rules: Rules<G>) -> GameIdentity {
-            rules.identity
-        }
-    }
-    R::with_game(id, options, Here)
+pub(super) fn identity_here(id: &str, options: &Settings, games: Catalog) -> Result<GameIdentity> {
+    Ok(games.open(id, options)?.identity)
 }
 
 impl Inspect {
     /// Identifies the path, checks it, and prints a report.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         refuse_other_devices()?;
         if !self.path.exists() {
             return Err(Error::Missing(format!("{} does not exist", self.path.display())));
@@ -148,9 +157,9 @@ impl Inspect {
             return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
         let path = described(&self.path);
-        let kind = kinds::<R>().into_iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
+        let kind = kinds().into_iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
         let mut report = Findings::default();
-        (kind.report)(&path, &mut report)?;
+        (kind.report)(&path, &mut report, games)?;
         report.fact("bytes", size(&path));
         let Findings { facts, problems } = report;
         let count = problems.len();

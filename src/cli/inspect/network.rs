@@ -3,6 +3,7 @@
 //! All of them have a manifest, which describes them and has the hashes. They are intact if they can be loaded as a
 //! resumed run or an agent would load them.
 
+use crate::registry::Catalog;
 use std::path::Path;
 
 use serde_json::json;
@@ -14,7 +15,6 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::export::onnx;
 use crate::net::model::{self, Network};
-use crate::registry::Registry;
 use crate::run::gate::Decision;
 use crate::storage;
 use crate::storage::attachment;
@@ -36,9 +36,9 @@ pub fn is_optimizer(path: &Path) -> bool {
 }
 
 /// A checkpoint folder: loads it as a resumed run would.
-pub fn checkpoint<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
-    about::<R>(&checkpoint, path, report);
+    about(&checkpoint, path, report, games);
     if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
         report.fact("promoted by the gate", decision.promoted);
     }
@@ -60,9 +60,9 @@ pub fn load(checkpoint: &Checkpoint) -> Result<Trainer> {
 }
 
 /// An exported network, or the weights of a checkpoint, which have the same manifest.
-pub fn file<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
-    about::<R>(&checkpoint, path, report);
+    about(&checkpoint, path, report, games);
     if let Some(network) = report.checked(checkpoint.network(&model::device())) {
         channels(&network, report);
         report.fact("checked", "the SHA-256 of the weights; they can be loaded");
@@ -104,25 +104,25 @@ pub fn is_bot(path: &Path) -> bool {
 }
 
 /// A program with an attached network.
-pub fn bot<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn bot(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     if report.checked(attachment::find(path)).is_none() {
         return Ok(());
     }
     let model = Checkpoint::find(path)?.weights()?;
     report.fact("model bytes", model.len());
     report.fact("model SHA-256", storage::sha256(&model));
-    file::<R>(path, report)
+    file(path, report, games)
 }
 
 /// An optimizer state, which only the manifest in the same folder describes.
-pub fn optimizer<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn optimizer(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
         Error::Data(format!(
             "{} has no {MANIFEST} in its folder, so it is unknown what it belongs to",
             path.display()
         ))
     })?;
-    checkpoint::<R>(folder, report)
+    checkpoint(folder, report, games)
 }
 
 /// What a run with the settings `now` took over, if anything.
@@ -146,9 +146,9 @@ pub fn past(lineage: &Lineage, now: &Config, report: &mut Findings) {
     }
 }
 
-fn about<R: Registry>(checkpoint: &Checkpoint, path: &Path, report: &mut Findings) {
+fn about(checkpoint: &Checkpoint, path: &Path, report: &mut Findings, games: Catalog) {
     let manifest = &checkpoint.manifest;
-    report.game::<R>(&manifest.game, path);
+    report.game(&manifest.game, path, games);
     report.fact("network", json!(manifest.net));
     report.fact("generation", manifest.generation);
     report.fact("step", manifest.step);

@@ -3,6 +3,7 @@
 //! A config is valid if every key is known and in range and the game accepts its options; metrics are valid if every
 //! line is one that a run writes.
 
+use crate::registry::Catalog;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -13,7 +14,6 @@ use crate::arena::journal::{LONGEST_LINE, Line};
 use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
-use crate::registry::Registry;
 use crate::run::{self, METRICS, Reader, Refused};
 use crate::storage;
 
@@ -133,10 +133,10 @@ pub fn read_config(path: &Path) -> Result<Config> {
 }
 
 /// A config: its game, and the settings that differ from the defaults.
-pub fn config<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn config(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let config = read_config(path)?;
-    let game = identity_here::<R>(&config.game.id, &config.game.options)?;
-    report.game::<R>(&game, path);
+    let game = identity_here(&config.game.id, &config.game.options, games)?;
+    report.game(&game, path, games);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     let changed = config.differences(&config.defaults());

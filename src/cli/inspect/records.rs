@@ -2,6 +2,7 @@
 //!
 //! The first record describes them. They are intact if every checksum is correct and every game can be replayed.
 
+use crate::registry::Catalog;
 use std::path::Path;
 
 use super::Findings;
@@ -9,7 +10,6 @@ use crate::cli::records::Source;
 use crate::cli::records::verify::{Verified, verify};
 use crate::cli::text::counted;
 use crate::error::Result;
-use crate::registry::Registry;
 use crate::replay::store;
 
 pub fn is_shard(path: &Path) -> bool {
@@ -22,10 +22,10 @@ pub fn is_generation(path: &Path) -> bool {
 }
 
 /// Reads and replays everything.
-pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let source = Source::of(path)?;
-    let Some(found) = report.checked(verify::<R>(&source)) else { return Ok(()) };
-    report.game::<R>(&found.game, path);
+    let Some(found) = report.checked(verify(&source, games)) else { return Ok(()) };
+    report.game(&found.game, path, games);
     if let Some(record) = source.shards.all().find_map(|path| store::first_record(path).ok()) {
         report.fact("generation", record.generation);
         report.fact("evaluator", record.evaluator.as_str());

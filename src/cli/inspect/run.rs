@@ -3,6 +3,7 @@
 //! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone and
 //! must belong to the run, and everything that the checkpoints list must exist. It is safe to inspect an active run.
 
+use crate::registry::Catalog;
 use std::path::Path;
 
 use serde_json::json;
@@ -13,7 +14,6 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::cli::records::Source;
 use crate::cli::records::verify::verify;
 use crate::error::Result;
-use crate::registry::Registry;
 use crate::replay::store::generation_of;
 use crate::run::{self, METRICS, SETTINGS};
 
@@ -22,11 +22,11 @@ pub fn is(path: &Path) -> bool {
 }
 
 /// Checks everything in the folder.
-pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
+pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let settings = plain::read_settings(&path.join(SETTINGS))?;
     let config = &settings.config;
-    let game = identity_here::<R>(&config.game.id, &config.game.options)?;
-    report.game::<R>(&game, path);
+    let game = identity_here(&config.game.id, &config.game.options, games)?;
+    report.game(&game, path, games);
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     report.ignored(&settings);
@@ -60,7 +60,7 @@ pub fn report<R: Registry>(path: &Path, report: &mut Findings) -> Result<()> {
         );
     }
     let source = Source::of(path)?;
-    if let Some(found) = report.checked(verify::<R>(&source)) {
+    if let Some(found) = report.checked(verify(&source, games)) {
         records::counts(&source, found, report);
     }
     let metrics = path.join(METRICS);

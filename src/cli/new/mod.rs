@@ -1,12 +1,12 @@
 //! `petteia new`: creates a crate with a small, complete game for the user to modify.
 
+use crate::registry::Catalog;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::{print, shell_word, warn};
 use crate::error::{Error, Result, quoted};
-use crate::registry::Registry;
 use crate::storage;
 
 /// Create a crate for your own game.
@@ -78,7 +78,7 @@ const KEYWORDS: [&str; 52] = [
 
 impl New {
     /// Writes the crate.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         check_name(&self.name)?;
         let folder = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.name));
         refuse_filled(&folder)?;
@@ -99,7 +99,7 @@ impl New {
             true => fill(&folder, write)?,
         }
         self.print_next_steps(&folder)?;
-        if R::ids().contains(&self.name) {
+        if games.ids().contains(&self.name) {
             warn(format_args!(
                 "this program has a game `{0}`, too: their files have the same id, so neither reads those of the other \
                  one; another name avoids that",

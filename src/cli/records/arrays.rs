@@ -4,6 +4,7 @@
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Planes are packed to bits, and the
 //! policy lists the legal actions of each position, so a position takes a few hundred bytes in the file and in memory.
 
+use crate::any::Opened;
 use std::io::{self, Write};
 
 use serde_json::json;
@@ -12,7 +13,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{Game, GameIdentity, Outcome, Rules};
+use crate::game::{Game, GameIdentity, Outcome};
 use crate::program::Program;
 use crate::replay::record::Record;
 
@@ -74,7 +75,7 @@ impl Arrays {
     ///
     /// # Errors
     /// The record contradicts the rules.
-    pub fn add<G: Game>(&mut self, rules: &Rules<G>, record: &Record) -> Result<()> {
+    pub fn add(&mut self, rules: &Opened, record: &Record) -> Result<()> {
         let (game, shape) = (&rules.game, rules.identity.shape);
         let outcome = Outcome::from_id(&record.outcome);
         let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; shape.input_len()]);

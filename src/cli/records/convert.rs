@@ -1,5 +1,7 @@
 //! `petteia records RUN convert`: the records in a format for other programs, with one shard in memory at a time.
 
+use crate::any::{AnyGame, Opened};
+use crate::registry::Catalog;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -12,8 +14,7 @@ use crate::cli::play::result_text;
 use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
-use crate::game::{Game, Outcome, Rules};
-use crate::registry::{Job, Registry};
+use crate::game::{Game, Outcome};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage;
@@ -76,25 +77,25 @@ enum Format {
 }
 
 impl Convert {
-    pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
+    pub fn run(self, source: &Source, games: Catalog) -> Result<()> {
         let Some(path) = &self.out else {
             if self.format == Format::Npz {
                 return Err(Error::Config("npz is a binary file: name it with --out FILE".into()));
             }
             let mut out = BufWriter::new(std::io::stdout().lock());
-            self.write::<R>(source, &mut out, "standard output")?;
+            self.write(source, &mut out, "standard output", games)?;
             return out.flush().map_err(Error::io("standard output"));
         };
         refuse_existing(path)?;
-        storage::stream_whole(path, |out| self.write::<R>(source, out, &path.display().to_string()))?;
+        storage::stream_whole(path, |out| self.write(source, out, &path.display().to_string(), games))?;
         let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
         let shards = counted(source.shards.paths.len(), "shard", "shards");
         print(format_args!("{}: {shards}, {size} bytes", path.display()))
     }
 
-    fn write<R: Registry>(&self, source: &Source, out: &mut dyn Write, place: &str) -> Result<()> {
+    fn write(&self, source: &Source, out: &mut dyn Write, place: &str, games: Catalog) -> Result<()> {
         if self.format != Format::Jsonl {
-            return source.on_game::<R, _>(Played { source, format: self.format, out, place });
+            return Played { source, format: self.format, out, place }.on(source.opened(games)?);
         }
         for path in &source.shards.paths {
             for line in store::Lines::open(path)? {
@@ -113,10 +114,9 @@ struct Played<'a> {
     place: &'a str,
 }
 
-impl Job for Played<'_> {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Played<'_> {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let mut arrays = Arrays::new(&rules.identity);
         if self.format == Format::Csv {
             writeln!(self.out, "{}", rows::COLUMNS).map_err(Error::io(self.place))?;
@@ -146,7 +146,7 @@ impl Job for Played<'_> {
     }
 }
 
-fn heading_and_actions<G: Game>(game: &G, record: &Record) -> String {
+fn heading_and_actions(game: &AnyGame, record: &Record) -> String {
     let outcome = Outcome::from_id(&record.outcome).expect("the replay checked the outcome");
     let plies = record.actions.len();
     let mut text = format!(

@@ -7,6 +7,8 @@ mod rows;
 mod show;
 pub mod verify;
 
+use crate::any::Opened;
+use crate::registry::Catalog;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,6 @@ use super::text::counted;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::Settings;
-use crate::registry::{Job, Registry};
 use crate::replay::store::{self, Shards};
 use crate::run;
 
@@ -62,7 +63,7 @@ pub struct Source {
 
 impl Records {
     /// Lists, shows, verifies or converts.
-    pub fn run<R: Registry>(self) -> Result<()> {
+    pub fn run(self, games: Catalog) -> Result<()> {
         let source = Source::of(&self.source)?;
         // verify itself reports missing shards
         if !matches!(self.what, Some(What::Verify(_))) || self.json {
@@ -71,9 +72,9 @@ impl Records {
         match self.what.unwrap_or(What::List(list::List::default())) {
             What::List(list) => list.or_json(self.json).run(&source),
             _ if self.json => Err(Error::Config("--json is for the list of shards; omit it".into())),
-            What::Show(show) => show.run::<R>(&source),
-            What::Verify(verify) => verify.run::<R>(&source),
-            What::Convert(convert) => convert.run::<R>(&source),
+            What::Show(show) => show.run(&source, games),
+            What::Verify(verify) => verify.run(&source, games),
+            What::Convert(convert) => convert.run(&source, games),
         }
     }
 }
@@ -114,10 +115,10 @@ impl Source {
         found.next().map(|folder| Ok((folder.to_path_buf(), run::reading_of(folder)?.config))).transpose()
     }
 
-    /// Runs `job` for the game named in the run's config, or in the first record if there is no config.
-    fn on_game<R: Registry, T>(&self, job: impl Job<Output = Result<T>>) -> Result<T> {
+    /// Opens the game named in the run's config, or in the first record if there is no config.
+    fn opened(&self, games: Catalog) -> Result<Opened> {
         let (id, options) = self.game()?;
-        R::with_game(&id, &options, job)?
+        games.open(&id, &options)
     }
 
     fn game(&self) -> Result<(String, Settings)> {

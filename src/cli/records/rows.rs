@@ -3,11 +3,12 @@
 //! A real number always has a decimal point, because readers infer the type of a column from its first rows: one that
 //! begins with thousands of `1` and goes on with `0.512` would be rounded, or refused.
 
+use crate::any::Opened;
 use serde::Serialize;
 
 use super::greatest_first;
 use crate::error::Result;
-use crate::game::{Action, Game, Rules};
+use crate::game::{Action, Game};
 use crate::replay::record::Record;
 
 /// The header of a CSV file.
@@ -50,7 +51,7 @@ impl Row {
     ///
     /// # Errors
     /// The record contradicts the rules.
-    pub fn of<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Row>> {
+    pub fn of(rules: &Opened, record: &Record) -> Result<Vec<Row>> {
         let (game, mut rows) = (&rules.game, Vec::with_capacity(record.actions.len()));
         record.replay(rules, |seen| {
             let ply = rows.len();

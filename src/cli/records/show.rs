@@ -3,6 +3,8 @@
 //! The game is replayed first; a record that violates the rules is an error and is not drawn. Shards of other
 //! generations are not read.
 
+use crate::any::{AnyGame, AnyState, Opened};
+use crate::registry::Catalog;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
@@ -16,8 +18,7 @@ use crate::cli::print;
 use crate::cli::review::review;
 use crate::cli::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Outcome, Rules};
-use crate::registry::{Job, Registry};
+use crate::game::{Action, Game, Outcome};
 use crate::replay::record::Record;
 use crate::replay::store;
 
@@ -56,9 +57,9 @@ struct Draw {
 }
 
 impl Show {
-    pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
+    pub fn run(self, source: &Source, games: Catalog) -> Result<()> {
         let record = self.find(source)?;
-        source.on_game::<R, _>(Draw { record, top: self.top, agent: self.agent })
+        Draw { record, top: self.top, agent: self.agent }.on(source.opened(games)?)
     }
 
     fn find(&self, source: &Source) -> Result<Record> {
@@ -92,10 +93,9 @@ impl Show {
     }
 }
 
-impl Job for Draw {
-    type Output = Result<()>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<()> {
+impl Draw {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let Draw { record, top, agent } = self;
         let width = terminal_width();
@@ -135,12 +135,12 @@ impl Job for Draw {
     }
 }
 
-fn action<G: Game>(game: &G, state: &G::State, text: &str) -> Action {
+fn action(game: &AnyGame, state: &AnyState, text: &str) -> Action {
     game.parse_action(state, text).expect("the record was replayed")
 }
 
 /// A ply as text: player, action, value, and the greatest visits and policy weights.
-fn ply_text<G: Game>(game: &G, record: &Record, ply: usize, state: &G::State, top: usize) -> String {
+fn ply_text(game: &AnyGame, record: &Record, ply: usize, state: &AnyState, top: usize) -> String {
     let mut text = format!(
         "ply {ply}: {} plays {} ({}; ",
         player_text(game, game.to_move(state)),

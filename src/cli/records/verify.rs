@@ -3,6 +3,7 @@
 //!
 //! [`verify`] prints nothing; `petteia inspect` uses it too. One shard is in memory at a time.
 
+use crate::registry::Catalog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,7 @@ use super::Source;
 use crate::cli::print;
 use crate::cli::text::counted;
 use crate::error::{Error, Result};
-use crate::game::{Game, GameIdentity, Rules};
-use crate::registry::{Job, Registry};
+use crate::game::GameIdentity;
 use crate::replay::place::Place;
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -43,66 +43,55 @@ pub struct Verified {
 }
 
 /// Reads every shard of `source`, one at a time, and replays its games.
-pub fn verify<R: Registry>(source: &Source) -> Result<Verified> {
-    source.on_game::<R, _>(Check(source))
-}
-
-struct Check<'a>(&'a Source);
-
-impl Job for Check<'_> {
-    type Output = Result<Verified>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Result<Verified> {
-        let mut found = Verified {
-            game: rules.identity.clone(),
-            whole: 0,
-            games: 0,
-            plies: 0,
-            problems: Vec::new(),
-            unchecked: None,
+pub fn verify(source: &Source, games: Catalog) -> Result<Verified> {
+    let rules = source.opened(games)?;
+    let mut found = Verified {
+        game: rules.identity.clone(),
+        whole: 0,
+        games: 0,
+        plies: 0,
+        problems: Vec::new(),
+        unchecked: None,
+    };
+    // shards that the run lists, with their problems
+    let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+    if let Some((run, config)) = source.run()? {
+        let wanted: BTreeSet<PathBuf> = source.shards.all().map(|path| whole(path)).collect();
+        let mut read = |path: &Path, place: Option<&Place>| {
+            if !wanted.contains(&whole(path)) {
+                return Ok(());
+            }
+            let records = store::read_shard(path, &rules, place)?.records;
+            found.add(&records);
+            known.insert(whole(path), None);
+            Ok(())
         };
-        // shards that the run lists, with their problems
-        let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
-        if let Some((run, config)) = self.0.run()? {
-            let wanted: BTreeSet<PathBuf> = self.0.shards.all().map(|path| whole(path)).collect();
-            let mut read = |path: &Path, place: Option<&Place>| {
-                if !wanted.contains(&whole(path)) {
-                    return Ok(());
-                }
-                let records = store::read_shard(path, &rules, place)?.records;
-                found.add(&records);
-                known.insert(whole(path), None);
-                Ok(())
-            };
-            let audit = audit(&run, &config, &rules.identity, &BTreeSet::new(), Depth::All, &mut read)?;
-            let below = whole(&self.0.path);
-            for problem in
-                audit.problems.into_iter().filter(|problem| whole(&problem.path).starts_with(&below))
-            {
-                known.insert(whole(&problem.path), Some(problem.to_string()));
-            }
-            for (path, _) in audit.without_checksum.iter().filter(|(path, _)| wanted.contains(&whole(path))) {
-                let what = format!(
-                    "{}: its checksum file is missing or wrong, although it is the shard that was trained on: \
-                     `petteia train` rewrites the checksum when it resumes",
-                    path.display()
-                );
-                known.insert(whole(path), Some(what));
-            }
-            found.unchecked = audit.unchecked;
+        let audit = audit(&run, &config, &rules.identity, &BTreeSet::new(), Depth::All, &mut read)?;
+        let below = whole(&source.path);
+        for problem in audit.problems.into_iter().filter(|problem| whole(&problem.path).starts_with(&below)) {
+            known.insert(whole(&problem.path), Some(problem.to_string()));
         }
-        for path in self.0.shards.all() {
-            if known.contains_key(&whole(path)) {
-                continue;
-            }
-            match store::read_shard(path, &rules, None) {
-                Ok(shard) => found.add(&shard.records),
-                Err(error) => found.problems.push(error.to_string()),
-            }
+        for (path, _) in audit.without_checksum.iter().filter(|(path, _)| wanted.contains(&whole(path))) {
+            let what = format!(
+                "{}: its checksum file is missing or wrong, although it is the shard that was trained on: \
+                 `petteia train` rewrites the checksum when it resumes",
+                path.display()
+            );
+            known.insert(whole(path), Some(what));
         }
-        found.problems.extend(known.into_values().flatten());
-        Ok(found)
+        found.unchecked = audit.unchecked;
     }
+    for path in source.shards.all() {
+        if known.contains_key(&whole(path)) {
+            continue;
+        }
+        match store::read_shard(path, &rules, None) {
+            Ok(shard) => found.add(&shard.records),
+            Err(error) => found.problems.push(error.to_string()),
+        }
+    }
+    found.problems.extend(known.into_values().flatten());
+    Ok(found)
 }
 
 impl Verified {
@@ -125,11 +114,11 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 impl Verify {
-    pub fn run<R: Registry>(self, source: &Source) -> Result<()> {
+    pub fn run(self, source: &Source, games: Catalog) -> Result<()> {
         if source.run()?.is_none() {
             source.expect_some()?;
         }
-        let Verified { game, whole, games, plies, problems, unchecked } = verify::<R>(source)?;
+        let Verified { game, whole, games, plies, problems, unchecked } = verify(source, games)?;
         for problem in &problems {
             print(problem)?;
         }

@@ -3,6 +3,7 @@
 //! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins
 //! with.
 
+use crate::any::Opened;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,6 @@ use crate::cli::screen::Screen;
 use crate::cli::text::counted;
 use crate::config::Config;
 use crate::error::{Error, Input, Result, nearest};
-use crate::game::{Game, Rules};
 use crate::run::extend::{Extension, extend};
 use crate::run::fork::Fork;
 use crate::run::start::Start;
@@ -115,7 +115,7 @@ impl Plan {
 
     /// The settings, with those that follow from the game where the config of a new run does not name them; and a line
     /// that says which. A run keeps its own, and format 1 has none.
-    pub fn suited<G: Game>(&self, rules: &Rules<G>) -> Result<(Config, Option<String>)> {
+    pub fn suited(&self, rules: &Opened) -> Result<(Config, Option<String>)> {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
         }
@@ -178,7 +178,7 @@ impl Plan {
     }
 
     /// Makes what has to be made, unless an earlier session did, and says what.
-    pub fn prepare<G: Game>(&self, rules: &Rules<G>, screen: &Screen) -> Result<()> {
+    pub fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
         let Plan { config, folder, .. } = self;
         let exists = run::is_run(folder);
         let tick = &mut |done, all| {

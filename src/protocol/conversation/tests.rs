@@ -2,6 +2,7 @@ use std::io::{BufReader, Cursor, Read};
 use std::sync::OnceLock;
 
 use super::*;
+use crate::any::AnyGame;
 use crate::arena::searching::SearchAgent;
 use crate::config::SearchConfig;
 use crate::games::tic_tac_toe::TicTacToe;
@@ -11,17 +12,21 @@ use crate::random::{Purpose, stream};
 use crate::search::evaluator::Uniform;
 use crate::session::Session;
 
-fn thinker() -> Result<Thinker<TicTacToe>> {
+fn game() -> AnyGame {
+    AnyGame::of(TicTacToe)
+}
+
+fn thinker() -> Result<Thinker> {
     let random = stream(1, Purpose::Agent, &[]);
-    let agent = SearchAgent::new(TicTacToe, SearchConfig::default(), 50, Uniform, random);
-    Ok(Thinker::new(TicTacToe, agent))
+    let agent = SearchAgent::new(game(), SearchConfig::default(), 50, Uniform, random);
+    Ok(Thinker::new(game(), agent))
 }
 
 fn talk(input: &str, interrupter: impl FnOnce(Interrupter)) -> String {
     let (input, mut output) = (Cursor::new(input.to_string()), Vec::new());
     let mut aside = std::io::sink();
     let streams = Streams { input: Box::new(|| Box::new(input)), output: &mut output, aside: &mut aside };
-    converse(&mut Ugi::new(TicTacToe, "test"), streams, Box::new(thinker), Box::new(interrupter)).unwrap();
+    converse(&mut Ugi::new(game(), "test"), streams, Box::new(thinker), Box::new(interrupter)).unwrap();
     String::from_utf8(output).unwrap()
 }
 
@@ -73,7 +78,7 @@ fn an_infinite_search_is_answered_when_it_is_interrupted() {
         Box::new(|| Box::new(BufReader::new(Endless(Cursor::new("go infinite\n")))) as Box<dyn BufRead>);
     let streams = Streams { input, output: &mut output, aside: &mut std::io::sink() };
     let keep = Box::new(|handle| interrupter.set(handle).unwrap());
-    converse(&mut Ugi::new(TicTacToe, "test"), streams, Box::new(thinker), keep).unwrap();
+    converse(&mut Ugi::new(game(), "test"), streams, Box::new(thinker), keep).unwrap();
     let output = String::from_utf8(output.0).unwrap();
     assert_eq!(output.matches("bestmove").count(), 1, "{output}");
 }
@@ -81,9 +86,9 @@ fn an_infinite_search_is_answered_when_it_is_interrupted() {
 /// Orders an endless search and panics when it hears of it.
 struct Panics;
 
-impl Protocol<TicTacToe> for Panics {
-    fn line(&mut self, _: &str) -> Reply<TicTacToe> {
-        let session = Session::new(TicTacToe);
+impl Protocol for Panics {
+    fn line(&mut self, _: &str) -> Reply {
+        let session = Session::new(game());
         Reply::new(
             Vec::new(),
             Order::Search(Task::of(&session, Limits { infinite: true, ..Limits::default() })),
@@ -98,7 +103,7 @@ impl Protocol<TicTacToe> for Panics {
         panic!("a planted panic")
     }
 
-    fn found(&mut self, _: &Report) -> Reply<TicTacToe> {
+    fn found(&mut self, _: &Report) -> Reply {
         Reply::nothing()
     }
 
@@ -106,7 +111,7 @@ impl Protocol<TicTacToe> for Panics {
         Vec::new()
     }
 
-    fn refuse(&mut self, _: &str) -> Reply<TicTacToe> {
+    fn refuse(&mut self, _: &str) -> Reply {
         Reply::nothing()
     }
 }

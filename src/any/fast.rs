@@ -1,0 +1,362 @@
+//! What goes through the pointer as a whole, because it must be fast: behind it, everything has its type.
+//!
+//! In: settings, agents and sources that name no game. Out: what the generic functions of the same names make, byte for
+//! byte.
+
+use std::hint::black_box;
+use std::ops::Range;
+use std::path::Path;
+
+use super::{AnyGame, AnyState, Behind};
+use crate::arena::agent::Contestant;
+use crate::arena::journal::Journal;
+use crate::arena::ladder::{Ladder, LadderResult, play_ladder};
+use crate::arena::{Match, MatchResult, Standing, play_while};
+use crate::config::SearchConfig;
+use crate::encode::Planes;
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, perft, perft_played};
+use crate::net::source::Source;
+use crate::random::{Purpose, Random, choose, stream};
+use crate::replay::place::Origin;
+use crate::replay::record::Record;
+use crate::search::Search;
+use crate::search::evaluator::Evaluator;
+use crate::selfplay::{Generation, Monitor, Tick, play_generation, play_halves, play_shard};
+
+/// Is shown the progress of a match or ladder, and says whether to go on.
+type Show<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
+/// A match or ladder so far, and whether it is complete.
+type SoFar<T> = Result<(T, bool)>;
+
+/// Plays games of a generation with an evaluator that it keeps.
+pub trait Player: Send {
+    /// As [`play_shard`], or [`play_halves`] if its evaluator wants batches.
+    ///
+    /// # Errors
+    /// As there.
+    fn play(
+        &mut self,
+        generation: &Generation,
+        games: Range<usize>,
+        monitor: &Monitor,
+        tick: Tick,
+    ) -> Result<Vec<Record>>;
+}
+
+/// A kind of work of the rules, for measuring its speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RulesWork {
+    /// One random game; counts actions.
+    Playouts,
+    /// [`perft`] to the first depth with two million leaves, or that with the most; counts leaves.
+    Counted,
+    /// [`perft_played`] to the same depth.
+    Played,
+    /// The encoding of a thousand positions of random games; counts positions.
+    Encode,
+}
+
+/// What every game behind a pointer does with its own types.
+pub(super) trait Fast: Send + Sync {
+    fn play_generation(
+        &self,
+        _: &Generation,
+        _: &Path,
+        _: &Origin,
+        _: (&Source, usize),
+        _: Tick,
+    ) -> Result<()>;
+    fn player(&self, source: &Source, cache: usize) -> Box<dyn Player>;
+    fn play_while(
+        &self,
+        plan: &Match,
+        agents: [&Contestant<AnyGame>; 2],
+        journal: Option<Journal>,
+        tick: Show,
+    ) -> SoFar<MatchResult>;
+    fn play_ladder(
+        &self,
+        plan: &Ladder,
+        agents: &[&Contestant<AnyGame>],
+        journal: Option<Journal>,
+        tick: Show,
+    ) -> SoFar<LadderResult>;
+    fn perft(&self, state: &AnyState, depth: usize) -> u64;
+    fn search_games(
+        &self,
+        _: &Source,
+        simulations: usize,
+        seed: u64,
+        more: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()>;
+    fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_>;
+}
+
+impl AnyGame {
+    /// [`play_generation`], its evaluators made by a source, each with a cache of so many mebibytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn play_generation(
+        &self,
+        generation: &Generation,
+        run: &Path,
+        origin: &Origin,
+        source: (&Source, usize),
+        tick: Tick,
+    ) -> Result<()> {
+        self.0.play_generation(generation, run, origin, source, tick)
+    }
+
+    /// Who plays games of generations for one thread, with an evaluator made by `source` and a cache of so many
+    /// mebibytes.
+    pub fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
+        self.0.player(source, cache)
+    }
+
+    /// [`play_while`]. An agent that has an evaluator or a choice of its own for states behind a pointer plays with
+    /// those, and so does its opponent.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn play_while(
+        &self,
+        plan: &Match,
+        agents: [&Contestant<AnyGame>; 2],
+        journal: Option<Journal>,
+        tick: Show,
+    ) -> SoFar<MatchResult> {
+        match agents.iter().all(|agent| agent.is_known()) {
+            true => self.0.play_while(plan, agents, journal, tick),
+            false => play_while(self, plan, agents, journal, tick),
+        }
+    }
+
+    /// [`AnyGame::play_while`] to the end.
+    ///
+    /// # Errors
+    /// As there; [`Error::Interrupted`] if `tick` stops it.
+    pub fn play_match(
+        &self,
+        plan: &Match,
+        agents: [&Contestant<AnyGame>; 2],
+        journal: Option<Journal>,
+        tick: impl Fn(&Standing) -> bool + Sync,
+    ) -> Result<MatchResult> {
+        match self.play_while(plan, agents, journal, &tick)? {
+            (_, false) => Err(Error::Interrupted),
+            (result, true) => Ok(result),
+        }
+    }
+
+    /// [`play_ladder`], with agents as in [`AnyGame::play_while`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn play_ladder(
+        &self,
+        plan: &Ladder,
+        agents: &[&Contestant<AnyGame>],
+        journal: Option<Journal>,
+        tick: Show,
+    ) -> SoFar<LadderResult> {
+        match agents.iter().all(|agent| agent.is_known()) {
+            true => self.0.play_ladder(plan, agents, journal, tick),
+            false => play_ladder(self, plan, agents, journal, tick),
+        }
+    }
+
+    /// [`perft`].
+    pub fn perft(&self, state: &AnyState, depth: usize) -> u64 {
+        self.0.perft(state, depth)
+    }
+
+    /// Searches every position of random games, with so many simulations each; the tree keeps the subtree of each
+    /// action played. `more` gets the simulations of each search and says whether to go on.
+    ///
+    /// # Errors
+    /// That of the evaluator.
+    pub fn search_games(
+        &self,
+        source: &Source,
+        simulations: usize,
+        seed: u64,
+        more: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()> {
+        self.0.search_games(source, simulations, seed, more)
+    }
+
+    /// Work of the rules; each call does it once and returns its count.
+    pub fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
+        self.0.rules_work(work)
+    }
+}
+
+/// The callers above ask whether an agent is known.
+const KNOWN: &str = "an agent of the rules' own type";
+
+impl<G: Game> Fast for Behind<G> {
+    fn play_generation(
+        &self,
+        generation: &Generation,
+        run: &Path,
+        origin: &Origin,
+        (source, cache): (&Source, usize),
+        tick: Tick,
+    ) -> Result<()> {
+        play_generation(&self.0, generation, run, origin, &|| source.evaluator(&self.0, cache), tick)
+    }
+
+    fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
+        Box::new(Playing { game: self.0.clone(), evaluator: source.evaluator(&self.0, cache) })
+    }
+
+    fn play_while(
+        &self,
+        plan: &Match,
+        agents: [&Contestant<AnyGame>; 2],
+        journal: Option<Journal>,
+        tick: Show,
+    ) -> SoFar<MatchResult> {
+        let agents = agents.map(|agent| agent.of_game(&self.0).expect(KNOWN));
+        play_while(&self.0, plan, agents.each_ref(), journal, tick)
+    }
+
+    fn play_ladder(
+        &self,
+        plan: &Ladder,
+        agents: &[&Contestant<AnyGame>],
+        journal: Option<Journal>,
+        tick: Show,
+    ) -> SoFar<LadderResult> {
+        let agents: Vec<Contestant<G>> =
+            agents.iter().map(|agent| agent.of_game(&self.0).expect(KNOWN)).collect();
+        play_ladder(&self.0, plan, &agents.iter().collect::<Vec<_>>(), journal, tick)
+    }
+
+    fn perft(&self, state: &AnyState, depth: usize) -> u64 {
+        perft(&self.0, state.state(), depth)
+    }
+
+    fn search_games(
+        &self,
+        source: &Source,
+        simulations: usize,
+        seed: u64,
+        more: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()> {
+        let (game, mut random) = (&self.0, stream(1, Purpose::Agent, &[seed]));
+        let mut evaluator = source.evaluator(game, 0);
+        let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
+        let mut goes_on = true;
+        while goes_on {
+            let legal = game.legal(search.tree().root());
+            if legal.is_empty() {
+                search.restart(game.initial());
+                continue;
+            }
+            search.run(&mut *evaluator, simulations, &mut random)?;
+            goes_on = more(search.simulations());
+            search.advance(choose(&mut random, &legal));
+        }
+        Ok(())
+    }
+
+    fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
+        let game = &self.0;
+        let (mut random, mut legal) = (stream(SEED, Purpose::Opening, &[]), Vec::new());
+        let initial = game.initial();
+        match work {
+            RulesWork::Playouts => Box::new(move || play_out(game, &mut random, &mut legal, |_| ())),
+            RulesWork::Counted => {
+                let depth = depth(game, &initial);
+                Box::new(move || perft(game, &initial, depth))
+            }
+            RulesWork::Played => {
+                let depth = depth(game, &initial);
+                Box::new(move || perft_played(game, &initial, depth))
+            }
+            RulesWork::Encode => {
+                let (positions, mut planes) = (positions(game), Planes::new(game.shape()));
+                Box::new(move || {
+                    for state in &positions {
+                        game.encode(state, &mut planes);
+                        black_box(&planes);
+                    }
+                    positions.len() as u64
+                })
+            }
+        }
+    }
+}
+
+struct Playing<G: Game> {
+    game: G,
+    evaluator: Box<dyn Evaluator<G>>,
+}
+
+impl<G: Game> Player for Playing<G> {
+    fn play(
+        &mut self,
+        generation: &Generation,
+        games: Range<usize>,
+        monitor: &Monitor,
+        tick: Tick,
+    ) -> Result<Vec<Record>> {
+        let play = if self.evaluator.batch() > 1 { play_halves } else { play_shard };
+        play(&self.game, generation, games, &mut *self.evaluator, monitor, tick)
+    }
+}
+
+const SEED: u64 = 1;
+/// The number of leaves at which a depth is deep enough for perft.
+const LEAVES: u64 = 2_000_000;
+/// The number of positions of random games to encode.
+const POSITIONS: usize = 1000;
+
+/// The first depth with [`LEAVES`], or the one with the most leaves if games end earlier.
+fn depth<G: Game>(game: &G, initial: &G::State) -> usize {
+    let (mut deepest, mut most) = (1, 0);
+    for depth in 1..=game.max_plies() {
+        let leaves = perft(game, initial, depth);
+        if leaves > most {
+            (deepest, most) = (depth, leaves);
+        }
+        if leaves == 0 || most >= LEAVES {
+            break;
+        }
+    }
+    deepest
+}
+
+/// Plays one random game, passes every non-final position to `visit`, and returns the number of actions.
+fn play_out<G: Game>(
+    game: &G,
+    random: &mut Random,
+    legal: &mut Vec<Action>,
+    mut visit: impl FnMut(&G::State),
+) -> u64 {
+    let mut state = game.initial();
+    let mut actions = 0;
+    loop {
+        game.legal_actions(&state, legal);
+        if legal.is_empty() {
+            black_box(game.outcome(&state));
+            return actions;
+        }
+        visit(&state);
+        game.play(&mut state, choose(random, legal));
+        actions += 1;
+    }
+}
+
+fn positions<G: Game>(game: &G) -> Vec<G::State> {
+    let (mut random, mut legal) = (stream(SEED, Purpose::Opening, &[1]), Vec::new());
+    let mut positions = Vec::new();
+    while positions.len() < POSITIONS {
+        play_out(game, &mut random, &mut legal, |state| positions.push(state.clone()));
+    }
+    positions.truncate(POSITIONS);
+    positions
+}

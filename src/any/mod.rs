@@ -1,0 +1,216 @@
+//! A game whose type is not known: behind a pointer, and still a [`Game`].
+//!
+//! In: the rules of any type. Out: an [`AnyGame`], whose states are [`AnyState`]s, so that code that need not be fast
+//! (commands, protocols, pages, reports, the turns of a run) is compiled once instead of once for each game. What must
+//! be fast goes through the pointer as a whole: a generation of self-play, a match, a ladder, a count of sequences
+//! ([`fast`]). They run with the game's own types and make the same bytes as they would without the pointer.
+
+pub mod fast;
+
+use std::any::Any;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+use crate::board::Symmetry;
+use crate::encode::{Planes, Shape};
+use crate::error::{Error, Result};
+use crate::game::{About, Action, BoardView, Game, GameOptions, Look, Outcome, Player, Rules};
+use crate::options::OptionValues;
+
+/// A position of an [`AnyGame`].
+pub struct AnyState(Box<dyn Position>);
+
+/// What every [`Game::State`] is.
+trait Position: Any + Debug + Send + Sync {
+    fn copied(&self) -> Box<dyn Position>;
+    /// Takes over `other` without a new allocation; false if that is a state of another game.
+    fn assign(&mut self, other: &dyn Position) -> bool;
+    fn equals(&self, other: &dyn Position) -> bool;
+}
+
+impl<S: Any + Clone + Eq + Debug + Send + Sync> Position for S {
+    fn copied(&self) -> Box<dyn Position> {
+        Box::new(self.clone())
+    }
+
+    fn assign(&mut self, other: &dyn Position) -> bool {
+        (other as &dyn Any).downcast_ref().is_some_and(|other| {
+            self.clone_from(other);
+            true
+        })
+    }
+
+    fn equals(&self, other: &dyn Position) -> bool {
+        (other as &dyn Any).downcast_ref().is_some_and(|other| self == other)
+    }
+}
+
+impl AnyState {
+    fn new<S: Any + Clone + Eq + Debug + Send + Sync>(state: S) -> AnyState {
+        AnyState(Box::new(state))
+    }
+
+    /// The state with its own type.
+    ///
+    /// # Panics
+    /// If it is a state of another game.
+    pub fn state<S: Any>(&self) -> &S {
+        (&*self.0 as &dyn Any).downcast_ref().expect(OTHER)
+    }
+
+    fn state_mut<S: Any>(&mut self) -> &mut S {
+        (&mut *self.0 as &mut dyn Any).downcast_mut().expect(OTHER)
+    }
+}
+
+const OTHER: &str = "a state belongs to the game that made it";
+
+impl Clone for AnyState {
+    fn clone(&self) -> AnyState {
+        AnyState(self.0.copied())
+    }
+
+    fn clone_from(&mut self, other: &AnyState) {
+        if !self.0.assign(&*other.0) {
+            *self = other.clone();
+        }
+    }
+}
+
+impl PartialEq for AnyState {
+    fn eq(&self, other: &AnyState) -> bool {
+        self.0.equals(&*other.0)
+    }
+}
+
+impl Eq for AnyState {}
+
+impl Debug for AnyState {
+    fn fmt(&self, out: &mut Formatter) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+/// A game behind a pointer. [`Rules::opened`] makes one of any game, [`Catalog::open`](crate::registry::Catalog::open)
+/// one of a name.
+///
+/// ```
+/// use petteia::games::Games;
+/// use petteia::registry::Catalog;
+/// use petteia::session::Session;
+///
+/// let rules = Catalog::of::<Games>().open("tic-tac-toe", &Default::default())?;
+/// let mut session = Session::new(rules.game);
+/// session.play_text("b2")?;
+/// assert_eq!(session.game().state_text(session.state()), ".../.X./... O");
+/// assert!(session.play_text("b2").is_err());
+/// assert!(session.undo() && !session.undo());
+/// # use petteia::game::Game;
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
+///
+/// Its constants say nothing, because its type is that of all games; [`Game::about`] has those of the game behind it.
+#[derive(Clone)]
+pub struct AnyGame(Arc<dyn Door>);
+
+/// The rules of a game behind a pointer.
+pub type Opened = Rules<AnyGame>;
+
+impl<G: Game> Rules<G> {
+    /// The same rules behind a pointer; those that are there already stay as they are.
+    pub fn opened(self) -> Opened {
+        Rules { game: AnyGame::of(self.game), identity: self.identity }
+    }
+}
+
+impl AnyGame {
+    /// A game behind a pointer; one that is there already stays as it is.
+    pub fn of<G: Game>(game: G) -> AnyGame {
+        let game: Box<dyn Any> = Box::new(game);
+        match game.downcast::<AnyGame>() {
+            Ok(opened) => *opened,
+            Err(game) => AnyGame(Arc::new(Behind(*game.downcast::<G>().expect("it was made of one")))),
+        }
+    }
+}
+
+impl Debug for AnyGame {
+    fn fmt(&self, out: &mut Formatter) -> fmt::Result {
+        write!(out, "AnyGame({})", self.about().name)
+    }
+}
+
+/// A game of a known type.
+struct Behind<G>(G);
+
+/// The methods of [`Game`], each with what it does behind the pointer, where the game has its type.
+macro_rules! door {
+    ($(fn $name:ident($game:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? { $body:expr })*) => {
+        trait Door: fast::Fast {
+            $(fn $name(&self $(, $argument: $type)*) $(-> $result)?;)*
+        }
+
+        impl<G: Game> Door for Behind<G> {
+            $(fn $name(&self $(, $argument: $type)*) $(-> $result)? {
+                let $game = &self.0;
+                $body
+            })*
+        }
+
+        impl Game for AnyGame {
+            type State = AnyState;
+
+            const NAME: &'static str = "";
+            const TITLE: &'static str = "";
+            const AUTHOR: &'static str = "";
+            const PLAYERS: [&'static str; 2] = ["", ""];
+            const VARIANTS: &'static [&'static str] = &[];
+            const ENCODING: u32 = 0;
+
+            /// # Errors
+            /// Always: it takes a type to make a game of.
+            fn new(_: &GameOptions) -> Result<AnyGame> {
+                Err(Error::Config("a game behind a pointer is made by a registry, or of the rules of a game".into()))
+            }
+
+            $(fn $name(&self $(, $argument: $type)*) $(-> $result)? {
+                self.0.$name($($argument),*)
+            })*
+        }
+    };
+}
+
+door! {
+    fn about(game) -> About { game.about() }
+    fn manual(game) -> String { game.manual() }
+    fn option_values(game) -> Vec<OptionValues> { game.option_values() }
+    fn players(game) -> [&'static str; 2] { game.players() }
+    fn shape(game) -> Shape { game.shape() }
+    fn max_plies(game) -> usize { game.max_plies() }
+    fn initial(game) -> AnyState { AnyState::new(game.initial()) }
+    fn to_move(game, state: &AnyState) -> Player { game.to_move(state.state()) }
+    fn legal_actions(game, state: &AnyState, out: &mut Vec<Action>) { game.legal_actions(state.state(), out) }
+    fn count_legal_actions(game, state: &AnyState, scratch: &mut Vec<Action>) -> usize { game.count_legal_actions(state.state(), scratch) }
+    fn play(game, state: &mut AnyState, action: Action) { game.play(state.state_mut(), action) }
+    fn outcome(game, state: &AnyState) -> Option<Outcome> { game.outcome(state.state()) }
+    fn ending(game, state: &AnyState) -> &'static str { game.ending(state.state()) }
+    fn encode(game, state: &AnyState, planes: &mut Planes) { game.encode(state.state(), planes) }
+    fn key(game, state: &AnyState) -> u64 { game.key(state.state()) }
+    fn action_text(game, state: &AnyState, action: Action) -> String { game.action_text(state.state(), action) }
+    fn action_words(game, state: &AnyState, action: Action) -> Option<String> { game.action_words(state.state(), action) }
+    fn parse_action(game, state: &AnyState, text: &str) -> Option<Action> { game.parse_action(state.state(), text) }
+    fn why_illegal(game, state: &AnyState, text: &str) -> Option<String> { game.why_illegal(state.state(), text) }
+    fn state_text(game, state: &AnyState) -> String { game.state_text(state.state()) }
+    fn parse_state(game, text: &str) -> Result<AnyState> { game.parse_state(text).map(AnyState::new) }
+    fn without_history(game, state: &AnyState) -> AnyState { AnyState::new(game.without_history(state.state())) }
+    fn view(game, state: &AnyState) -> BoardView { game.view(state.state()) }
+    fn look(game, view: &BoardView, text: &str) -> Look { game.look(view, text) }
+    fn piece_name(game, text: &str) -> Option<&'static str> { game.piece_name(text) }
+    fn stuck(game, state: &AnyState) -> Vec<(usize, usize)> { game.stuck(state.state()) }
+    fn touched(game, before: &AnyState, action: Action) -> Vec<(usize, usize)> { game.touched(before.state(), action) }
+    fn symmetries(game, state: &AnyState) -> &'static [Symmetry] { game.symmetries(state.state()) }
+    fn map_action(game, symmetry: Symmetry, action: Action) -> Action { game.map_action(symmetry, action) }
+    fn turning(game) -> Symmetry { game.turning() }
+    fn map_state(game, symmetry: Symmetry, state: &AnyState) -> AnyState { AnyState::new(game.map_state(symmetry, state.state())) }
+    fn exchanged(game, state: &AnyState) -> Option<AnyState> { game.exchanged(state.state()).map(AnyState::new) }
+}

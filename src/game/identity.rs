@@ -1,0 +1,156 @@
+//! What names a game: its id, options, encoding and sizes, as files record them.
+
+use std::collections::BTreeSet;
+
+use super::{BoardStyle, Game, GameOptions, Settings};
+use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Shape};
+use crate::error::{Error, Input, Result};
+
+/// What a game says about itself in all its variants: the constants of [`Game`], as a value.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the constants of the same names say it")]
+pub struct About {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub author: &'static str,
+    pub summary: &'static str,
+    pub players: [&'static str; 2],
+    pub options: &'static [(&'static str, &'static str)],
+    pub drawless: bool,
+    pub variants: &'static [&'static str],
+    pub encoding: u32,
+    pub board: BoardStyle,
+    pub upright: bool,
+}
+
+impl About {
+    /// The constants of `G`.
+    pub fn of<G: Game>() -> About {
+        About {
+            name: G::NAME,
+            title: G::TITLE,
+            author: G::AUTHOR,
+            summary: G::SUMMARY,
+            players: G::PLAYERS,
+            options: G::OPTIONS,
+            drawless: G::DRAWLESS,
+            variants: G::VARIANTS,
+            encoding: G::ENCODING,
+            board: G::BOARD,
+            upright: G::UPRIGHT,
+        }
+    }
+
+    /// Who made the game, in words: "by" and the author, or "traditional".
+    pub fn byline(&self) -> String {
+        match self.author {
+            "traditional" => self.author.into(),
+            author => format!("by {author}"),
+        }
+    }
+
+    /// The ids of the variants, the default first.
+    pub fn ids(&self) -> impl Iterator<Item = String> {
+        self.variants.iter().map(|variant| id_of(self.name, variant))
+    }
+}
+
+/// A game together with what a file must record to mean the same game again.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GameIdentity {
+    /// The registry id, e.g. `"cage-8"`.
+    pub id: String,
+    /// The switches that were set.
+    #[serde(default)]
+    pub options: Settings,
+    /// [`Game::ENCODING`].
+    pub encoding: u32,
+    /// The sizes.
+    pub shape: Shape,
+}
+
+impl GameIdentity {
+    /// Fails if `self`, read from `place`, is not the game `expected`; says which part differs.
+    pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
+        let other = |what: String| {
+            Err(Error::Mismatch(format!(
+                "{place} has {what}: use it for the game, with the options and the program version that made it, or \
+                 train again"
+            )))
+        };
+        let differs =
+            |what: &str, found: String, wanted: String| other(format!("{what} {found} instead of {wanted}"));
+        if self.id != expected.id {
+            return differs("game", self.id.clone(), expected.id.clone());
+        }
+        if self.options != expected.options {
+            let differences = option_differences(&self.options, &expected.options);
+            let error = other(format!("other game options (there / asked for): {differences}"));
+            return error.map_err(|error| error.about(Input::GameOptions));
+        }
+        if self.encoding != expected.encoding {
+            return differs("encoding version", self.encoding.to_string(), expected.encoding.to_string());
+        }
+        if self.shape != expected.shape {
+            return differs("shape", format!("{:?}", self.shape), format!("{:?}", expected.shape));
+        }
+        Ok(())
+    }
+}
+
+/// The switches that differ: `name = ours / theirs`.
+pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
+    let shown = |value: Option<&toml::Value>| value.map_or("not set".into(), toml::Value::to_string);
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let pairs = names.into_iter().map(|name| (name, ours.get(name), theirs.get(name)));
+    let differing = pairs.filter(|(_, ours, theirs)| ours != theirs);
+    let texts = differing.map(|(name, ours, theirs)| format!("{name} = {} / {}", shown(ours), shown(theirs)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// The rules of a game together with what files record to mean the same game again.
+#[derive(Clone, Debug)]
+pub struct Rules<G> {
+    /// The rules.
+    pub game: G,
+    /// Their identity.
+    pub identity: GameIdentity,
+}
+
+impl<G: Game> Rules<G> {
+    /// The game with these options.
+    ///
+    /// # Errors
+    /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
+    pub fn new(options: &GameOptions) -> Result<Rules<G>> {
+        let rules = Rules::of(G::new(options)?, options);
+        let Shape { planes, height, width, actions } = rules.identity.shape;
+        if !rules.identity.shape.is_possible() {
+            return Err(Error::Config(format!(
+                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one of \
+                 each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
+                rules.identity.id
+            )));
+        }
+        Ok(rules)
+    }
+
+    /// Wraps a game that was made with these options.
+    pub fn of(game: G, options: &GameOptions) -> Rules<G> {
+        let identity = GameIdentity {
+            id: id_of(game.about().name, &options.variant),
+            options: options.settings.clone(),
+            encoding: game.about().encoding,
+            shape: game.shape(),
+        };
+        Rules { game, identity }
+    }
+}
+
+/// The registry id of a variant of the game with this name.
+pub fn id_of(name: &str, variant: &str) -> String {
+    match variant {
+        "" => name.to_string(),
+        _ => format!("{name}-{variant}"),
+    }
+}

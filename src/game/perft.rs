@@ -1,0 +1,39 @@
+//! Counts of action sequences, by which rules are compared with other programs.
+
+use super::{Action, Game};
+
+/// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
+pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
+    let mut lists = vec![Vec::new(); depth];
+    perft_into::<G, true>(game, state, depth, &mut lists)
+}
+
+/// [`perft`] with every leaf played: the same number, but slower.
+pub fn perft_played<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
+    let mut lists = vec![Vec::new(); depth];
+    perft_into::<G, false>(game, state, depth, &mut lists)
+}
+
+fn perft_into<G: Game, const COUNT: bool>(
+    game: &G,
+    state: &G::State,
+    depth: usize,
+    lists: &mut [Vec<Action>],
+) -> u64 {
+    let Some((legal, deeper)) = lists.split_first_mut() else {
+        // `black_box` keeps the compiler from omitting the last play
+        std::hint::black_box(state);
+        return 1;
+    };
+    if COUNT && depth == 1 {
+        return game.count_legal_actions(state, legal) as u64;
+    }
+    game.legal_actions(state, legal);
+    let mut nodes = 0;
+    for &action in legal.iter() {
+        let mut next = state.clone();
+        game.play(&mut next, action);
+        nodes += perft_into::<G, COUNT>(game, &next, depth - 1, deeper);
+    }
+    nodes
+}

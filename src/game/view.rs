@@ -1,0 +1,112 @@
+//! A position as people see it, before it is drawn.
+
+use super::Player;
+use crate::board::{file_labels, rank_labels};
+
+/// A position drawn for people: row 0 is the top row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardView {
+    /// Labels below the columns, from left to right.
+    pub columns: Vec<String>,
+    /// Labels next to the rows, from the top.
+    pub rows: Vec<String>,
+    /// One short text per square, `[rows][columns]`.
+    pub cells: Vec<Vec<String>>,
+    /// Which of these texts, all single letters, are pieces: the first player's and the second's. In games where
+    /// players choose their colors later, the pieces of the two colors.
+    pub pieces: [&'static str; 2],
+    /// What the board does not show (reserves, moves left); may be empty.
+    pub note: String,
+    /// Pieces of each of [`BoardView::pieces`] beside the board, which drawings show; `None` in a game without any.
+    pub reserves: Option<[usize; 2]>,
+}
+
+impl BoardView {
+    /// What stands under a drawing: the note, unless it only says which letter is whose; drawings have discs in colors.
+    pub fn caption(&self, players: [&str; 2]) -> &str {
+        let [first, second] = self.pieces;
+        let key = format!("{first} {}, {second} {}", players[0], players[1]);
+        if self.note == key { "" } else { &self.note }
+    }
+
+    /// A board with files `a`, `b` ... and ranks from 1 at the bottom; `cell` gives the text of the square
+    /// `rank * width + file`.
+    pub fn of_squares(
+        height: usize,
+        width: usize,
+        pieces: [&'static str; 2],
+        cell: impl Fn(usize) -> String,
+        note: String,
+    ) -> BoardView {
+        let row = |y: usize| (0..width).map(|x| cell(y * width + x)).collect();
+        BoardView {
+            columns: file_labels(width),
+            rows: rank_labels(height),
+            cells: (0..height).rev().map(row).collect(),
+            pieces,
+            note,
+            reserves: None,
+        }
+    }
+
+    /// The owner of the piece at (`row`, `column`), if there is one.
+    pub fn owner(&self, row: usize, column: usize) -> Option<Player> {
+        let cell = self.cells[row][column].as_str();
+        let has = |player: &Player| !cell.is_empty() && self.pieces[player.index()].contains(cell);
+        [Player::First, Player::Second].into_iter().find(has)
+    }
+
+    /// Row and column of a square on such a board.
+    pub fn place(square: usize, height: usize, width: usize) -> (usize, usize) {
+        (height - 1 - square / width, square % width)
+    }
+}
+
+/// What the squares of a board look like in a [drawing](crate::draw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoardStyle {
+    /// Squares of one color with lines between them.
+    Plain,
+    /// Light and dark squares, the one at the bottom left dark.
+    Checkered,
+    /// Loose tiles.
+    Tiles,
+    /// Round holes.
+    Round,
+}
+
+/// What a text of a [`BoardView`] looks like in a [drawing](crate::draw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A square without a piece.
+    Empty,
+    /// A square that is not there.
+    Hole,
+    /// A square that nothing may enter any more.
+    Closed,
+    /// A piece in the color of its [owner](BoardView::owner).
+    Piece(PieceShape),
+    /// Other text, written as it is.
+    Text,
+}
+
+/// The shape of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum PieceShape {
+    /// A disc with the text of its square.
+    Letter,
+    Disc,
+    Checker,
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Cross,
+    Nought,
+    Queen,
+    Rook,
+    Bishop,
+    Knight,
+}
