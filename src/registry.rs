@@ -1,21 +1,13 @@
-//! Looks up the type of a game by its id.
+//! Opens a game by its id.
 //!
-//! A [`Registry`] maps ids to games at the type level; [`games!`](crate::games!) makes one from a list of types.
+//! A [`Registry`] is a list of types of games; [`games!`](crate::games!) makes one. It opens them [behind a
+//! pointer](crate::any).
 //! Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own. A [`Catalog`] is
-//! a registry as a value: it opens games [behind a pointer](crate::any), which is what all commands work on.
-//! [`Registry::with_game`] is for work that needs the type itself.
+//! a registry as a value: what all commands get.
 
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
-
-/// Work on a game that is chosen by its id at run time.
-pub trait Job {
-    /// What the work returns.
-    type Output;
-    /// Does the work.
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output;
-}
 
 /// A set of games with their ids. Made by [`games!`](crate::games!).
 pub trait Registry: 'static {
@@ -27,12 +19,6 @@ pub trait Registry: 'static {
     /// # Errors
     /// If no game has this id (the message lists the known ids), or if the game rejects an option.
     fn open(id: &str, settings: &Settings) -> Result<Opened>;
-
-    /// Runs `job` on the game `id` with these options.
-    ///
-    /// # Errors
-    /// As [`Registry::open`].
-    fn with_game<J: Job>(id: &str, settings: &Settings, job: J) -> Result<J::Output>;
 }
 
 /// A [`Registry`] as a value.
@@ -93,17 +79,6 @@ macro_rules! games {
             ) -> $crate::error::Result<$crate::any::Opened> {
                 $(if let Some(rules) = $crate::registry::find::<$game>(id, settings)? {
                     return Ok(rules.opened());
-                })+
-                Err($crate::registry::unknown(id, &Self::ids()))
-            }
-
-            fn with_game<J: $crate::registry::Job>(
-                id: &str,
-                settings: &$crate::game::Settings,
-                job: J,
-            ) -> $crate::error::Result<J::Output> {
-                $(if let Some(rules) = $crate::registry::find::<$game>(id, settings)? {
-                    return Ok(job.run(rules));
                 })+
                 Err($crate::registry::unknown(id, &Self::ids()))
             }

@@ -56,6 +56,7 @@ fn kind(shape: PieceShape, text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::any::Opened;
     use crate::conformance::random_game;
     use crate::game::{GameOptions, Rules};
     use crate::games::Games;
@@ -64,15 +65,13 @@ mod tests {
     use crate::games::phage::Phage;
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::options::Settings;
-    use crate::registry::{Job, Registry};
+    use crate::registry::Registry;
 
     struct Everything;
 
-    impl Job for Everything {
-        type Output = ();
-
+    impl Everything {
         /// Pieces that are drawn alike are called alike, others are not; nothing else has the name of a piece.
-        fn run<G: Game>(self, rules: Rules<G>) {
+        fn on(self, rules: Opened) {
             let game = &rules.game;
             let mut known = std::collections::BTreeMap::new();
             for state in random_game(game, 11).0 {
@@ -116,7 +115,7 @@ mod tests {
     #[test]
     fn every_piece_of_every_game_has_a_name_of_its_own() {
         for id in Games::ids() {
-            Games::with_game(&id, &Settings::new(), Everything).unwrap();
+            Games::open(&id, &Settings::new()).map(|rules| Everything.on(rules)).unwrap();
         }
     }
 

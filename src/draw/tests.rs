@@ -1,11 +1,12 @@
 use super::*;
+use crate::any::Opened;
 use crate::conformance::random_game;
 use crate::game::{GameOptions, Rules, Settings};
 use crate::games::Games;
 use crate::games::caissa::Caissa;
 use crate::games::custodial_trap::CustodialTrap;
 use crate::games::phage::Phage;
-use crate::registry::{Job, Registry};
+use crate::registry::Registry;
 
 /// Whether every element is closed in order, and attributes are quoted.
 fn is_well_formed(text: &str) -> bool {
@@ -27,10 +28,8 @@ fn is_well_formed(text: &str) -> bool {
 
 struct EveryPosition;
 
-impl Job for EveryPosition {
-    type Output = ();
-
-    fn run<G: Game>(self, rules: Rules<G>) {
+impl EveryPosition {
+    fn on(self, rules: Opened) {
         let game = &rules.game;
         let (states, actions) = random_game(game, 7);
         for (ply, state) in states.iter().enumerate() {
@@ -60,7 +59,7 @@ impl Job for EveryPosition {
 #[test]
 fn every_game_draws_each_of_its_pieces() {
     for id in Games::ids() {
-        Games::with_game(&id, &Settings::new(), EveryPosition).unwrap();
+        Games::open(&id, &Settings::new()).map(|rules| EveryPosition.on(rules)).unwrap();
     }
 }
 
@@ -154,10 +153,8 @@ fn weights_and_priors_are_told_apart_and_numbered() {
 
 struct Turned;
 
-impl Job for Turned {
-    type Output = bool;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> bool {
+impl Turned {
+    fn on(self, rules: Opened) -> bool {
         let game = &rules.game;
         let (states, actions) = random_game(game, 5);
         let (before, after) = (&states[states.len() / 2 - 1], &states[states.len() / 2]);
@@ -200,13 +197,15 @@ impl Job for Turned {
 fn a_board_is_turned_by_half_unless_it_stands() {
     let opposite: Vec<String> = Games::ids()
         .into_iter()
-        .filter(|id| Games::with_game(id, &Settings::new(), Turned).unwrap())
+        .filter(|id| Games::open(id, &Settings::new()).map(|rules| Turned.on(rules)).unwrap())
         .collect();
     assert_eq!(opposite, ["caissa", "custodial-trap-intro", "phage"]);
     // what counts is where the pieces stand
     let start = |name: &str| Settings::from([("start".to_string(), name.into())]);
-    assert!(!Games::with_game("custodial-trap-intro", &start("quarters"), Turned).unwrap());
-    assert!(Games::with_game("custodial-trap-intermediate", &start("blocks"), Turned).unwrap());
+    assert!(!Games::open("custodial-trap-intro", &start("quarters")).map(|rules| Turned.on(rules)).unwrap());
+    assert!(
+        Games::open("custodial-trap-intermediate", &start("blocks")).map(|rules| Turned.on(rules)).unwrap()
+    );
 }
 
 #[test]

@@ -5,14 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use petteia::any::Opened;
 use petteia::checkpoint::{self, TrainingData};
 use petteia::config::{Config, game_settings};
-use petteia::game::{Game, Player, Rules};
+use petteia::game::{Game, Player};
 use petteia::games::Games;
 use petteia::games::caissa::Caissa;
 use petteia::net::model::{Network, training_device};
 use petteia::random::{Purpose, choose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::session::Session;
 use petteia::storage::attachment;
 use petteia::train::Trainer;
@@ -27,10 +28,8 @@ struct Make<'a> {
     flags: &'a [&'a str],
 }
 
-impl Job for Make<'_> {
-    type Output = PathBuf;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> PathBuf {
+impl Make<'_> {
+    fn on(self, rules: Opened) -> PathBuf {
         let game = &rules.game;
         let mut config = Config::new(self.id);
         config.game.options = rules.identity.options.clone();
@@ -62,7 +61,7 @@ fn make(id: &str, folder: &Path) -> PathBuf {
 }
 
 fn make_with(id: &str, folder: &Path, flags: &[&str]) -> PathBuf {
-    Games::with_game(id, &Default::default(), Make { id, folder, flags }).unwrap()
+    Games::open(id, &Default::default()).map(|rules| Make { id, folder, flags }.on(rules)).unwrap()
 }
 
 /// A bot that runs.
@@ -124,10 +123,8 @@ struct Match {
     file: PathBuf,
 }
 
-impl Job for Match {
-    type Output = ();
-
-    fn run<G: Game>(self, rules: Rules<G>) {
+impl Match {
+    fn on(self, rules: Opened) {
         let game = &rules.game;
         let mut bot = Bot::start(&self.file, &[]);
         bot.tell("ugi");
@@ -183,7 +180,7 @@ fn a_bot_of_every_id_plays_for_a_match_runner() {
     let folder = tempfile::tempdir().unwrap();
     for id in Games::ids() {
         let file = make(&id, folder.path());
-        Games::with_game(&id, &Default::default(), Match { file: file.clone() }).unwrap();
+        Games::open(&id, &Default::default()).map(|rules| Match { file: file.clone() }.on(rules)).unwrap();
         // one is 20 MB
         fs::remove_file(file).unwrap();
     }
@@ -376,7 +373,7 @@ fn options_of_the_game_travel_with_a_bot() {
     let folder = tempfile::tempdir().unwrap();
     let settings = game_settings(&["game.queen_exchange=true".into()]).unwrap();
     let make = Make { id: "caissa", folder: folder.path(), flags: &[] };
-    let file = Games::with_game("caissa", &settings, make).unwrap();
+    let file = Games::open("caissa", &settings).map(|rules| make.on(rules)).unwrap();
     let about = Command::new(&file).arg("--about").output().unwrap();
     assert!(String::from_utf8_lossy(&about.stdout).contains("options:     queen_exchange = true"));
     let mut bot = Bot::start(&file, &[]);

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use petteia::any::Opened;
 use petteia::conformance::{Statistics, Violation, check};
 use petteia::encode::Planes;
-use petteia::game::{Game, Rules, Settings};
+use petteia::game::{Game, Settings};
 use petteia::games::Games;
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::session::{bare, meant};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -27,10 +28,8 @@ struct Conformance;
 /// none.
 struct Notations;
 
-impl Job for Notations {
-    type Output = usize;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> usize {
+impl Notations {
+    fn on(self, rules: Opened) -> usize {
         let game = &rules.game;
         let mut read = 0;
         for seed in 0..NOTATION_GAMES {
@@ -81,7 +80,7 @@ impl Job for Notations {
 #[test]
 fn no_two_legal_actions_are_read_alike() {
     for id in Games::ids() {
-        assert!(Games::with_game(&id, &Settings::new(), Notations).unwrap() > 100, "{id}");
+        assert!(Games::open(&id, &Settings::new()).map(|rules| Notations.on(rules)).unwrap() > 100, "{id}");
     }
 }
 
@@ -91,10 +90,8 @@ const ENDED: u64 = 200;
 /// Plays random games and lists how they end.
 struct Endings;
 
-impl Job for Endings {
-    type Output = BTreeSet<&'static str>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+impl Endings {
+    fn on(self, rules: Opened) -> BTreeSet<&'static str> {
         let game = &rules.game;
         let end = |seed| {
             let (mut state, mut random) = (game.initial(), rand::rngs::SmallRng::seed_from_u64(seed));
@@ -110,7 +107,7 @@ impl Job for Endings {
 
 #[test]
 fn every_game_says_why_it_is_over() {
-    let endings = |id: &str| Games::with_game(id, &Settings::new(), Endings).unwrap();
+    let endings = |id: &str| Games::open(id, &Settings::new()).map(|rules| Endings.on(rules)).unwrap();
     for id in Games::ids() {
         assert!(!endings(&id).contains(""), "{id}");
     }
@@ -123,10 +120,8 @@ fn every_game_says_why_it_is_over() {
     assert!(trap.contains("no progress") && trap.len() > 1, "{trap:?}");
 }
 
-impl Job for Conformance {
-    type Output = Result<Statistics, Violation>;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+impl Conformance {
+    fn on(self, rules: Opened) -> Result<Statistics, Violation> {
         let game = &rules.game;
         check(game, games(), SEED)
     }
@@ -135,7 +130,7 @@ impl Job for Conformance {
 #[test]
 fn every_game_keeps_the_contract() {
     Games::ids().par_iter().for_each(|id| {
-        let report = Games::with_game(id, &Settings::new(), Conformance).unwrap();
+        let report = Games::open(id, &Settings::new()).map(|rules| Conformance.on(rules)).unwrap();
         let report = report.unwrap_or_else(|violation| panic!("{id}: {violation}"));
         assert_eq!((report.games, report.outcomes.iter().sum()), (games(), games()), "{id}");
         assert!(report.shortest > 0 && report.mean_branching() > 1.0, "{id}: {report}");
@@ -144,7 +139,8 @@ fn every_game_keeps_the_contract() {
 
 #[test]
 fn the_same_seed_gives_the_same_report() {
-    let run = || Games::with_game("tic-tac-toe", &Settings::new(), Conformance).unwrap().unwrap();
+    let run =
+        || Games::open("tic-tac-toe", &Settings::new()).map(|rules| Conformance.on(rules)).unwrap().unwrap();
     assert_eq!(run(), run());
     assert!(run().to_string().starts_with(&format!("{} games, ", games())), "{}", run());
 }
@@ -153,7 +149,7 @@ fn the_same_seed_gives_the_same_report() {
 fn unknown_options_are_refused_by_every_game() {
     let settings = Settings::from([("no-such-option".to_string(), toml::Value::Integer(1))]);
     for id in Games::ids() {
-        let refusal = Games::with_game(&id, &settings, Conformance).expect_err(&id);
+        let refusal = Games::open(&id, &settings).map(|rules| Conformance.on(rules)).expect_err(&id);
         assert!(refusal.to_string().contains("no-such-option"), "{id}: {refusal}");
     }
 }
@@ -165,10 +161,8 @@ struct Parse<'a> {
     graft: (usize, usize),
 }
 
-impl Job for Parse<'_> {
-    type Output = ();
-
-    fn run<G: Game>(self, rules: Rules<G>) {
+impl Parse<'_> {
+    fn on(self, rules: Opened) {
         let game = &rules.game;
         let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(self.graft.0 as u64);
         let mut state = game.initial();
@@ -202,9 +196,9 @@ proptest! {
     fn no_text_makes_a_parser_panic(text in ".{0,12}|[1-8xXOcstdCSTDwb./ -]{0,3}|[a-h0-9-]{0,5}",
                                     graft in (0usize..200, 0usize..60)) {
         for id in Games::ids() {
-            Games::with_game(&id, &Settings::new(), Parse { text: &text, graft }).unwrap();
+            Games::open(&id, &Settings::new()).map(|rules| Parse { text: &text, graft }.on(rules)).unwrap();
         }
         let known = Games::ids().contains(&text);
-        prop_assert_eq!(Games::with_game(&text, &Settings::new(), Parse { text: "", graft }).is_ok(), known);
+        prop_assert_eq!(Games::open(&text, &Settings::new()).map(|rules| Parse { text: "", graft }.on(rules)).is_ok(), known);
     }
 }

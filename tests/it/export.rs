@@ -11,15 +11,16 @@ use std::process::{Command, Output, Stdio};
 
 use crate::support::command::python;
 use crate::support::training;
+use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, NetConfig, Precision};
 use petteia::encode::Planes;
 use petteia::export::{Format, export, onnx, safetensors};
-use petteia::game::{Game, Rules, Shape};
+use petteia::game::{Game, Shape};
 use petteia::games::Games;
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::model::device;
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -52,7 +53,7 @@ impl Case {
     }
 
     fn with(id: &str, change: fn(&mut NetConfig)) -> Case {
-        Games::with_game(id, &Default::default(), MakeCase { change }).unwrap()
+        Games::open(id, &Default::default()).map(|rules| MakeCase { change }.on(rules)).unwrap()
     }
 
     fn shape(&self) -> Shape {
@@ -71,10 +72,8 @@ struct MakeCase {
     change: fn(&mut NetConfig),
 }
 
-impl Job for MakeCase {
-    type Output = Case;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Case {
+impl MakeCase {
+    fn on(self, rules: Opened) -> Case {
         let game = &rules.game;
         let (identity, shape) = (rules.identity.clone(), game.shape());
         let mut config = Config::new(&identity.id);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
+use petteia::any::Opened;
 use petteia::board::Symmetry;
 use petteia::config::{Config, NetConfig, Precision, TrainConfig};
 use petteia::encode::Planes;
@@ -15,7 +16,7 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::auxiliary::{AuxiliaryHead, HeadKind, without_heads};
 use petteia::net::model::{Network, Outputs, device, training_device};
 use petteia::random::{Purpose, choose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::replay::auxiliary::AuxiliaryTarget;
 use petteia::replay::record::{PLAIN_FORMAT, Record};
 use petteia::replay::sample::{Replayed, Sample, replayed};
@@ -162,11 +163,9 @@ fn targets_by_hand() {
 
 struct Replies;
 
-impl Job for Replies {
+impl Replies {
     /// How many replies there were, and how many of them after another ply of the same player.
-    type Output = [usize; 2];
-
-    fn run<G: Game>(self, rules: Rules<G>) -> [usize; 2] {
+    fn on(self, rules: Opened) -> [usize; 2] {
         let (game, Shape { height, width, actions, .. }) = (&rules.game, rules.game.shape());
         let (cells, mut counts) = (height * width, [0, 0]);
         for number in 0..6 {
@@ -216,7 +215,7 @@ impl Job for Replies {
 #[test]
 fn a_reply_is_the_other_players_next_ply() {
     for id in Games::ids() {
-        let [replies, later] = Games::with_game(&id, &Default::default(), Replies).unwrap();
+        let [replies, later] = Games::open(&id, &Default::default()).map(|rules| Replies.on(rules)).unwrap();
         assert!(replies > 12, "{id}: {replies}");
         assert!(later > 0 || !id.starts_with("cage"), "{id}: jumps go on");
     }
@@ -224,11 +223,9 @@ fn a_reply_is_the_other_players_next_ply() {
 
 struct Mapped;
 
-impl Job for Mapped {
+impl Mapped {
     /// How many rows were mapped by something other than the identity.
-    type Output = usize;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> usize {
+    fn on(self, rules: Opened) -> usize {
         let (game, shape) = (&rules.game, rules.identity.shape);
         let samples: Vec<Sample> =
             (0..3).flat_map(|number| taught(&rules, &random_record(&rules, number)).samples).collect();
@@ -273,7 +270,7 @@ impl Job for Mapped {
 #[test]
 fn a_reply_is_mapped_like_its_row() {
     for id in ["connect-four", "phage", "cage-4", "caissa", "tic-tac-toe"] {
-        let mapped = Games::with_game(id, &Default::default(), Mapped).unwrap();
+        let mapped = Games::open(id, &Default::default()).map(|rules| Mapped.on(rules)).unwrap();
         assert!(mapped > 5, "{id}: {mapped}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
+use petteia::any::Opened;
 use petteia::checkpoint;
 use petteia::config::Config;
 use petteia::error::Result;
@@ -12,7 +13,7 @@ use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::Games;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::model::{Network, training_device};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::train::Trainer;
 use proptest::prelude::*;
 
@@ -207,10 +208,8 @@ fn long_words_of_a_command_line_are_not_repeated() {
 
 struct Misread<'a>(&'a str);
 
-impl Job for Misread<'_> {
-    type Output = String;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> String {
+impl Misread<'_> {
+    fn on(self, rules: Opened) -> String {
         let game = &rules.game;
         // the position's own text with a part of it blown up
         let text = game.state_text(&game.initial());
@@ -228,7 +227,9 @@ impl Job for Misread<'_> {
 fn no_part_of_a_position_is_repeated_at_length() {
     for id in Games::ids() {
         for part in ["x", "1", "w", "-", "\u{265a}"] {
-            let said = Games::with_game(&id, &Default::default(), Misread(&part.repeat(30_000))).unwrap();
+            let said = Games::open(&id, &Default::default())
+                .map(|rules| Misread(&part.repeat(30_000)).on(rules))
+                .unwrap();
             assert!((10..READABLE).contains(&said.len()), "{id}: {} bytes", said.len());
         }
     }
@@ -315,13 +316,14 @@ fn other_options_are_named() {
         petteia::config::game_settings(&sets).unwrap()
     };
     struct Identity;
-    impl Job for Identity {
-        type Output = petteia::game::GameIdentity;
-        fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+    impl Identity {
+        fn on(self, rules: Opened) -> petteia::game::GameIdentity {
             rules.identity.clone()
         }
     }
-    let of = |set: &[&str]| Games::with_game("custodial-trap-intro", &settings(set), Identity).unwrap();
+    let of = |set: &[&str]| {
+        Games::open("custodial-trap-intro", &settings(set)).map(|rules| Identity.on(rules)).unwrap()
+    };
     let [ours, theirs] = [
         of(&["game.start=quarters", "game.no_progress=6"]),
         of(&["game.start=quarters", "game.no_progress=7"]),

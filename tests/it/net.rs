@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::training::{self, batch, random};
 use burn::module::Module;
+use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision, TrainConfig};
-use petteia::game::{Game, GameIdentity, Rules, Shape};
+use petteia::game::{Game, GameIdentity, Shape};
 use petteia::games::Games;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::{CpuNet, Wanted};
@@ -15,7 +16,7 @@ use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{self, Forward, Pass};
 use petteia::net::model::{Network, device, training_device};
 use petteia::net::precision;
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
 
@@ -140,10 +141,8 @@ struct FusedAgainstBurn {
     pooling: bool,
 }
 
-impl Job for FusedAgainstBurn {
-    type Output = f32;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> f32 {
+impl FusedAgainstBurn {
+    fn on(self, rules: Opened) -> f32 {
         let game = &rules.game;
         let shape = game.shape();
         let mut config = NetConfig::with(|net| (net.filters, net.blocks) = (24, 2));
@@ -214,7 +213,9 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
 #[test]
 fn the_fused_forward_agrees_with_burn_on_every_game() {
     for (id, pooling) in Games::ids().into_iter().flat_map(|id| [(id.clone(), false), (id, true)]) {
-        let most = Games::with_game(&id, &Default::default(), FusedAgainstBurn { pooling }).unwrap();
+        let most = Games::open(&id, &Default::default())
+            .map(|rules| FusedAgainstBurn { pooling }.on(rules))
+            .unwrap();
         println!("{id}, pooling = {pooling}: largest difference {most:e}");
         assert!(most < 1e-4, "{id}, pooling = {pooling}: {most}");
     }
@@ -350,10 +351,8 @@ fn a_network_of_another_shape_is_refused() {
 #[test]
 fn bytes_answer_as_floats_do() {
     struct Compare;
-    impl Job for Compare {
-        type Output = ();
-
-        fn run<G: Game>(self, rules: Rules<G>) {
+    impl Compare {
+        fn on(self, rules: Opened) {
             let (game, id) = (&rules.game, &rules.identity.id);
             let net = NetConfig::with(|net| {
                 (net.filters, net.blocks, net.value_planes, net.value_hidden) = (24, 2, 4, 16);
@@ -379,6 +378,6 @@ fn bytes_answer_as_floats_do() {
         }
     }
     for id in Games::ids() {
-        Games::with_game(&id, &Default::default(), Compare).unwrap();
+        Games::open(&id, &Default::default()).map(|rules| Compare.on(rules)).unwrap();
     }
 }

@@ -3,18 +3,17 @@
 
 use std::path::Path;
 
+use petteia::any::Opened;
 use petteia::conformance::{playthrough, unchanged};
-use petteia::game::{Game, Rules, Settings};
+use petteia::game::Settings;
 use petteia::games::Games;
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 
 const SEED: u64 = 7;
 struct Playthrough;
 
-impl Job for Playthrough {
-    type Output = String;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> String {
+impl Playthrough {
+    fn on(self, rules: Opened) -> String {
         playthrough(&rules, SEED)
     }
 }
@@ -23,7 +22,7 @@ impl Job for Playthrough {
 fn playthroughs_are_as_they_were_looked_at() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/playthrough");
     for id in Games::ids() {
-        let now = Games::with_game(&id, &Settings::new(), Playthrough).unwrap();
+        let now = Games::open(&id, &Settings::new()).map(|rules| Playthrough.on(rules)).unwrap();
         let file = folder.join(format!("{id}.txt"));
         unchanged(&file, &now).unwrap_or_else(|problem| panic!("{problem}"));
     }

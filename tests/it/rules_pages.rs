@@ -4,19 +4,18 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use petteia::game::{Game, Rules};
+use petteia::any::Opened;
+use petteia::game::Game;
 use petteia::games::Games;
 use petteia::manual::{Block, blocks};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 
 use crate::support::command::{err, out, petteia};
 
 struct Manual;
 
-impl Job for Manual {
-    type Output = (String, usize);
-
-    fn run<G: Game>(self, rules: Rules<G>) -> (String, usize) {
+impl Manual {
+    fn on(self, rules: Opened) -> (String, usize) {
         let blocks = blocks(&rules.game).unwrap();
         let examples = blocks.iter().filter(|block| matches!(block, Block::Example { .. })).count();
         (rules.game.manual(), examples)
@@ -27,7 +26,7 @@ impl Job for Manual {
 fn every_variant_has_rules_of_its_own_with_examples() {
     let mut texts = BTreeSet::new();
     for id in Games::ids() {
-        let (text, examples) = Games::with_game(&id, &Default::default(), Manual).unwrap();
+        let (text, examples) = Games::open(&id, &Default::default()).map(|rules| Manual.on(rules)).unwrap();
         assert!(examples >= 1, "{id}");
         assert!(texts.insert(text), "{id} has the rules of another");
         let printed = petteia(&["rules", &id], "");

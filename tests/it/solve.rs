@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use petteia::any::Opened;
 use petteia::arena::perfect::is_at_hand;
 use petteia::conformance::random_game;
 use petteia::game::{Action, Game, GameOptions, Outcome, Player, Rules, Settings};
@@ -10,7 +11,7 @@ use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, choose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::solve::{Bounds, Limits, Solved, Solver};
 use petteia::truth::endgames::{Plan, make};
 use proptest::prelude::*;
@@ -89,11 +90,9 @@ const GAMES: u64 = 12;
 
 struct Endgames;
 
-impl Job for Endgames {
+impl Endgames {
     /// Positions that were compared, and how many of them were won by the player to move, drawn and lost.
-    type Output = (String, [usize; 3]);
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+    fn on(self, rules: Opened) -> (String, [usize; 3]) {
         let game = &rules.game;
         let mut found = [0; 3];
         for number in 0..GAMES {
@@ -127,8 +126,9 @@ impl Job for Endgames {
 
 #[test]
 fn endgames_of_every_game_have_the_value_of_minimax() {
-    let found =
-        Games::ids().into_iter().map(|id| Games::with_game(&id, &Settings::default(), Endgames).unwrap());
+    let found = Games::ids()
+        .into_iter()
+        .map(|id| Games::open(&id, &Settings::default()).map(|rules| Endgames.on(rules)).unwrap());
     let found: Vec<(String, [usize; 3])> = found.collect();
     println!("{found:?}: won, drawn, lost");
     assert!(found.iter().all(|(_, counts)| counts.iter().sum::<usize>() > 0), "{found:?}");
@@ -184,11 +184,9 @@ fn keep_the_value(player: Player, best: &[Action], values: &[(Action, Option<Out
 
 struct Budgets;
 
-impl Job for Budgets {
+impl Budgets {
     /// Answers that were compared, and those that knew an action and not all.
-    type Output = [usize; 2];
-
-    fn run<G: Game>(self, rules: Rules<G>) -> Self::Output {
+    fn on(self, rules: Opened) -> [usize; 2] {
         let game = &rules.game;
         let (mut compared, mut partly) = (0, 0);
         for number in 0..GAMES {
@@ -230,8 +228,9 @@ impl Job for Budgets {
 
 #[test]
 fn no_number_of_nodes_makes_a_wrong_answer_in_any_game() {
-    let found =
-        Games::ids().into_iter().map(|id| Games::with_game(&id, &Settings::default(), Budgets).unwrap());
+    let found = Games::ids()
+        .into_iter()
+        .map(|id| Games::open(&id, &Settings::default()).map(|rules| Budgets.on(rules)).unwrap());
     let found: Vec<[usize; 2]> = found.collect();
     assert!(found.iter().all(|[compared, _]| *compared > 0), "{found:?}");
     assert!(found.iter().map(|[_, partly]| partly).sum::<usize>() > 50, "{found:?}");
@@ -261,10 +260,8 @@ fn one_action_that_wins_decides_however_hard_the_others_are() {
 
 struct AtHand;
 
-impl Job for AtHand {
-    type Output = bool;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> bool {
+impl AtHand {
+    fn on(self, rules: Opened) -> bool {
         is_at_hand(&rules.game)
     }
 }
@@ -272,7 +269,7 @@ impl Job for AtHand {
 /// Turns cost little: what a page offers a perfect opponent for is solved within the nodes that it has.
 #[test]
 fn the_smallest_games_are_solved_at_once() {
-    let at_hand = |id: &String| Games::with_game(id, &Settings::default(), AtHand).unwrap();
+    let at_hand = |id: &String| Games::open(id, &Settings::default()).map(|rules| AtHand.on(rules)).unwrap();
     assert_eq!(Games::ids().into_iter().filter(at_hand).collect::<Vec<_>>(), ["cage-4", "tic-tac-toe"]);
 }
 

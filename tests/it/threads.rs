@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use petteia::any::AnyGame;
+use petteia::any::Opened;
 use petteia::arena::agent::Contestant;
 use petteia::arena::searching::Analysis;
 use petteia::config::{NetConfig, RootKind, SearchConfig};
@@ -18,7 +19,7 @@ use petteia::protocol::thinker::{Limits, Task, Thinker};
 use petteia::protocol::ugi::Ugi;
 use petteia::protocol::{Order, Protocol};
 use petteia::random::{Purpose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::search::crew::Crew;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Uniform};
 use petteia::session::Session;
@@ -53,9 +54,8 @@ fn analyses<G: Game>(game: &G, contestant: &Contestant<G>) -> Vec<String> {
 #[test]
 fn every_game_is_searched_alike() {
     struct Alike;
-    impl Job for Alike {
-        type Output = ();
-        fn run<G: Game>(self, rules: Rules<G>) {
+    impl Alike {
+        fn on(self, rules: Opened) {
             for root in [RootKind::Puct, RootKind::Gumbel] {
                 let contestant = |threads| rollouts(&rules.game, &searching(8, root)).with_threads(threads);
                 let found = THREADS.map(|threads| analyses(&rules.game, &contestant(threads)));
@@ -64,7 +64,7 @@ fn every_game_is_searched_alike() {
         }
     }
     for id in Games::ids() {
-        Games::with_game(&id, &Default::default(), Alike).unwrap();
+        Games::open(&id, &Default::default()).map(|rules| Alike.on(rules)).unwrap();
     }
 }
 

@@ -5,12 +5,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use petteia::any::Opened;
 use petteia::config::{RootKind, SearchConfig};
 use petteia::conformance::unchanged;
-use petteia::game::{Action, Game, Outcome, Player, Rules, Settings, line_text};
+use petteia::game::{Action, Game, Outcome, Player, Settings, line_text};
 use petteia::games::Games;
 use petteia::random::{Purpose, choose, stream};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::search::Search;
 use petteia::search::evaluator::{Evaluator, Rollout, Uniform};
 
@@ -23,10 +24,8 @@ const SHOWN: usize = 12;
 
 struct Trees;
 
-impl Job for Trees {
-    type Output = String;
-
-    fn run<G: Game>(self, rules: Rules<G>) -> String {
+impl Trees {
+    fn on(self, rules: Opened) -> String {
         let game = &rules.game;
         let mut out = String::new();
         for plies in PLIES {
@@ -135,7 +134,7 @@ fn proof(outcome: Option<Outcome>, player: Player) -> &'static str {
 fn searches_find_what_they_found_when_they_were_looked_at() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/search");
     for id in GAMES {
-        let now = Games::with_game(id, &Settings::new(), Trees).unwrap();
+        let now = Games::open(id, &Settings::new()).map(|rules| Trees.on(rules)).unwrap();
         let file = folder.join(format!("{id}.txt"));
         unchanged(&file, &now).unwrap_or_else(|problem| panic!("{problem}"));
     }

@@ -2,6 +2,7 @@
 //! runs on it. A driver in software will do (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh --deep` runs
 //! these.
 
+use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, DeviceKind, NetConfig, OptimizerKind, TrainConfig, TrainDevice};
 use petteia::game::{Game, GameIdentity, Rules};
@@ -9,7 +10,7 @@ use petteia::games::Games;
 use petteia::net::device::{Processor, for_training};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::model::{Network, device};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
 
@@ -25,11 +26,9 @@ fn with_heads() -> NetConfig {
 
 struct GpuAgainstCpu(NetConfig);
 
-impl Job for GpuAgainstCpu {
-    type Output = f32;
-
+impl GpuAgainstCpu {
     /// The largest difference of a probability, in batches of several sizes.
-    fn run<G: Game>(self, rules: Rules<G>) -> f32 {
+    fn on(self, rules: Opened) -> f32 {
         let (game, config) = (&rules.game, &self.0);
         let snapshot = training::trained(config, game.shape(), 3).snapshot();
         let states = training::positions(game, 40);
@@ -64,7 +63,8 @@ fn a_gpu_computes_what_the_cpu_does() {
     let plain = NetConfig::with(|net| (net.filters, net.blocks) = (16, 2));
     for id in ["connect-four", "cage-6", "phage", "tic-tac-toe"] {
         for config in [plain.clone(), with_heads()] {
-            let apart = Games::with_game(id, &Default::default(), GpuAgainstCpu(config)).unwrap();
+            let apart =
+                Games::open(id, &Default::default()).map(|rules| GpuAgainstCpu(config).on(rules)).unwrap();
             assert!(apart < 2e-5, "{id}: {apart}");
         }
     }

@@ -5,9 +5,9 @@ use std::path::Path;
 use breakthrough::Games;
 use breakthrough::rules::Breakthrough;
 use petteia::conformance::{check, playthrough, unchanged};
-use petteia::game::{Game, Rules, perft};
+use petteia::game::{Game, Rules};
 use petteia::options::Settings;
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 
 /// A simple implementation: squares are letters, ranks start at White's side; no reversed boards, no bitboards.
 mod slow {
@@ -70,20 +70,14 @@ fn counts() -> impl Iterator<Item = (&'static str, usize, u64)> {
     })
 }
 
-struct Perft(usize);
-
-impl Job for Perft {
-    type Output = u64;
-    fn run<G: Game>(self, rules: Rules<G>) -> u64 {
-        perft(&rules.game, &rules.game.initial(), self.0)
-    }
-}
-
 #[test]
 fn perft_agrees_with_the_file() {
     assert!(counts().count() >= 10);
     for (id, depth, expected) in counts() {
-        let found = Games::with_game(id, &Settings::new(), Perft(depth)).unwrap();
+        let found = {
+            let game = Games::open(id, &Settings::new()).unwrap().game;
+            game.perft(&game.initial(), depth)
+        };
         assert_eq!(found, expected, "{id}, depth {depth}");
     }
 }
@@ -98,26 +92,16 @@ fn the_file_agrees_with_the_slow_rules() {
     }
 }
 
-struct Check;
-
-impl Job for Check {
-    type Output = ();
-    fn run<G: Game>(self, rules: Rules<G>) {
-        if let Err(problem) = check(&rules.game, 200, 1) {
-            panic!("{}: {problem}", rules.identity.id);
-        }
-        let now = playthrough(&rules, 7);
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join(format!("tests/playthrough/{}.txt", rules.identity.id));
-        unchanged(&path, &now).unwrap_or_else(|problem| panic!("{problem}"));
-    }
-}
-
 /// The conformance test, and one game as text that a person has reviewed.
 #[test]
 fn the_rules_conform() {
     for id in Games::ids() {
-        Games::with_game(&id, &Settings::new(), Check).unwrap();
+        let rules = Games::open(&id, &Settings::new()).unwrap();
+        if let Err(problem) = check(&rules.game, 200, 1) {
+            panic!("{id}: {problem}");
+        }
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/playthrough/{id}.txt"));
+        unchanged(&path, &playthrough(&rules, 7)).unwrap_or_else(|problem| panic!("{problem}"));
     }
 }
 

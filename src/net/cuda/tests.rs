@@ -15,17 +15,18 @@ use super::pass::Work;
 use super::plan::{Launch, Layout, TILES};
 use super::program::{Program, Step};
 use super::*;
+use crate::any::Opened;
 use crate::config::{Config, NetConfig, Precision};
 use crate::conformance::random_positions;
 use crate::encode::Planes;
-use crate::game::{Game, Rules};
+use crate::game::Game;
 use crate::games::Games;
 use crate::net::cpu::{CpuNet, Wanted};
 use crate::net::device::trusted;
 use crate::net::forward::Batch;
 use crate::net::layers::{Layer, Layers, Weighted};
 use crate::net::weights::Numbers;
-use crate::registry::{Job, Registry};
+use crate::registry::Registry;
 
 /// A linear congruential generator.
 struct Random(u64);
@@ -115,10 +116,8 @@ fn root() -> PathBuf {
 /// The networks of all configs, on positions of random games.
 fn shipped_cases() -> Vec<Case> {
     struct Positions(usize);
-    impl Job for Positions {
-        type Output = (Shape, Vec<f32>);
-
-        fn run<G: Game>(self, rules: Rules<G>) -> (Shape, Vec<f32>) {
+    impl Positions {
+        fn on(self, rules: Opened) -> (Shape, Vec<f32>) {
             let shape = rules.game.shape();
             let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; self.0 * shape.input_len()]);
             let states = random_positions(&rules.game, self.0, 1);
@@ -136,7 +135,8 @@ fn shipped_cases() -> Vec<Case> {
     let case = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let config = Config::parse_kept("a config", &text, &[]).unwrap();
-        let (shape, planes) = Games::with_game(&config.game.id, &config.game.options, Positions(2)).unwrap();
+        let (shape, planes) =
+            Games::open(&config.game.id, &config.game.options).map(|rules| Positions(2).on(rules)).unwrap();
         let what = path.file_name().unwrap().to_string_lossy().into_owned();
         Case { what, weights: Random(9).weights(&config.net, shape), planes }
     };

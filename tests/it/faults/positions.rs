@@ -3,11 +3,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use petteia::any::Opened;
 use petteia::encode::Planes;
-use petteia::game::{Game, Rules, Settings};
+use petteia::game::{Game, Settings};
 use petteia::games::Games;
 use petteia::random::{Random, choose};
-use petteia::registry::{Job, Registry};
+use petteia::registry::Registry;
 
 use super::mutation::mutate;
 use super::scene::{Petteia, Tally, random, times};
@@ -19,10 +20,8 @@ struct Mutated<'a> {
     tally: &'a mut Tally,
 }
 
-impl Job for Mutated<'_> {
-    type Output = usize;
-
-    fn run<G: Game>(mut self, rules: Rules<G>) -> usize {
+impl Mutated<'_> {
+    fn on(mut self, rules: Opened) -> usize {
         let game = &rules.game;
         let texts = some_positions(game, &mut self.chance);
         let mut accepted = 0;
@@ -89,7 +88,7 @@ fn mutated_positions_are_refused_or_playable() {
     for (number, id) in Games::ids().into_iter().enumerate() {
         let mut tally = Tally::default();
         let job = Mutated { id: &id, chance: random(200 + number as u64), tally: &mut tally };
-        let accepted = Games::with_game(&id, &Settings::default(), job).unwrap();
+        let accepted = Games::open(&id, &Settings::default()).map(|rules| job.on(rules)).unwrap();
         assert!(accepted > 0, "{id}: nothing was accepted");
         tally.report(&format!("positions of {id}, {accepted} accepted"));
     }
