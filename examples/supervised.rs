@@ -17,7 +17,7 @@ use petteia::encode::Planes;
 use petteia::error::{Error, Result};
 use petteia::game::Game;
 use petteia::games::Games;
-use petteia::net::model::{Network, training_device};
+use petteia::net::network::Network;
 use petteia::random::{Purpose, stream};
 use petteia::registry::Registry;
 use petteia::replay::sample::Sample;
@@ -41,8 +41,7 @@ fn supervised(rules: &Opened, config: &Config, set: &Path, out: &Path, steps: us
         window.push_samples(&rules.game, positions.iter().map(|position| sample(rules, position)).collect());
     }
     eprintln!("{} positions", window.len());
-    let mut trainer =
-        Trainer::new(&config.train, Network::new(&config.net, shape, config.seed, &training_device()));
+    let mut trainer = Trainer::new(&config.train, &Network::new(&config.net, shape, config.seed));
     for step in 0..steps {
         let rate = learning_rate(&config.train, step, step as f64 / steps as f64);
         let mut random = stream(config.seed, Purpose::Sampling, &[step as u64]);

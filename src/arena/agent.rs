@@ -335,8 +335,8 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 let search = checkpoint.reading()?.config.search;
-                let device = model::device();
-                let network = checkpoint.network(&device)?;
+                let _device = model::device();
+                let network = checkpoint.network()?;
                 let mut config = checkpoint.manifest.net.clone();
                 if let Some(named @ (Precision::Bf16 | Precision::Int8)) = precision
                     && config.evaluator == EvaluatorKind::Burn

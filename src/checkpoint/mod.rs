@@ -25,7 +25,7 @@ use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
 use crate::net::auxiliary::has_heads;
-use crate::net::model::Network;
+use crate::net::network::Network;
 use crate::net::tensors;
 use crate::program::Program;
 use crate::replay::store;
@@ -254,34 +254,34 @@ impl Checkpoint {
         serde_json::from_slice(&bytes).map(Some).map_err(parsed)
     }
 
-    /// The network that plays, loaded on `device`.
+    /// The network that plays.
     ///
     /// # Errors
     /// The weights are damaged, or do not match the manifest.
-    pub fn network(&self, device: &Device) -> Result<Network> {
+    pub fn network(&self) -> Result<Network> {
         let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
-        self.load(self.weights()?, &place, device)
+        self.load(&self.weights()?, &place)
     }
 
     /// The network that training goes on with, if another one plays.
     ///
     /// # Errors
     /// See [`Checkpoint::network`].
-    pub fn network_in_training(&self, device: &Device) -> Result<Option<Network>> {
+    pub fn network_in_training(&self) -> Result<Option<Network>> {
         if !self.manifest.files.contains_key(IN_TRAINING) {
             return Ok(None);
         }
         let (bytes, place) = self.file(IN_TRAINING, self.most_bytes())?;
-        self.load(bytes, &place, device).map(Some)
+        self.load(&bytes, &place).map(Some)
     }
 
     /// The network of a weights file at `place`.
-    fn load(&self, bytes: Vec<u8>, place: &Path, device: &Device) -> Result<Network> {
+    fn load(&self, bytes: &[u8], place: &Path) -> Result<Network> {
         let Manifest { net, game, .. } = &self.manifest;
         if self.path.is_dir() {
-            self.compare_header(&bytes, place)?;
+            self.compare_header(bytes, place)?;
         }
-        Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape, device)
+        Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape)
     }
 
     /// Checks that the header of a folder's weights says the same as the manifest next to them.
@@ -352,11 +352,11 @@ impl Checkpoint {
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
         let (optimizer, place) = self.file(OPTIMIZER, most)?;
-        let network = self.network(device)?;
-        let raw = if config.train.average > 0.0 { self.network_in_training(device)? } else { None };
+        let network = self.network()?;
+        let raw = if config.train.average > 0.0 { self.network_in_training()? } else { None };
         let trainer = match raw {
-            Some(raw) => Trainer::new(&config.train, raw).with_average(&network),
-            None => Trainer::new(&config.train, network),
+            Some(raw) => Trainer::on(&config.train, &raw, device).with_average(&network),
+            None => Trainer::on(&config.train, &network, device),
         };
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }

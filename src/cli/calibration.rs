@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use burn::module::Module;
 use serde_json::json;
 
 use super::forecast::{Costs, finished};
@@ -18,7 +17,7 @@ use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
 use crate::net::device::{Processor, for_training};
 use crate::net::evaluator::SharedNet;
-use crate::net::model::Network;
+use crate::net::network::Network;
 use crate::net::source::Source;
 use crate::random::{Purpose, stream};
 use crate::replay::record::Record;
@@ -96,7 +95,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
         false => played(&plain, searched).cost(),
     };
     let device = for_training(config.train.device)?;
-    let network = Network::new(&config.net, rules.identity.shape, config.seed, &device);
+    let network = Network::new(&config.net, rules.identity.shape, config.seed);
     let ([selfplay, matches], spent) = bench.network(&network)?;
     let agent = matches * arena.simulations as f64;
     let opponent = match opponent {
@@ -112,7 +111,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
     let costs = Costs {
         bootstrap: cost(&first),
         selfplay,
-        step: bench.step(network, &sample.records)?,
+        step: bench.step(&network, &device, &sample.records)?,
         gate: agent,
         evaluation: (agent + opponent) / 2.0,
         plies: sample.plies(),
@@ -220,7 +219,7 @@ impl<'a> Bench<'a> {
     fn network(&self, network: &Network) -> Result<([f64; 2], f64)> {
         let config = &self.config;
         let (processor, _) = Processor::of(config.net.device)?;
-        let net = SharedNet::on(&network.snapshot(), &config.net, &processor)?;
+        let net = SharedNet::on(network, &config.net, &processor)?;
         let batch = net.batch();
         let source = Source::Net(net);
         let wanted = if config.selfplay.solve_nodes > 0 { SOME } else { 0 };
@@ -251,7 +250,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Seconds per optimizer step.
-    fn step(&self, network: Network, records: &[Record]) -> Result<f64> {
+    fn step(&self, network: &Network, device: &burn::tensor::Device, records: &[Record]) -> Result<f64> {
         let train = &self.config.train;
         let mut window = Window::new(usize::MAX, self.rules.identity.shape);
         let mut samples = Vec::new();
@@ -264,7 +263,7 @@ impl<'a> Bench<'a> {
         if window.is_empty() {
             return Err(Error::Interrupted);
         }
-        let mut trainer = Trainer::new(train, network);
+        let mut trainer = Trainer::on(train, network, device);
         let mut random = stream(self.config.seed, Purpose::Sampling, &[]);
         let mut step = || {
             // only its time matters here; the run itself reports a refused step
@@ -286,7 +285,7 @@ impl<'a> Bench<'a> {
             OptimizerKind::Adamw => 2,
             OptimizerKind::Sgd => 1,
         };
-        (network.num_params() * size_of::<f32>() * (1 + states)) as f64
+        (network.count() * size_of::<f32>() * (1 + states)) as f64
     }
 }
 

@@ -12,7 +12,6 @@ use crate::checkpoint::{Checkpoint, FOLDER};
 use crate::config::Precision;
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
-use crate::net::model::device;
 use crate::net::precision::{self, Distance};
 use crate::net::ranges::Ranges;
 use crate::replay::store;
@@ -44,7 +43,7 @@ pub struct Calibration {
 /// # Errors
 /// The network or a record is damaged, or of another game.
 pub fn calibrate(rules: &Opened, checkpoint: &Checkpoint) -> Result<Calibration> {
-    let network = checkpoint.network(&device())?;
+    let network = checkpoint.network()?;
     let mut states = recorded(rules, checkpoint)?;
     let recorded = !states.is_empty();
     if !recorded {

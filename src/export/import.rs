@@ -17,7 +17,7 @@ use crate::config::NetConfig;
 use crate::error::{Error, Result, quoted};
 use crate::net::auxiliary::without_heads;
 use crate::net::layers::Layers;
-use crate::net::model::{self, Network};
+use crate::net::network::Network;
 use crate::net::tensors;
 use crate::program::Program;
 use crate::storage;
@@ -44,7 +44,7 @@ pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, u
     let packed = safetensors::serialize(chosen, None)
         .map_err(|error| Error::Data(format!("{}: {error}", path.display())))?;
     let place = path.display().to_string();
-    let network = Network::from_safetensors(packed, &place, &net, theirs.game.shape, &model::device())?;
+    let network = Network::from_safetensors(&packed, &place, &net, theirs.game.shape)?;
     let manifest = Manifest {
         format: format_of(&net),
         program: Program::current().to_string(),

@@ -15,7 +15,8 @@ use super::metadata::{self, Entries};
 use crate::checkpoint::{Checkpoint, Manifest, parts};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
-use crate::net::model::{self, Network};
+use crate::net::model;
+use crate::net::network::Network;
 use crate::net::ranges::Ranges;
 use crate::net::tensors::RANGES;
 
@@ -56,13 +57,13 @@ pub(super) fn file_of(
 
 /// The network without auxiliary heads, and its weights file. The network is loaded to check that it is intact, too.
 pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
-    let (device, net) = (model::device(), &checkpoint.manifest.net);
-    let network = checkpoint.network(&device)?;
+    let (_device, net) = (model::device(), &checkpoint.manifest.net);
+    let network = checkpoint.network()?;
     if !has_heads(net) {
         return Ok((network, checkpoint.weights()?));
     }
     let shape = network.layers().shape;
-    let (network, _) = network.adapted(&without_heads(net), shape, 0, &device);
+    let (network, _) = network.adapted(&without_heads(net), shape, 0);
     let weights = network.to_safetensors("")?;
     Ok((network, weights))
 }

@@ -12,7 +12,7 @@ use rand::RngExt;
 
 use super::cpu::{CpuNet, Wanted};
 use super::forward::{Batch, Forward, Pass};
-use super::model::{self, Network};
+use super::network::Network;
 use super::weights::Weights;
 use crate::config::{NetConfig, Precision};
 use crate::encode::Shape;
@@ -31,7 +31,7 @@ const POSITIONS: usize = 16;
 pub(super) fn sample() -> Network {
     let config = NetConfig::with(|net| (net.filters, net.blocks) = (32, 2));
     let shape = Shape { planes: 4, height: 6, width: 7, actions: 42 };
-    Network::new(&config, shape, 1, &model::device()).snapshot()
+    Network::new(&config, shape, 1)
 }
 
 /// Lets `forward` compute some random positions, and fails if the CPU computes something else from the same `weights`.

@@ -5,15 +5,13 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Device;
-
 use super::compared::{WITH_16_BITS, WITH_32_BITS, watched};
 use super::cpu::{CpuNet, Wanted};
 use super::cuda::CudaNet;
 use super::device::Processor;
 use super::forward::{Batch, BurnNet, Forward, Pass};
-use super::model::Network;
-use super::vulkan;
+use super::network::Network;
+use super::{model, vulkan};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::{Planes, Shape};
 use crate::error::Result;
@@ -32,37 +30,37 @@ pub struct SharedNet {
 debug_fields!(SharedNet, shape);
 
 impl SharedNet {
-    /// The forward pass that `config` asks for, of a [`Network::snapshot`]: the fused one, in f32 where the CPU lacks
-    /// the precision, the network lacks the ranges that int8 needs, or it is `auto`
-    /// ([`fastest`](super::precision::fastest) names one), or burn's on `device`.
-    pub fn new(snapshot: &Network, config: &NetConfig, device: &Device) -> SharedNet {
+    /// The forward pass that `config` asks for, on the CPU: the fused one, in f32 where the CPU lacks the precision, the
+    /// network lacks the ranges that int8 needs, or it is `auto` ([`fastest`](super::precision::fastest) names one), or
+    /// burn's.
+    pub fn new(network: &Network, config: &NetConfig) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {
-                let weights = snapshot.weights();
+                let weights = network.weights();
                 let net = CpuNet::new(&weights, config.precision);
                 let net = net.or_else(|| CpuNet::new(&weights, Precision::F32));
                 Arc::new(net.expect("every CPU has f32"))
             }
-            EvaluatorKind::Burn => Arc::new(BurnNet::new(snapshot, device)),
+            EvaluatorKind::Burn => Arc::new(BurnNet::new(network, &model::device())),
         })
     }
 
-    /// The forward pass of a [`Network::snapshot`] on a processor: on the CPU that of [`SharedNet::new`]. The first
+    /// The forward pass of a network on a processor: on the CPU that of [`SharedNet::new`]. The first
     /// batch of a GPU is compared with the CPU's pass, and is an error if they differ.
     ///
     /// # Errors
     /// The processor cannot compute this network, or fails.
-    pub fn on(snapshot: &Network, config: &NetConfig, processor: &Processor) -> Result<SharedNet> {
+    pub fn on(network: &Network, config: &NetConfig, processor: &Processor) -> Result<SharedNet> {
         match processor {
-            Processor::Cpu => Ok(SharedNet::new(snapshot, config, &super::model::device())),
+            Processor::Cpu => Ok(SharedNet::new(network, config)),
             Processor::Cuda(gpu) => {
-                let weights = snapshot.weights();
+                let weights = network.weights();
                 let net = Arc::new(CudaNet::new(gpu, &weights)?);
                 Ok(SharedNet::from_forward(watched(net, &weights, WITH_16_BITS, gpu.name().into())))
             }
             Processor::Vulkan(device) => {
-                let (net, name) = (Arc::new(BurnNet::new(snapshot, device)), vulkan::name(device));
-                Ok(SharedNet::from_forward(watched(net, &snapshot.weights(), WITH_32_BITS, name)))
+                let (net, name) = (Arc::new(BurnNet::new(network, &model::device())), vulkan::name(device));
+                Ok(SharedNet::from_forward(watched(net, &network.weights(), WITH_32_BITS, name)))
             }
         }
     }

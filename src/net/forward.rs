@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::cpu::{CpuNet, Scratch, Wanted};
-use super::model::{self, Network};
+use super::model::{self, Model};
+use super::network::Network;
 use super::vulkan;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
@@ -80,20 +80,20 @@ const BATCH_ON_CPU: usize = 16;
 
 /// burn's forward pass on a device.
 pub(super) struct BurnNet {
-    network: Network,
+    model: Model,
     device: Device,
 }
 
 impl BurnNet {
-    /// A copy of a network on `device`.
+    /// The network on `device`.
     pub(super) fn new(network: &Network, device: &Device) -> BurnNet {
-        BurnNet { network: network.snapshot().to_device(device), device: device.clone() }
+        BurnNet { model: Model::of(network, device), device: device.clone() }
     }
 }
 
 impl Forward for BurnNet {
     fn shape(&self) -> Shape {
-        self.network.layers().shape
+        self.model.layers().shape
     }
 
     fn batch(&self) -> usize {
@@ -118,7 +118,7 @@ impl Pass for Arc<BurnNet> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
         let shape = self.shape();
         let input = TensorData::new(planes.to_vec(), [ends.len(), shape.planes, shape.height, shape.width]);
-        let (policy, value) = self.network.forward(Tensor::from_data(input, &self.device));
+        let (policy, value) = self.model.forward(Tensor::from_data(input, &self.device));
         let policy = read(policy)?;
         wdl.copy_from_slice(&read(value)?);
         let mut begin = 0;

@@ -23,6 +23,7 @@ pub mod evaluator;
 pub mod forward;
 pub mod layers;
 pub mod model;
+pub mod network;
 mod parts;
 pub mod precision;
 pub mod ranges;

@@ -1,32 +1,24 @@
 //! The network as a burn module: the layers of the [description](super::layers) with their parameters, and the forward
 //! pass that training and the reference evaluator use.
 //!
-//! Initial weights come from a random stream of the run's seed and parameter ids from parameter paths: burn's own
-//! generator is global, its parameters are lazy and its ids random, so none of the three is used.
-//! [`Network::snapshot`] is the only way to make a copy that later training does not change, and the only form that is
-//! saved.
+//! In: a [`Network`], whose numbers become parameters, with ids from their paths: burn's own generator is global, its
+//! parameters are lazy and its ids random, so none of the three is used. Out: [`Model::snapshot`], a network again, the
+//! only form that is saved and plays.
 
-use std::collections::BTreeMap;
 use std::sync::Once;
 
 use burn::BurnConfig;
 use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
 use burn_std::config::RuntimeConfig;
-use burn_store::{ModuleSnapshot, SafetensorsStore};
-use rand_distr::{Distribution, StandardNormal};
 
 use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
+use super::network::Network;
 use super::parts::{self, Flow, Part};
-use super::ranges::Ranges;
-use super::tensors;
 use super::training::{self, Halves};
-use super::weights::Weights;
-use crate::config::{NetConfig, Precision};
+use crate::config::Precision;
 use crate::encode::Shape;
-use crate::error::{Error, Result};
-use crate::random::{Purpose, Random, stream};
 
 /// What burn's visitors are told to be in; only those of other file formats care.
 const CONTAINER: &str = "Struct:Network";
@@ -53,14 +45,12 @@ pub(super) fn configure_burn() {
     });
 }
 
-/// The network; its [`Layers`] say what it computes.
+/// A network as burn has it.
 #[derive(Clone, Debug)]
-pub struct Network {
+pub struct Model {
     layers: Layers,
     /// What has weights, in the order of the description, by name.
     parts: Vec<(String, Part)>,
-    /// How large its activations become, if that was measured for these weights.
-    ranges: Option<Ranges>,
 }
 
 /// What a network says of a batch in training, as logits.
@@ -75,7 +65,7 @@ pub struct Outputs {
 }
 
 /// As burn derives it, except that a part's path is its name in the description, without that of a field.
-impl Module for Network {
+impl Module for Model {
     fn collect_devices(&self, devices: Devices) -> Devices {
         self.parts.iter().fold(devices, |devices, (_, part)| part.collect_devices(devices))
     }
@@ -94,7 +84,7 @@ impl Module for Network {
 
     fn valid(&self) -> Self {
         let parts = self.parts.iter().map(|(name, part)| (name.clone(), part.valid())).collect();
-        Network { parts, layers: self.layers.clone(), ranges: self.ranges.clone() }
+        Model { parts, layers: self.layers.clone() }
     }
 
     fn materialize(self) -> Self {
@@ -119,71 +109,22 @@ impl Module for Network {
     }
 }
 
-impl Network {
-    /// A network with random initial weights from the stream of `seed`.
-    pub fn new(config: &NetConfig, shape: Shape, seed: u64, device: &Device) -> Network {
-        let layers = Layers::new(config, shape);
+impl Model {
+    /// The module of a network on `device`, which learns if the device has gradients.
+    pub fn of(network: &Network, device: &Device) -> Model {
+        let layers = network.layers().clone();
         let part = |layer: Weighted| (layer.name().to_string(), Part::new(layer, device));
-        let parts = layers.weighted().map(part).collect();
-        let network = Network { parts, layers: layers.clone(), ranges: None };
-        let random = stream(seed, Purpose::Weights, &[]);
-        network.map(&mut FirstWeights { path: Vec::new(), random, layers: &layers })
+        let model = Model { parts: layers.weighted().map(part).collect(), layers };
+        model.map(&mut Fill { path: Vec::new(), network })
     }
 
-    /// A network of `config` for a game of `shape` that takes over every layer that is the same here, and the names of
-    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If it
-    /// reads another number of planes, the first convolution keeps its weights for those that both have, the first
-    /// ones.
-    pub fn adapted(
-        self,
-        config: &NetConfig,
-        shape: Shape,
-        seed: u64,
-        device: &Device,
-    ) -> (Network, Vec<String>) {
-        let Network { parts, layers, .. } = Network::new(config, shape, seed, device);
-        let tensors = |layers: &Layers| -> BTreeMap<String, Vec<(String, Vec<usize>)>> {
-            layers.weighted().map(|layer| (layer.name().to_string(), layer.tensors())).collect()
-        };
-        let (known, wanted) = (tensors(&self.layers), tensors(&layers));
-        let stem = inputs(&self.layers, &layers);
-        let mut own: BTreeMap<String, Part> = self.parts.into_iter().collect();
-        let mut anew = Vec::new();
-        let adapted = |(name, part): (String, Part)| {
-            let part = match own.remove(&name) {
-                Some(own) if known.get(&name) == wanted.get(&name) => own,
-                Some(own) if name == "stem" && known[&name][1..] == wanted[&name][1..] => {
-                    own.with_inputs(&stem, &part)
-                }
-                _ => {
-                    anew.push(name.clone());
-                    part
-                }
-            };
-            (name, part)
-        };
-        let parts = parts.into_iter().map(adapted).collect();
-        (Network { parts, layers, ranges: None }, anew)
-    }
-
-    fn each(self, mut change: impl FnMut(&str, Part) -> Part) -> Network {
+    fn each(self, mut change: impl FnMut(&str, Part) -> Part) -> Model {
         let changed = |(name, part): (String, Part)| {
             let part = change(&name, part);
             (name, part)
         };
         let parts = self.parts.into_iter().map(changed).collect();
-        Network { parts, layers: self.layers, ranges: self.ranges }
-    }
-
-    /// Attaches the ranges of the network's activations.
-    #[must_use]
-    pub fn with_ranges(self, ranges: Option<Ranges>) -> Network {
-        Network { ranges, ..self }
-    }
-
-    /// How large its activations become, if that is known.
-    pub fn ranges(&self) -> Option<&Ranges> {
-        self.ranges.as_ref()
+        Model { parts, layers: self.layers }
     }
 
     /// What it computes.
@@ -192,7 +133,7 @@ impl Network {
     }
 
     /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
-    /// for the player to move). Batch statistics on an autodiff device, running ones after [`Network::snapshot`].
+    /// for the player to move). Batch statistics on an autodiff device, running ones on another.
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let Outputs { policy, wdl, .. } = self.outputs(planes, None);
         (policy, wdl)
@@ -223,44 +164,18 @@ impl Network {
         Outputs { policy, auxiliary, wdl: run(last, hidden).row() }
     }
 
-    /// An independent copy for evaluation and saving. `clone` would share the running statistics, and a record of the
-    /// network in training lacks their last update.
+    /// A copy of its numbers, which later training does not change. `clone` would share the running statistics, and a
+    /// record of the module in training lacks their last update.
     pub fn snapshot(&self) -> Network {
-        self.valid()
-    }
-
-    /// The weights with batch norm folded in. Call it on a [`Network::snapshot`].
-    pub fn weights(&self) -> Weights {
-        let numbers = self.parts.iter().map(|(name, part)| (name.clone(), part.numbers())).collect();
-        Weights { layers: self.layers.clone(), numbers, ranges: self.ranges.clone() }
-    }
-
-    /// The safetensors file of a snapshot; `about` becomes the entry `petteia` of its metadata.
-    pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
-        let failed =
-            |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
-        let mut store = SafetensorsStore::from_bytes(None).clear_metadata().metadata("petteia", about);
-        self.snapshot().save_into(&mut store).map_err(|e| failed(&e))?;
-        store.get_bytes().map_err(|e| failed(&e))
-    }
-
-    /// Loads a network of this config and shape from a safetensors file, called `place` in errors, which must hold
-    /// exactly its tensors, with finite numbers.
-    pub fn from_safetensors(
-        bytes: Vec<u8>,
-        place: &str,
-        config: &NetConfig,
-        shape: Shape,
-        device: &Device,
-    ) -> Result<Network> {
-        tensors::check(&bytes, place, config, shape)?;
-        let mut network = Network::new(config, shape, 0, device);
-        let ranges = tensors::ranges(&bytes, place, &network.layers)?;
-        let mut store = SafetensorsStore::from_bytes(Some(bytes));
-        network
-            .load_from(&mut store)
-            .map_err(|e| Error::Data(format!("{place} does not hold the weights of this network: {e}")))?;
-        Ok(network.with_ranges(ranges))
+        let mut found = Collect { path: Vec::new(), names: Vec::new(), tensors: Vec::new() };
+        self.valid().visit(&mut found);
+        let all = read(found.tensors);
+        let mut rest = all.as_slice();
+        let tensor = |(name, sizes): (String, Vec<usize>)| {
+            let numbers = rest.split_off(..sizes.iter().product()).expect("all numbers").to_vec();
+            (name, (sizes, numbers))
+        };
+        Network::of(self.layers.clone(), found.names.into_iter().map(tensor).collect())
     }
 }
 
@@ -292,15 +207,22 @@ pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     }
 }
 
-/// Gives every parameter an id derived from its path. Matrices and kernels get He-normal numbers (He et al. 2015),
-/// biases 0. The last layers start small, so that a new network is nearly indifferent.
-struct FirstWeights<'a> {
-    path: Vec<String>,
-    random: Random,
-    layers: &'a Layers,
+/// The numbers of these tensors, one after the other: read together, since a device finishes all its work before each
+/// read.
+pub(crate) fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
+    match numbers.is_empty() {
+        true => Vec::new(),
+        false => Tensor::cat(numbers, 0).into_data().try_into_vec().expect("our networks are f32"),
+    }
 }
 
-impl ModuleMapper for FirstWeights<'_> {
+/// Gives every parameter the numbers of its name, and an id derived from that.
+struct Fill<'a> {
+    path: Vec<String>,
+    network: &'a Network,
+}
+
+impl ModuleMapper for Fill<'_> {
     fn enter_module(&mut self, name: &str, _container: &str) {
         self.path.push(name.to_string());
     }
@@ -312,37 +234,35 @@ impl ModuleMapper for FirstWeights<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let path = self.path.join(".");
         let (_, tensor, mapper) = param.consume();
-        let tensor = match (D, path.ends_with("bias")) {
-            (1, false) => tensor,
-            (1, true) => tensor.zeros_like(),
-            _ => {
-                let dims = tensor.dims();
-                // kernels are [out, in, k, k], matrices [in, out]
-                let inputs: usize = if D == 4 { dims[1..].iter().product() } else { dims[0] };
-                let layer = path.rsplit_once('.').map_or("", |(layer, _)| layer);
-                let size = if self.layers.begins_small(layer) { 0.1 } else { 1.0 };
-                let scale = size * (2.0 / inputs as f32).sqrt();
-                let values: Vec<f32> = (0..dims.iter().product::<usize>())
-                    .map(|_| scale * Distribution::<f32>::sample(&StandardNormal, &mut self.random))
-                    .collect();
-                Tensor::from_data(TensorData::new(values, dims), &tensor.device())
-            }
-        };
+        let data = TensorData::new(self.network.tensor(&path).to_vec(), tensor.dims());
+        let tensor = Tensor::from_data(data, &tensor.device());
         // a tensor made from data is not tracked by default: without this a kernel would never be trained
         let tensor = if tensor.device().is_autodiff() { tensor.require_grad() } else { tensor };
         Param::from_mapped_value(path_id(&path), tensor, mapper)
     }
 }
 
-/// For each channel that the stem of `layers` reads, the one of `known` that means the same.
-fn inputs(known: &Layers, layers: &Layers) -> Vec<Option<usize>> {
-    let has_ones = |layers: &Layers| layers.tower.first() == Some(&Layer::Ones);
-    let plane = |plane: usize| (plane < known.shape.planes).then_some(plane);
-    let mut inputs: Vec<Option<usize>> = (0..layers.shape.planes).map(plane).collect();
-    if has_ones(layers) {
-        inputs.push(has_ones(known).then_some(known.shape.planes));
+/// Collects all numbers, which need not be there yet.
+struct Collect {
+    path: Vec<String>,
+    names: Vec<(String, Vec<usize>)>,
+    tensors: Vec<Tensor<1>>,
+}
+
+impl ModuleVisitor for Collect {
+    fn enter_module(&mut self, name: &str, _container: &str) {
+        self.path.push(name.to_string());
     }
-    inputs
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let tensor = param.val();
+        self.names.push((self.path.join("."), tensor.dims().to_vec()));
+        self.tensors.push(tensor.flatten(0, D - 1));
+    }
 }
 
 /// FNV-1a of a parameter's path: an id that survives saving and loading.

@@ -11,7 +11,6 @@ use burn::tensor::{Device, Tensor};
 
 use super::layers::{self, EPSILON, Layer, Weighted};
 use super::training::{self, Halves};
-use super::weights::Numbers;
 
 /// What flows from layer to layer.
 #[derive(Clone)]
@@ -138,25 +137,6 @@ impl Part {
         }
     }
 
-    /// This convolution with its inputs rearranged: each one is the input of that number here or, for `None`, as
-    /// `other` has it.
-    pub(super) fn with_inputs(self, inputs: &[Option<usize>], other: &Part) -> Part {
-        let (Part::Normed(layer), Part::Normed(other)) = (self, other) else {
-            panic!("two convolutions with norms")
-        };
-        let NormedConv { mut conv, norm } = layer;
-        let (id, own, mapper) = conv.weight.consume();
-        let new = other.conv.weight.val();
-        let from = |(at, input): (usize, &Option<usize>)| match *input {
-            Some(input) => own.clone().narrow(1, input, 1),
-            None => new.clone().narrow(1, at, 1),
-        };
-        let kernel = Tensor::cat(inputs.iter().enumerate().map(from).collect(), 1).detach();
-        let kernel = if kernel.device().is_autodiff() { kernel.require_grad() } else { kernel };
-        conv.weight = Param::from_mapped_value(id, kernel, mapper);
-        Part::Normed(NormedConv { conv, norm })
-    }
-
     /// The convolution of `x`, plus `skip`, with ReLU if that is wanted.
     fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, halves: Option<Halves>) -> Flow {
         let y = match (self, x) {
@@ -187,15 +167,6 @@ impl Part {
         let Part::Linear(layer) = self else { panic!("a convolution instead of a linear layer") };
         let y = layer.forward(x);
         if activate { relu(y) } else { y }
-    }
-
-    /// Its numbers, with a norm folded into the convolution: valid for running statistics only.
-    pub(super) fn numbers(&self) -> Numbers {
-        match self {
-            Part::Normed(layer) => layer.folded(),
-            Part::Conv(conv) => plain(&conv.weight, conv.bias.as_ref()),
-            Part::Linear(linear) => plain(&linear.weight, linear.bias.as_ref()),
-        }
     }
 }
 
@@ -235,30 +206,6 @@ impl NormedConv {
         self.norm.running_mean.value_sync();
         self.norm.running_var.value_sync();
     }
-
-    fn folded(&self) -> Numbers {
-        let mut folded = plain(&self.conv.weight, None);
-        let gamma = numbers(self.norm.gamma.val());
-        let beta = numbers(self.norm.beta.val());
-        let mean = numbers(self.norm.running_mean.value_sync());
-        let variance = numbers(self.norm.running_var.value_sync());
-        let per_output = folded.weight.len() / self.outputs();
-        for (output, weights) in folded.weight.chunks_exact_mut(per_output).enumerate() {
-            let scale = gamma[output] as f64 / (variance[output] as f64 + self.norm.epsilon).sqrt();
-            weights.iter_mut().for_each(|weight| *weight = (*weight as f64 * scale) as f32);
-            folded.bias.push((beta[output] as f64 - mean[output] as f64 * scale) as f32);
-        }
-        folded
-    }
-}
-
-/// A layer's own numbers; no bias if it has none.
-fn plain<const D: usize>(weight: &Param<Tensor<D>>, bias: Option<&Param<Tensor<1>>>) -> Numbers {
-    Numbers { weight: numbers(weight.val()), bias: bias.map_or(Vec::new(), |bias| numbers(bias.val())) }
-}
-
-fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.inner().into_data().try_into_vec::<f32>().expect("our weights are f32")
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(super) use cpu_time::ThreadTime as Clock;
 
 use super::cpu::CpuNet;
 use super::evaluator::{NetEvaluator, SharedNet};
-use super::model::{self, Network};
+use super::network::Network;
 use super::ranges::Ranges;
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::conformance::random_positions;
@@ -84,7 +84,7 @@ pub fn possible(network: &Network) -> Vec<Precision> {
 
 /// How large the activations of a network become in these positions.
 pub fn ranges<G: Game>(game: &G, network: &Network, states: &[G::State]) -> Ranges {
-    let weights = network.snapshot().weights();
+    let weights = network.weights();
     let shape = weights.layers.shape;
     let (mut planes, mut input) = (Planes::new(shape), vec![0.0; states.len() * shape.input_len()]);
     for (state, input) in states.iter().zip(input.chunks_exact_mut(shape.input_len())) {
@@ -110,7 +110,7 @@ pub fn distances<G: Game>(
     let answers = |precision: Precision| -> Result<Evaluations> {
         let config = NetConfig { precision, ..NetConfig::default() };
         let mut answers = Evaluations::new();
-        let net = SharedNet::new(network, &config, &model::device());
+        let net = SharedNet::new(network, &config);
         net.evaluator(game).evaluate(&requests, &mut answers)?;
         Ok(answers)
     };
@@ -139,7 +139,7 @@ pub fn trials<G: Game>(
     let mut candidates = Vec::new();
     for &precision in precisions {
         let config = NetConfig { precision, ..config.clone() };
-        let net = SharedNet::new(network, &config, &model::device());
+        let net = SharedNet::new(network, &config);
         let (mut evaluator, mut answers) = (net.evaluator(game), Evaluations::new());
         evaluator.evaluate(&requests, &mut answers)?;
         evaluator.encode(&requests[..batch]);

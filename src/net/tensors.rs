@@ -142,7 +142,8 @@ fn shortened(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::model::{Network, device};
+
+    use crate::net::network::Network;
     use crate::net::ranges::Channels;
 
     const SHAPES: [Shape; 3] = [
@@ -156,7 +157,7 @@ mod tests {
     }
 
     fn file(shape: Shape) -> Vec<u8> {
-        Network::new(&net(), shape, 1, &device()).to_safetensors("about").unwrap()
+        Network::new(&net(), shape, 1).to_safetensors("about").unwrap()
     }
 
     /// A file of these tensors whose header `change` has altered.

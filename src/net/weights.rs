@@ -71,13 +71,14 @@ impl Weights {
 mod tests {
     use crate::config::NetConfig;
     use crate::encode::Shape;
-    use crate::net::model::{self, Network};
+
+    use crate::net::network::Network;
 
     #[test]
     fn channels_that_shrink_are_counted() {
         let config = NetConfig::default();
         let shape = Shape { planes: 3, height: 5, width: 5, actions: 26 };
-        let mut weights = Network::new(&config, shape, 7, &model::device()).weights();
+        let mut weights = Network::new(&config, shape, 7).weights();
         let (dead, all) = weights.dead_channels();
         assert_eq!(dead, 0);
         assert!(all > 2 * config.filters * config.blocks, "{all} channels");

@@ -19,7 +19,6 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
-use crate::net::model;
 use crate::random::mix;
 use crate::storage;
 
@@ -76,7 +75,7 @@ pub(super) fn contestant(
     processor: &Processor,
     checkpoint: &Checkpoint,
 ) -> Result<Contestant<AnyGame>> {
-    let network = checkpoint.network(&model::device())?;
+    let network = checkpoint.network()?;
     let net = SharedNet::on(&network, &config.net, processor)?;
     Ok(Contestant::trained(&rules.game, &config.search.one_by_one(), net, config.arena.simulations))
 }

@@ -11,7 +11,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::config::GateKind;
 use crate::error::Result;
 use crate::net::evaluator::SharedNet;
-use crate::net::model::{self, Network};
+use crate::net::network::Network;
 use crate::train::Trainer;
 
 impl Run<'_> {
@@ -22,7 +22,7 @@ impl Run<'_> {
             GateKind::Sprt => checkpoint::champion(self.folder)?,
         };
         match champion {
-            Some(champion) => Ok((champion.manifest.generation, champion.network(&model::device())?)),
+            Some(champion) => Ok((champion.manifest.generation, champion.network()?)),
             None => Ok((newest, trainer.snapshot())),
         }
     }

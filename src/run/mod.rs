@@ -60,7 +60,7 @@ use crate::config::{Config, DeviceKind, GameConfig};
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
 use crate::net::device::{Processor, for_training};
-use crate::net::model::Network;
+use crate::net::network::Network;
 use crate::options::Settings;
 use crate::replay::place;
 use crate::replay::store::ShardInfo;
@@ -135,8 +135,8 @@ pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Obse
     let mut trainer = match &start {
         Some(checkpoint) => checkpoint.trainer(config, device)?,
         None => {
-            let network = Network::new(&config.net, rules.identity.shape, config.seed, device);
-            Trainer::new(&config.train, network)
+            let network = Network::new(&config.net, rules.identity.shape, config.seed);
+            Trainer::on(&config.train, &network, device)
         }
     };
     // only now, so that nothing of a run refused above has been touched

@@ -11,7 +11,8 @@ use crate::config::{Config, DeviceKind, EvaluatorKind, Precision, TrainDevice};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::net::cpu::CpuNet;
-use crate::net::model::{self, Network};
+use crate::net::model;
+use crate::net::network::Network;
 use crate::net::precision::{fastest, times_of_f32};
 
 /// About how many positions self-play evaluates together.
@@ -40,7 +41,7 @@ pub fn resolve_precision(rules: &Opened, config: &Config, folder: &Path) -> Resu
         return Ok(config);
     }
     if net {
-        let network = Network::new(&config.net, rules.game.shape(), config.seed, &model::device());
+        let network = Network::new(&config.net, rules.game.shape(), config.seed);
         config.net.precision = fastest(&rules.game, &network, &config.net, TOGETHER);
     }
     if training {
@@ -76,7 +77,7 @@ pub(super) fn slower_than_f32(game: &AnyGame, config: &Config) -> Vec<String> {
         && config.net.evaluator == EvaluatorKind::Fused
         && config.net.device == DeviceKind::Cpu;
     let learns = config.train.precision == Precision::Bf16 && config.train.device == TrainDevice::Cpu;
-    let network = || Network::new(&config.net, game.shape(), config.seed, &model::device());
+    let network = || Network::new(&config.net, game.shape(), config.seed);
     let play =
         plays.then(|| times_of_f32(game, &network(), &config.net, Precision::Bf16, TOGETHER)).flatten();
     let learn = learns.then(|| model::training_times_of_f32(config.net.filters, game.shape())).flatten();

@@ -47,9 +47,8 @@ impl Start<'_> {
         check_new(folder)?;
         self.check(rules)?;
         let shards = if with_window { self.window(rules)? } else { Vec::new() };
-        let device = model::training_device();
-        let (network, anew) =
-            source.network(&device)?.adapted(&config.net, rules.identity.shape, config.seed, &device);
+        let _device = model::training_device();
+        let (network, anew) = source.network()?.adapted(&config.net, rules.identity.shape, config.seed);
         let chapter = Chapter {
             change: Change::Started,
             generation: 0,
@@ -72,7 +71,7 @@ impl Start<'_> {
                 data.shards.push(ShardInfo { name, generation: 0, ..info.clone() });
             }
             data.window_shards = data.shards.len();
-            let trainer = Trainer::new(&config.train, network);
+            let trainer = Trainer::new(&config.train, &network);
             checkpoint::save(run, config, &rules.identity, 0, &trainer, data)?;
             lineage.write(run)?;
             write_settings(run, config)?;

@@ -23,7 +23,8 @@ use crate::config::{OptimizerKind, Precision, TrainConfig};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::HeadKind;
 use crate::net::cpu::CpuNet;
-use crate::net::model::{self, Network, Outputs};
+use crate::net::model::{self, Model, Outputs};
+use crate::net::network::Network;
 use crate::parallel;
 use crate::replay::window::Batch;
 use adamw::AdamW;
@@ -36,7 +37,7 @@ pub use refusal::Refusal;
 /// A network in training with its optimizer.
 pub struct Trainer {
     config: TrainConfig,
-    network: Option<Network>,
+    model: Option<Model>,
     /// The network that plays, if it is not the one in training; see `train.average`.
     average: Option<Average>,
     optimizer: ModuleOptimizer,
@@ -47,17 +48,21 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains `network`, made or loaded on [`model::training_device`] or another device with gradients, with a fresh
-    /// optimizer. An average begins as it.
-    pub fn new(config: &TrainConfig, network: Network) -> Trainer {
-        let average = (config.average > 0.0).then(|| Average::of(&network.snapshot()));
+    /// Trains a network on the CPU, with a fresh optimizer. An average begins as it.
+    pub fn new(config: &TrainConfig, network: &Network) -> Trainer {
+        Trainer::on(config, network, &model::training_device())
+    }
+
+    /// [`Trainer::new`] on a device with gradients.
+    pub fn on(config: &TrainConfig, network: &Network, device: &Device) -> Trainer {
+        let average = (config.average > 0.0).then(|| Average::of(network));
         let (config, optimizer) = (config.clone(), optimizer(config));
-        Trainer { config, network: Some(network), average, optimizer, step: 0 }
+        Trainer { config, model: Some(Model::of(network, device)), average, optimizer, step: 0 }
     }
 
     /// Continues with an average that was saved, unless the settings want none.
     pub fn with_average(mut self, average: &Network) -> Trainer {
-        self.average = self.average.map(|_| Average::of(&average.snapshot()));
+        self.average = self.average.map(|_| Average::of(average));
         self
     }
 
@@ -81,16 +86,15 @@ impl Trainer {
     /// An independent copy of the network that plays, for evaluation and saving: with `train.average` the average,
     /// otherwise the one in training.
     pub fn snapshot(&self) -> Network {
-        let snapshot = self.network().snapshot();
         match &self.average {
-            Some(average) => average.network(snapshot),
-            None => snapshot,
+            Some(average) => average.network().clone(),
+            None => self.model().snapshot(),
         }
     }
 
     /// An independent copy of the network in training, if it is not the one that plays.
     pub fn in_training(&self) -> Option<Network> {
-        self.average.is_some().then(|| self.network().snapshot())
+        self.average.is_some().then(|| self.model().snapshot())
     }
 
     /// One optimizer step on `batch` at learning rate `rate`.
@@ -108,20 +112,20 @@ impl Trainer {
         if !batch.is_finite() {
             return Err(Refusal::Batch);
         }
-        let (loss, losses) = self.losses(self.network(), batch);
+        let (loss, losses) = self.losses(self.model(), batch);
         let Losses { policy, value, .. } = losses;
         if !(policy + value).is_finite() {
             return Err(Refusal::Loss { policy, value });
         }
-        let mut gradients = GradientsParams::from_grads(loss.backward(), self.network());
-        let norm = clip(self.network(), &mut gradients, self.config.clip_norm);
+        let mut gradients = GradientsParams::from_grads(loss.backward(), self.model());
+        let norm = clip(self.model(), &mut gradients, self.config.clip_norm);
         if !norm.is_finite() {
             return Err(Refusal::Gradient);
         }
-        let network = self.network.take().expect("the network is present between steps");
-        self.network = Some(self.optimizer.step(rate, network, gradients));
+        let model = self.model.take().expect("the model is present between steps");
+        self.model = Some(self.optimizer.step(rate, model, gradients));
         self.step += 1;
-        if !is_finite(self.network()) {
+        if !is_finite(self.model()) {
             return Err(Refusal::Weights);
         }
         let snapshot = self.in_training();
@@ -143,24 +147,24 @@ impl Trainer {
 
     /// The auxiliary heads that the network has.
     pub fn heads(&self) -> impl Iterator<Item = HeadKind> {
-        self.network().layers().auxiliary.iter().map(|head| head.kind)
+        self.model().layers().auxiliary.iter().map(|head| head.kind)
     }
 
-    fn network(&self) -> &Network {
-        self.network.as_ref().expect("the network is present between steps")
+    fn model(&self) -> &Model {
+        self.model.as_ref().expect("the model is present between steps")
     }
 
-    fn losses(&self, network: &Network, batch: &Batch) -> (Tensor<1>, Losses) {
-        let device = device_of(network);
+    fn losses(&self, model: &Model, batch: &Batch) -> (Tensor<1>, Losses) {
+        let device = device_of(model);
         let planes = Tensor::from_data(loss::data(&batch.planes), &device);
-        let Outputs { policy, wdl, auxiliary } = network.forward_in_training(planes, self.config.precision);
+        let Outputs { policy, wdl, auxiliary } = model.forward_in_training(planes, self.config.precision);
         let found = loss::losses(policy, wdl, batch, self.config.value_weight, &device);
-        loss::with_auxiliary(found, &network.layers().auxiliary, auxiliary, batch, &device)
+        loss::with_auxiliary(found, &model.layers().auxiliary, auxiliary, batch, &device)
     }
 }
 
-fn device_of(network: &Network) -> Device {
-    network.devices().into_iter().next().unwrap_or_else(model::training_device)
+fn device_of(model: &Model) -> Device {
+    model.devices().into_iter().next().unwrap_or_else(model::training_device)
 }
 
 /// Weight decay applies to kernels and matrices; biases have their own, and the factors of norms none.
@@ -205,23 +209,14 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
 pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
     let mut squares = Squares { gradients, sums: Vec::new() };
     network.visit(&mut squares);
-    read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()
+    model::read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()
 }
 
 /// Whether all parameters are finite numbers.
 fn is_finite(network: &impl Module) -> bool {
     let mut sums = Sums(Vec::new());
     network.visit(&mut sums);
-    read(sums.0).into_iter().sum::<f32>().is_finite()
-}
-
-/// The numbers of these tensors, one after the other: read together, since a device finishes all its work before each
-/// read.
-fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
-    match numbers.is_empty() {
-        true => Vec::new(),
-        false => Tensor::cat(numbers, 0).into_data().try_into_vec().expect("our networks are f32"),
-    }
+    model::read(sums.0).into_iter().sum::<f32>().is_finite()
 }
 
 struct Sums(Vec<Tensor<1>>);
@@ -269,7 +264,7 @@ mod tests {
     fn network() -> Network {
         let net =
             NetConfig { filters: 4, blocks: 1, value_planes: 1, value_hidden: 4, ..NetConfig::default() };
-        Network::new(&net, SHAPE, 1, &model::training_device())
+        Network::new(&net, SHAPE, 1)
     }
 
     fn batch() -> Batch {
@@ -285,15 +280,7 @@ mod tests {
 
     /// The number of dimensions and the numbers of every parameter.
     fn parameters(network: &Network) -> Vec<(usize, Vec<f32>)> {
-        struct Collect(Vec<(usize, Vec<f32>)>);
-        impl ModuleVisitor for Collect {
-            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-                self.0.push((D, param.val().into_data().try_into_vec().expect("f32")));
-            }
-        }
-        let mut collect = Collect(Vec::new());
-        network.snapshot().visit(&mut collect);
-        collect.0
+        network.tensors().map(|(_, sizes, numbers)| (sizes.len(), numbers.to_vec())).collect()
     }
 
     struct FirstKernel(Option<burn::module::ParamId>);
@@ -309,18 +296,18 @@ mod tests {
     #[test]
     fn clipping_is_global_and_keeps_the_direction() {
         let network = network();
-        let trainer = Trainer::new(&TrainConfig::default(), network);
+        let trainer = Trainer::new(&TrainConfig::default(), &network);
         let gradients = || {
-            let (loss, _) = trainer.losses(trainer.network(), &batch());
-            GradientsParams::from_grads(loss.backward(), trainer.network())
+            let (loss, _) = trainer.losses(trainer.model(), &batch());
+            GradientsParams::from_grads(loss.backward(), trainer.model())
         };
         let (full, mut clipped) = (gradients(), gradients());
-        let norm = gradient_norm(trainer.network(), &full);
+        let norm = gradient_norm(trainer.model(), &full);
         let limit = norm as f32 / 4.0;
-        clip(trainer.network(), &mut clipped, limit);
-        assert!((gradient_norm(trainer.network(), &clipped) - limit as f64).abs() < 1e-4 * norm);
+        clip(trainer.model(), &mut clipped, limit);
+        assert!((gradient_norm(trainer.model(), &clipped) - limit as f64).abs() < 1e-4 * norm);
         let mut first = FirstKernel(None);
-        trainer.network().visit(&mut first);
+        trainer.model().visit(&mut first);
         let id = first.0.expect("there is a kernel");
         let numbers =
             |g: &GradientsParams| g.get::<4>(id).map(|t| t.into_data().try_into_vec::<f32>().expect("f32"));
@@ -328,13 +315,13 @@ mod tests {
         assert!(a.iter().zip(&b).all(|(a, b)| (a / 4.0 - b).abs() < 1e-5));
         // below the limit nothing happens
         let mut same = gradients();
-        clip(trainer.network(), &mut same, norm as f32 * 2.0);
+        clip(trainer.model(), &mut same, norm as f32 * 2.0);
         assert_eq!(numbers(&same), numbers(&full));
     }
 
     #[test]
     fn every_parameter_is_trained() {
-        let mut trainer = Trainer::new(&TrainConfig::default(), network());
+        let mut trainer = Trainer::new(&TrainConfig::default(), &network());
         let before = parameters(&trainer.snapshot());
         trainer.train(&batch(), 0.01).expect("finite numbers");
         let after = parameters(&trainer.snapshot());
@@ -349,7 +336,7 @@ mod tests {
         let pool = |_| rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
         let pools = [0, 1].map(pool);
         let after = |pool: fn(usize) -> usize| {
-            let mut trainer = Trainer::new(&TrainConfig::default(), network());
+            let mut trainer = Trainer::new(&TrainConfig::default(), &network());
             for step in 0..4 {
                 pools[pool(step)].install(|| trainer.train(&batch(), 0.01)).expect("finite numbers");
             }
@@ -363,7 +350,7 @@ mod tests {
         for optimizer in [OptimizerKind::Adamw, OptimizerKind::Sgd] {
             let after = |weight_decay| {
                 let config = TrainConfig { weight_decay, optimizer, ..TrainConfig::default() };
-                let mut trainer = Trainer::new(&config, network());
+                let mut trainer = Trainer::new(&config, &network());
                 trainer.train(&batch(), 0.01).expect("finite numbers");
                 parameters(&trainer.snapshot())
             };
@@ -381,7 +368,7 @@ mod tests {
     fn illegal_actions_get_no_gradient_and_no_probability() {
         let mut batch = batch();
         batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
-        let trainer = Trainer::new(&TrainConfig::default(), network());
+        let trainer = Trainer::new(&TrainConfig::default(), &network());
         let losses = trainer.quality([batch]).expect("finite numbers");
         // a new network is nearly indifferent, so the loss is that of 5 legal actions, not 9
         assert!((losses.policy_loss - 5f64.ln()).abs() < 0.3, "{losses:?}");

@@ -11,7 +11,8 @@ use petteia::config::{Config, TrainConfig};
 use petteia::game::{GameIdentity, GameOptions, Rules, Shape};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, device, training_device};
+use petteia::net::model::training_device;
+use petteia::net::network::Network;
 use petteia::replay::record::Record;
 use petteia::replay::store;
 use petteia::run::settings_of;
@@ -41,7 +42,7 @@ fn config(average: f32) -> Config {
 
 fn trainer(average: f32) -> Trainer {
     let Config { net, train, .. } = config(average);
-    Trainer::new(&train, Network::new(&net, SHAPE, 1, &training_device()))
+    Trainer::new(&train, &Network::new(&net, SHAPE, 1))
 }
 
 /// Every tensor by its name.
@@ -98,7 +99,7 @@ fn the_average_is_what_is_measured() {
     let mut averaged = trainer(DECAY);
     train(&mut [&mut averaged], 0..10);
     let quality = |trainer: &Trainer| trainer.quality([batch(SHAPE, 8, &mut random(77))]).unwrap();
-    let as_plain = |network| quality(&Trainer::new(&TrainConfig::default(), network));
+    let as_plain = |network| quality(&Trainer::new(&TrainConfig::default(), &network));
     assert_eq!(quality(&averaged), as_plain(averaged.snapshot()));
     assert_ne!(quality(&averaged), as_plain(averaged.in_training().unwrap()));
 }
@@ -128,7 +129,7 @@ fn a_saved_average_goes_on_bit_for_bit() {
     assert_eq!(state(&original), state(&loaded));
     assert_eq!(original.optimizer_bytes().unwrap(), loaded.optimizer_bytes().unwrap());
     // everybody else sees the average
-    let network = |path: &Path| tensors(&Checkpoint::find(path).unwrap().network(&device()).unwrap());
+    let network = |path: &Path| tensors(&Checkpoint::find(path).unwrap().network().unwrap());
     assert_ne!(network(&saved.path), network(&saved.path.join(RAW)));
     assert_eq!(network(&saved.path), network(&saved.path.join("weights.safetensors")));
     // a file that is changed is no network
@@ -161,7 +162,7 @@ fn an_average_ends_and_begins_where_the_settings_change() {
 fn played(run: &Path, network: &Network) -> Vec<Record> {
     let rules: Rules<TicTacToe> = Rules::new(&GameOptions::default()).unwrap();
     let config = settings_of(run).unwrap();
-    let net = SharedNet::new(network, &config.net, &device());
+    let net = SharedNet::new(network, &config.net);
     let generation = Generation {
         config: &config,
         identity: &rules.identity,
@@ -182,7 +183,7 @@ fn games_are_played_with_the_average() {
     let rules: Rules<TicTacToe> = Rules::new(&GameOptions::default()).unwrap();
     let recorded = store::read_shard(&shard(&run, 2, 0), &rules, None).unwrap().records;
     let folder = folder_of(&run, 1);
-    let network = |path: &Path| Checkpoint::find(path).unwrap().network(&device()).unwrap();
+    let network = |path: &Path| Checkpoint::find(path).unwrap().network().unwrap();
     assert_eq!(played(&run, &network(&folder)), recorded);
     assert_ne!(played(&run, &network(&folder.join(RAW))), recorded);
     // the bootstrap is the same, so the first training is, too
@@ -217,7 +218,7 @@ fn forks_starts_and_inspect_know_both_networks() {
     let folder = tempfile::tempdir().unwrap();
     let fork = folder.path().join("fork");
     succeeds(&["train", "--fork", text(&run), "--at", "2", "--run", text(&fork), "--threads", "1"], "");
-    let network = |path: &Path| tensors(&Checkpoint::find(path).unwrap().network(&device()).unwrap());
+    let network = |path: &Path| tensors(&Checkpoint::find(path).unwrap().network().unwrap());
     for name in ["weights.safetensors", RAW] {
         let of = |run: &Path| network(&folder_of(run, 3).join(name));
         assert!(of(&fork) == of(&run), "{name}");

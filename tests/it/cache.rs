@@ -5,7 +5,7 @@ use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, device, training_device};
+use petteia::net::network::Network;
 use petteia::random::{Purpose, choose, mix, stream};
 use petteia::replay::record::Record;
 use petteia::search::cache::Cached;
@@ -93,8 +93,8 @@ fn played(cache: usize, batch: usize) -> (Vec<Record>, Progress) {
     let rules = rules();
     let mut config = Config::new("connect-four");
     (config.net.filters, config.net.blocks) = (8, 1);
-    let network = Network::new(&config.net, rules.identity.shape, 1, &training_device());
-    let net = SharedNet::new(&network.snapshot(), &config.net, &device());
+    let network = Network::new(&config.net, rules.identity.shape, 1);
+    let net = SharedNet::new(&network, &config.net);
     let evaluator = "test".to_string();
     let generation = Generation {
         config: &config,

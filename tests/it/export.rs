@@ -19,7 +19,6 @@ use petteia::export::{Format, export, onnx, safetensors};
 use petteia::game::{Game, Shape};
 use petteia::games::Games;
 use petteia::net::cpu::{CpuNet, Wanted};
-use petteia::net::model::device;
 use petteia::registry::Registry;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -131,7 +130,7 @@ fn an_export_lists_its_layers() {
         let file = safetensors::file(&case.checkpoint, None).unwrap();
         let layers: Value =
             serde_json::from_str(header(&file).0["__metadata__"]["layers"].as_str().unwrap()).unwrap();
-        let network = case.checkpoint.network(&device()).unwrap();
+        let network = case.checkpoint.network().unwrap();
         assert_eq!(layers, serde_json::to_value(network.layers()).unwrap());
         let kinds: Vec<_> = layers["value"].as_array().unwrap().iter().map(|layer| &layer["layer"]).collect();
         assert_eq!(kinds, ["conv", row, "linear", "linear"]);
@@ -183,7 +182,7 @@ fn an_export_is_the_checkpoint(case: Case, format: u32) {
     let again = Checkpoint::find(&file).unwrap();
     assert!(fs::read(&file).unwrap() == safetensors::file(&again, None).unwrap());
     assert!(onnx::file(&case.checkpoint).unwrap() == onnx::file(&again).unwrap());
-    let weights = |checkpoint: &Checkpoint| checkpoint.network(&device()).unwrap().weights();
+    let weights = |checkpoint: &Checkpoint| checkpoint.network().unwrap().weights();
     assert_eq!(weights(&case.checkpoint).of("stem").weight, weights(&again).of("stem").weight);
 }
 
@@ -210,7 +209,7 @@ fn an_export_has_no_auxiliary_heads() {
     let export = Checkpoint::find(&file).unwrap();
     let net = &export.manifest.net;
     assert_eq!((net.soft_policy, net.reply_policy, net.short_value), (0.0, 0.0, 0.0));
-    let net = CpuNet::new(&export.network(&device()).unwrap().weights(), Precision::F32).unwrap();
+    let net = CpuNet::new(&export.network().unwrap().weights(), Precision::F32).unwrap();
     let actions: Vec<u16> = (0..case.rows).flat_map(|_| 0..case.shape().actions as u16).collect();
     let ends: Vec<usize> = (1..=case.rows).map(|row| row * case.shape().actions).collect();
     let wanted = Wanted { actions: &actions, ends: &ends };

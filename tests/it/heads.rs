@@ -14,7 +14,8 @@ use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::auxiliary::{AuxiliaryHead, HeadKind, without_heads};
-use petteia::net::model::{Network, Outputs, device, training_device};
+use petteia::net::model::{Model, Outputs, device, training_device};
+use petteia::net::network::Network;
 use petteia::random::{Purpose, choose, stream};
 use petteia::registry::Registry;
 use petteia::replay::auxiliary::AuxiliaryTarget;
@@ -359,14 +360,14 @@ fn a_heads_gradient_reaches_what_it_shares() {
     let shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
     let mut net = config("any").net;
     net.soft_policy = 1.0;
-    let network = Network::new(&net, shape, 1, &training_device());
+    let model = Model::of(&Network::new(&net, shape, 1), &training_device());
     let reached = |pick: &dyn Fn(Outputs) -> Tensor<2>| {
         let planes = batch(shape, 4, &mut random(1)).planes;
         let planes = Tensor::from_data(loss::data(&planes), &training_device());
-        let loss = pick(network.forward_in_training(planes, Precision::F32)).powi_scalar(2).sum();
-        let gradients = GradientsParams::from_grads(loss.backward(), &network);
+        let loss = pick(model.forward_in_training(planes, Precision::F32)).powi_scalar(2).sum();
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
         let mut reached = Reached { gradients: &gradients, path: Vec::new(), names: Vec::new() };
-        network.visit(&mut reached);
+        model.visit(&mut reached);
         reached.names.dedup();
         reached.names.join(" ")
     };
@@ -383,16 +384,16 @@ fn a_heads_gradient_reaches_what_it_shares() {
 fn heads_change_no_other_first_weight() {
     let shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
     let plain = without_heads(&config("any").net);
-    let numbers = |net: &NetConfig| Network::new(net, shape, 7, &device()).weights().numbers;
+    let numbers = |net: &NetConfig| Network::new(net, shape, 7).weights().numbers;
     let (without, with) = (numbers(&plain), numbers(&config("any").net));
     assert!(without.iter().all(|(name, numbers)| with[name].weight == numbers.weight));
     let more: Vec<&String> = with.keys().filter(|name| !without.contains_key(*name)).collect();
     assert_eq!(more, ["reply_extras.conv", "reply_extras.linear", "reply_planes", "short_value"]);
     // taken off, and put back with other first weights
-    let whole = Network::new(&config("any").net, shape, 7, &device());
-    let (network, anew) = whole.adapted(&plain, shape, 0, &device());
+    let whole = Network::new(&config("any").net, shape, 7);
+    let (network, anew) = whole.adapted(&plain, shape, 0);
     assert!(anew.is_empty() && network.weights().numbers.keys().eq(without.keys()));
-    let (again, anew) = network.adapted(&config("any").net, shape, 8, &device());
+    let (again, anew) = network.adapted(&config("any").net, shape, 8);
     assert_eq!(anew, ["reply_planes", "reply_extras.conv", "reply_extras.linear", "short_value"]);
     let again = again.weights();
     assert_eq!(again.of("stem").weight, with["stem"].weight);
@@ -411,8 +412,8 @@ fn a_few_games_are_learned_by_all_heads() {
         let samples = taught(&rules, &random_record(&rules, number)).samples;
         window.push_samples(&rules.game, samples);
     }
-    let network = Network::new(&config.net, rules.identity.shape, 1, &training_device());
-    let mut trainer = Trainer::new(&TrainConfig::default(), network);
+    let network = Network::new(&config.net, rules.identity.shape, 1);
+    let mut trainer = Trainer::new(&TrainConfig::default(), &network);
     let mut step = |step: u64, rate| {
         let batch = window.draw(32, 0.0, &mut stream(1, Purpose::Sampling, &[step]));
         assert_eq!(batch.auxiliary.len(), 2);

@@ -10,7 +10,7 @@ use petteia::encode::{Planes, Shape};
 use petteia::error::Result;
 use petteia::game::{GameOptions, Rules};
 use petteia::games::tic_tac_toe::{State, TicTacToe};
-use petteia::net::model::{Network, training_device};
+use petteia::net::network::Network;
 use petteia::replay::window::Batch;
 use petteia::run::{self, Event, Health, METRICS, Observer, Refused, Summary};
 use petteia::train::{Refusal, Trainer};
@@ -25,7 +25,7 @@ const GAMES: usize = 32;
 fn trainer(value_weight: f32) -> Trainer {
     let net = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
     let config = TrainConfig::with(|train| train.value_weight = value_weight);
-    Trainer::new(&config, Network::new(&net, SHAPE, 1, &training_device()))
+    Trainer::new(&config, &Network::new(&net, SHAPE, 1))
 }
 
 fn batch() -> Batch {

@@ -9,7 +9,7 @@ use petteia::game::{Game, GameOptions, Outcome, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::CpuNet;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, device, training_device};
+use petteia::net::network::Network;
 use petteia::random::{Purpose, stream};
 use petteia::replay::record::{FORMAT, Record};
 use petteia::replay::window::Window;
@@ -86,8 +86,8 @@ fn trained(rules: &Rules<TicTacToe>, config: TrainConfig, steps: usize) -> (Trai
     let mut window = Window::new(100_000, rules.identity.shape);
     assert_eq!(window.push(rules, &records).unwrap(), positions.len());
     let net = NetConfig::with(|net| (net.filters, net.blocks, net.value_hidden) = (32, 2, 64));
-    let network = Network::new(&net, rules.identity.shape, 1, &training_device());
-    let mut trainer = Trainer::new(&config, network);
+    let network = Network::new(&net, rules.identity.shape, 1);
+    let mut trainer = Trainer::new(&config, &network);
     for step in 0..steps {
         let rate = petteia::train::schedule::learning_rate(&config, step, step as f64 / steps as f64);
         let mut random = stream(1, Purpose::Sampling, &[step as u64]);
@@ -125,7 +125,6 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
         let net = SharedNet::new(
             &trainer.snapshot(),
             &NetConfig::with(|net| (net.evaluator, net.precision) = kind),
-            &device(),
         );
         let mut evaluator = net.evaluator(&rules.game);
         let legal: Vec<_> = positions.iter().map(|state| rules.game.legal(state)).collect();

@@ -12,7 +12,7 @@ use petteia::error::Result;
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::Games;
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::net::model::{Network, training_device};
+use petteia::net::network::Network;
 use petteia::registry::Registry;
 use petteia::train::Trainer;
 use proptest::prelude::*;
@@ -253,7 +253,7 @@ fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> Str
     let Rules { game, identity } = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
     let mut config = Config::new("tic-tac-toe");
     (config.net.filters, config.net.blocks) = (8, 1);
-    let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
+    let trainer = Trainer::new(&config.train, &Network::new(&config.net, game.shape(), 1));
     let run = folder.join("run");
     if !run.exists() {
         std::fs::create_dir(&run).unwrap();

@@ -6,12 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use burn::module::Module;
 use petteia::checkpoint::{self, Checkpoint};
 use petteia::config::Config;
 use petteia::game::{GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::net::model::{self, Network};
+use petteia::net::network::Network;
 use petteia::train::Trainer;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -351,8 +350,8 @@ fn auxiliary_heads_are_put_on_and_taken_off() {
     let (source, exported) = (PLAIN.run(), folder.path().join("exported.safetensors"));
     let sizes = |run: &Path, generation: usize| {
         let checkpoint = Checkpoint::open_folder(&folder_of(run, generation)).unwrap();
-        let network = checkpoint.network(&model::device()).unwrap();
-        (network.layers().auxiliary.len(), network.num_params())
+        let network = checkpoint.network().unwrap();
+        (network.layers().auxiliary.len(), network.count())
     };
     let (none, plain) = sizes(&source, 3);
     let heads = ["--set", "net.reply_policy=0.15", "--set", "net.short_value=0.5"];
@@ -379,8 +378,8 @@ fn a_run_that_begins_with_new_weights_is_one_from_nothing() {
     let sets = ["selfplay.bootstrap_games=0".to_string()];
     let config = Config::parse("test", runs::CONFIG, &sets).unwrap();
     let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
-    let network = Network::new(&config.net, rules.identity.shape, config.seed, &model::training_device());
-    let trainer = Trainer::new(&config.train, network);
+    let network = Network::new(&config.net, rules.identity.shape, config.seed);
+    let trainer = Trainer::new(&config.train, &network);
     let donor = folder.path().join("donor");
     fs::create_dir(&donor).unwrap();
     checkpoint::save(&donor, &config, &rules.identity, 1, &trainer, Default::default()).unwrap();
@@ -482,9 +481,7 @@ fn weights_move_to_a_larger_board() {
     assert!(said.contains("trained for cage-4"), "{said}");
     assert!(said.contains("layers that begin anew: policy_extras.linear"), "{said}");
     expect_whole(&run);
-    let weights = |folder: PathBuf| {
-        Checkpoint::open_folder(&folder).unwrap().network(&model::device()).unwrap().weights()
-    };
+    let weights = |folder: PathBuf| Checkpoint::open_folder(&folder).unwrap().network().unwrap().weights();
     let (small, large) = (weights(folder_of(&small, 1)), weights(folder_of(&run, 0)));
     let of = |layer: &str| [&small, &large].map(|weights| weights.of(layer).clone());
     for layer in ["blocks.0.first", "policy_planes", "value_hidden", "value_out"] {

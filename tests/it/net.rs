@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::training::{self, batch, random};
-use burn::module::Module;
 use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, EvaluatorKind, NetConfig, Precision, TrainConfig};
@@ -14,7 +13,8 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::cpu::{CpuNet, Wanted};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{self, Forward, Pass};
-use petteia::net::model::{Network, device, training_device};
+use petteia::net::model::{Model, device, training_device};
+use petteia::net::network::Network;
 use petteia::net::precision;
 use petteia::registry::Registry;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
@@ -36,7 +36,8 @@ fn pooling() -> NetConfig {
 fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
     let n = planes.len() / shape.input_len();
     let data = burn::tensor::TensorData::new(planes.to_vec(), [n, shape.planes, shape.height, shape.width]);
-    let (policy, wdl) = network.forward(burn::tensor::Tensor::from_data(data, &device()));
+    let model = Model::of(network, &device());
+    let (policy, wdl) = model.forward(burn::tensor::Tensor::from_data(data, &device()));
     let mut all = policy.into_data().try_into_vec::<f32>().unwrap();
     all.extend(wdl.into_data().try_into_vec::<f32>().unwrap());
     all
@@ -103,15 +104,15 @@ fn a_saved_trainer_goes_on_bit_for_bit() {
     assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
 }
 
-/// Trap: burn's parameters are lazy and its generator is global: weights would depend on who drew before.
+/// Trap: burn's generator is global: weights would depend on who drew before.
 #[test]
 fn first_weights_depend_on_the_seed_alone() {
     let input = batch(SHAPE, 2, &mut random(96)).planes.into_raw_vec_and_offset().0;
-    let first = Network::new(&small(), SHAPE, 7, &device());
-    let other = Network::new(&small(), SHAPE, 8, &device());
+    let first = Network::new(&small(), SHAPE, 7);
+    let other = Network::new(&small(), SHAPE, 8);
     device().seed(12345);
     let late = outputs(&other, &input, SHAPE);
-    let again = Network::new(&small(), SHAPE, 7, &training_device()).snapshot();
+    let again = Network::new(&small(), SHAPE, 7);
     assert_eq!(outputs(&first, &input, SHAPE), outputs(&again, &input, SHAPE));
     assert_ne!(outputs(&first, &input, SHAPE), late);
 }
@@ -133,7 +134,7 @@ fn a_changed_weight_is_refused() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(&weights, bytes).unwrap();
-    let error = Checkpoint::find(folder.path()).unwrap().network(&device()).unwrap_err().to_string();
+    let error = Checkpoint::find(folder.path()).unwrap().network().unwrap_err().to_string();
     assert!(error.contains("SHA-256") && error.contains("weights.safetensors"), "{error}");
 }
 
@@ -156,7 +157,7 @@ impl FusedAgainstBurn {
             let mut out = Evaluations::new();
             let mut config = config.clone();
             config.evaluator = kind;
-            let net = SharedNet::new(&snapshot, &config, &device());
+            let net = SharedNet::new(&snapshot, &config);
             net.evaluator(game).evaluate(&requests, &mut out).unwrap();
             out
         };
@@ -176,10 +177,10 @@ impl FusedAgainstBurn {
 fn the_softer_policy_is_learned_and_not_computed_in_play() {
     let mut soft = small();
     soft.soft_policy = 4.0;
-    let [plain, with] = [small(), soft.clone()].map(|net| Network::new(&net, SHAPE, 1, &training_device()));
+    let [plain, with] = [small(), soft.clone()].map(|net| Network::new(&net, SHAPE, 1));
     let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
-    assert_eq!(outputs(&plain.snapshot(), &input, SHAPE), outputs(&with.snapshot(), &input, SHAPE));
-    assert!(with.num_params() > plain.num_params());
+    assert_eq!(outputs(&plain, &input, SHAPE), outputs(&with, &input, SHAPE));
+    assert!(with.count() > plain.count());
     // it learns a policy that is between its target and an equal chance for all
     let mut one = batch(SHAPE, 1, &mut random(5));
     one.illegal.fill(true);
@@ -188,7 +189,7 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
         one.illegal[[0, action]] = false;
         one.policy[[0, action]] = share;
     }
-    let mut both = Trainer::new(&TrainConfig::default(), with);
+    let mut both = Trainer::new(&TrainConfig::default(), &with);
     let rows = |n| petteia::replay::window::Batch {
         planes: one.planes.broadcast((n, 3, 4, 5)).unwrap().to_owned(),
         policy: one.policy.broadcast((n, 45)).unwrap().to_owned(),
@@ -200,7 +201,7 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
         both.train(&rows(4), 0.01).unwrap();
     });
     let planes = burn::tensor::Tensor::from_data(petteia::train::loss::data(&one.planes), &device());
-    let said = both.snapshot().forward_in_training(planes, Precision::F32);
+    let said = Model::of(&both.snapshot(), &device()).forward_in_training(planes, Precision::F32);
     let share = |logits: burn::tensor::Tensor<2>| {
         let logits = logits.into_data().try_into_vec::<f32>().unwrap();
         1.0 / (1.0 + (logits[17] - logits[3]).exp())
@@ -300,7 +301,7 @@ fn training_agrees_with_burns_operations() {
     let nets = [(small(), SHAPE, 1e-3), (small(), other, 1e-3), (pooling(), SHAPE, 2e-2)];
     for (net, shape, tolerance) in nets {
         let trained = |device: &burn::tensor::Device| {
-            let mut trainer = Trainer::new(&config.train, Network::new(&net, shape, 1, device));
+            let mut trainer = Trainer::on(&config.train, &Network::new(&net, shape, 1), device);
             let losses: Vec<_> = (0..4)
                 .map(|step| trainer.train(&batch(shape, 16, &mut random(step)), 0.001).unwrap())
                 .flat_map(|losses| [losses.policy, losses.value])
@@ -326,7 +327,7 @@ fn with_pooling_weights_fit_boards_of_other_sizes() {
     let shape = Shape { actions: 2 * SHAPE.cells(), ..SHAPE };
     for (net, fits) in [(pooling(), true), (small(), false)] {
         let bytes = training::trained(&net, shape, 2).snapshot().to_safetensors("{}").unwrap();
-        let loaded = Network::from_safetensors(bytes, "a", &net, larger, &device());
+        let loaded = Network::from_safetensors(&bytes, "a", &net, larger);
         assert_eq!(loaded.is_ok(), fits, "{loaded:?}");
         if let Ok(network) = loaded {
             let input = batch(larger, 2, &mut random(93)).planes.into_raw_vec_and_offset().0;
@@ -340,11 +341,8 @@ fn a_network_of_another_shape_is_refused() {
     let bytes = trained(1).snapshot().to_safetensors("{}").unwrap();
     let mut wider = small();
     wider.filters = 16;
-    assert!(Network::from_safetensors(bytes.clone(), "a.safetensors", &wider, SHAPE, &device()).is_err());
-    assert!(
-        Network::from_safetensors(bytes[..bytes.len() / 2].to_vec(), "a", &small(), SHAPE, &device())
-            .is_err()
-    );
+    assert!(Network::from_safetensors(&bytes, "a.safetensors", &wider, SHAPE).is_err());
+    assert!(Network::from_safetensors(&bytes[..bytes.len() / 2], "a", &small(), SHAPE).is_err());
 }
 
 /// In int8, every game's network answers nearly as in f32.

@@ -13,7 +13,7 @@ use petteia::game::{Action, Game, GameIdentity, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, device, training_device};
+use petteia::net::network::Network;
 use petteia::random::{Purpose, Random, stream};
 use petteia::replay::place::Origin;
 use petteia::replay::store;
@@ -43,15 +43,15 @@ fn rules_of<G: Game>() -> Rules<G> {
 }
 
 /// A network whose weights are all 3e38: finite, but no product of two is.
-fn overflowing<G: Game>(config: &NetConfig, game: &G, device: &burn::tensor::Device) -> Network {
-    let mut bytes = Network::new(config, game.shape(), 1, device).to_safetensors("{}").unwrap();
+fn overflowing<G: Game>(config: &NetConfig, game: &G) -> Network {
+    let mut bytes = Network::new(config, game.shape(), 1).to_safetensors("{}").unwrap();
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     bytes[header..].as_chunks_mut::<4>().0.iter_mut().for_each(|weight| *weight = 3e38f32.to_le_bytes());
-    Network::from_safetensors(bytes, "test", config, game.shape(), device).unwrap()
+    Network::from_safetensors(&bytes, "test", config, game.shape()).unwrap()
 }
 
 fn broken_net<G: Game>(config: &Config, game: &G) -> SharedNet {
-    SharedNet::new(&overflowing(&config.net, game, &device()), &config.net, &device())
+    SharedNet::new(&overflowing(&config.net, game), &config.net)
 }
 
 fn is_said<T>(result: Result<T>) {
@@ -263,7 +263,7 @@ impl Broken {
         let rules = rules_of::<TicTacToe>();
         let Rules { game, identity } = &rules;
         let config = config::<TicTacToe>("");
-        let trainer = Trainer::new(&config.train, overflowing(&config.net, game, &training_device()));
+        let trainer = Trainer::new(&config.train, &overflowing(&config.net, game));
         let broken = Broken { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir(broken.path("run")).unwrap();
         checkpoint::save(Path::new(&broken.path("run")), &config, identity, 1, &trainer, Default::default())
@@ -353,7 +353,7 @@ fn a_sound_network_answers() {
     let Rules { game, identity } = &rules;
     let config = config::<TicTacToe>("");
     let folder = tempfile::tempdir().unwrap();
-    let trainer = Trainer::new(&config.train, Network::new(&config.net, game.shape(), 1, &training_device()));
+    let trainer = Trainer::new(&config.train, &Network::new(&config.net, game.shape(), 1));
     checkpoint::save(folder.path(), &config, identity, 1, &trainer, Default::default()).unwrap();
     let run = folder.path().to_str().unwrap();
     let lines = json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", run], ".../.../... X\n"));

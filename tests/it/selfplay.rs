@@ -5,7 +5,7 @@ use petteia::error::Error;
 use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, device};
+use petteia::net::network::Network;
 use petteia::replay::record::Record;
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_halves, play_shard};
@@ -15,8 +15,8 @@ fn played(halves: bool, settings: &str, games: usize, stop_at: usize) -> (Result
     let Rules { game, identity } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let text = format!("game.id = 'connect-four'\nnet = {{ filters = 8, blocks = 1, {settings} }}");
     let config = Config::parse_kept("test", &text, &[]).unwrap();
-    let network = Network::new(&config.net, identity.shape, 1, &device());
-    let net = SharedNet::new(&network, &config.net, &device());
+    let network = Network::new(&config.net, identity.shape, 1);
+    let net = SharedNet::new(&network, &config.net);
     let generation = Generation {
         config: &config,
         identity: &identity,

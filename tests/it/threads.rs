@@ -14,7 +14,7 @@ use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model;
+use petteia::net::network::Network;
 use petteia::protocol::thinker::{Limits, Task, Thinker};
 use petteia::protocol::ugi::Ugi;
 use petteia::protocol::{Order, Protocol};
@@ -73,8 +73,8 @@ fn a_network_is_searched_alike() {
     let rules = Rules::<Phage>::new(&GameOptions::default()).unwrap();
     let shape = rules.identity.shape;
     let config = NetConfig::with(|net| (net.filters, net.blocks) = (8, 1));
-    let network = model::Network::new(&config, shape, 7, &model::device());
-    let net = SharedNet::new(&network.snapshot(), &config, &model::device());
+    let network = Network::new(&config, shape, 7);
+    let net = SharedNet::new(&network, &config);
     for leaves in [0, 5, 32] {
         let contestant = |threads| {
             Contestant::trained(&rules.game, &searching(leaves, RootKind::Puct), net.clone(), 300)

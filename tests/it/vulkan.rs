@@ -9,7 +9,8 @@ use petteia::game::{Game, GameIdentity, Rules};
 use petteia::games::Games;
 use petteia::net::device::{Processor, for_training};
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::{Network, device};
+use petteia::net::model::device;
+use petteia::net::network::Network;
 use petteia::registry::Registry;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
@@ -108,14 +109,14 @@ fn a_gpu_learns_what_the_cpu_does() {
     for optimizer in [OptimizerKind::Adamw, OptimizerKind::Sgd] {
         let trained = |device| {
             let config = settings(optimizer, device);
-            let network = Network::new(&with_heads(), SHAPE, 1, &for_training(device).unwrap());
-            let mut trainer = Trainer::new(&config, network);
+            let network = Network::new(&with_heads(), SHAPE, 1);
+            let mut trainer = Trainer::on(&config, &network, &for_training(device).unwrap());
             let losses = step(&mut trainer, [0, 4], config.learning_rate);
             let in_training = trainer.in_training().expect("an average plays");
             (losses, numbers(&trainer.snapshot()), numbers(&in_training))
         };
         let (cpu, gpu) = (trained(TrainDevice::Cpu), trained(TrainDevice::Vulkan));
-        let begin = numbers(&Network::new(&with_heads(), SHAPE, 1, &device()).snapshot());
+        let begin = numbers(&Network::new(&with_heads(), SHAPE, 1));
         assert!(
             (cpu.0.0 - gpu.0.0).abs() < 1e-3 && (cpu.0.1 - gpu.0.1).abs() < 1e-3,
             "{:?} {:?}",
@@ -137,8 +138,8 @@ fn a_trainer_moves_between_devices() {
             let folder = tempfile::tempdir().unwrap();
             let mut config = Config::new("tic-tac-toe");
             (config.net, config.train) = (with_heads(), settings(optimizer, from));
-            let network = Network::new(&config.net, SHAPE, 1, &for_training(from).unwrap());
-            let mut original = Trainer::new(&config.train, network);
+            let network = Network::new(&config.net, SHAPE, 1);
+            let mut original = Trainer::on(&config.train, &network, &for_training(from).unwrap());
             let rate = config.train.learning_rate;
             step(&mut original, [0, 3], rate);
             let identity = GameIdentity {

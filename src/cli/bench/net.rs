@@ -15,7 +15,6 @@ use crate::game::{Action, Game};
 use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
-use crate::net::model;
 use crate::net::precision::{Distance, pick, possible, trials};
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
@@ -138,7 +137,7 @@ fn save(bench: &Bench, evaluator: &mut NetEvaluator<AnyGame>, folder: &Path) -> 
     evaluator.encode(&requests);
     evaluator.forward()?;
     let (planes, policy, wdl) = evaluator.numbers();
-    let network = bench.network(&model::device())?;
+    let network = bench.network()?;
     let outputs = json!({
         "game": bench.identity.id, "net": bench.net_text(), "precision": bench.precision(),
         "shape": [SAVED, shape.planes, shape.height, shape.width], "actions": shape.actions,

@@ -20,7 +20,7 @@ use crate::game::{GameIdentity, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
-use crate::net::model::{self, Network};
+use crate::net::network::Network;
 use crate::net::precision::ranges;
 
 const SEED: u64 = 1;
@@ -189,18 +189,18 @@ fn default_game(games: Catalog) -> String {
 }
 
 impl Bench {
-    /// The network on a device.
-    pub fn network(&self, device: &burn::tensor::Device) -> Result<Network> {
+    /// The network.
+    pub fn network(&self) -> Result<Network> {
         match &self.checkpoint {
-            Some(checkpoint) => checkpoint.network(device),
-            None => Ok(Network::new(&self.config, self.identity.shape, SEED, device)),
+            Some(checkpoint) => checkpoint.network(),
+            None => Ok(Network::new(&self.config, self.identity.shape, SEED)),
         }
     }
 
     /// The network for evaluation. If it is not known how large its activations become, that is measured in positions
     /// of random games, so that it can be timed in every precision.
     pub fn ranged_network(&self) -> Result<Network> {
-        let network = self.network(&model::device())?;
+        let network = self.network()?;
         let ranges = match network.ranges() {
             Some(ranges) => ranges.clone(),
             None => ranges(&self.game, &network, &self.positions(RANGED)),

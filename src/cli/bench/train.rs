@@ -63,7 +63,7 @@ fn measured(bench: Bench) -> Result<()> {
             return Err(Error::Config("--device: networks are trained by the CPU or by vulkan".into()));
         }
     };
-    let network = std::sync::Mutex::new(Some(bench.network(&device)?));
+    let network = bench.network()?;
     let mut random = stream(1, Purpose::Sampling, &[]);
     let mut window = Window::new(POSITIONS, bench.identity.shape);
     let samples = bench.positions(POSITIONS).iter().map(|state| sample(&bench, state, &mut random)).collect();
@@ -72,9 +72,8 @@ fn measured(bench: Bench) -> Result<()> {
     let pool = pool.expect("a pool of threads");
     let named = [("train/positions", "positions/s"), ("train/steps", "steps/s")];
     let measured = bench.setup.measuring.watch(1, &bench.identity.id, named, &|_, counters| {
-        let network = network.lock().expect("nobody panicked").take().expect("one thread");
         pool.install(|| {
-            let mut trainer = Trainer::new(&config, network);
+            let mut trainer = Trainer::on(&config, &network, &device);
             let mut random = stream(1, Purpose::Sampling, &[1]);
             let mut draw = || window.draw(batch, 0.0, &mut random);
             let mut drawn = draw();

@@ -14,7 +14,8 @@ use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::export::onnx;
-use crate::net::model::{self, Network};
+use crate::net::model;
+use crate::net::network::Network;
 use crate::run::gate::Decision;
 use crate::storage;
 use crate::storage::attachment;
@@ -63,7 +64,7 @@ pub fn load(checkpoint: &Checkpoint) -> Result<Trainer> {
 pub fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about(&checkpoint, path, report, games);
-    if let Some(network) = report.checked(checkpoint.network(&model::device())) {
+    if let Some(network) = report.checked(checkpoint.network()) {
         channels(&network, report);
         report.fact("checked", "the SHA-256 of the weights; they can be loaded");
     }

@@ -2,7 +2,7 @@
 
 use petteia::config::{NetConfig, TrainConfig};
 use petteia::game::{Game, Shape};
-use petteia::net::model::{Network, training_device};
+use petteia::net::network::Network;
 use petteia::random::{Purpose, Random, choose, stream};
 use petteia::replay::window::Batch;
 use petteia::train::Trainer;
@@ -28,7 +28,7 @@ pub fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
 
 /// A network after some steps on random batches.
 pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
-    let mut trainer = Trainer::new(&TrainConfig::default(), Network::new(net, shape, 1, &training_device()));
+    let mut trainer = Trainer::new(&TrainConfig::default(), &Network::new(net, shape, 1));
     for step in 0..steps {
         trainer.train(&batch(shape, 16, &mut random(step)), 0.01).unwrap();
     }
