@@ -29,6 +29,10 @@ fn thinker(game: &AnyGame) -> Thinker {
     Thinker::new(rules.game, contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap())
 }
 
+/// Simulations of a search that is limited otherwise, and the most of others.
+const SOME: usize = 100;
+const MANY: usize = 2000;
+
 /// A protocol with a thinker that answers at once.
 struct Talk<P> {
     protocol: P,
@@ -47,8 +51,9 @@ impl<P: Protocol> Talk<P> {
         let mut said = std::mem::take(&mut reply.lines);
         while let Order::Search(mut task) = reply.order {
             self.searches.push(task.clone());
-            // nobody is there to stop it
+            // nobody is there to stop it, and a clock would have it think for a while
             task.limits.infinite = false;
+            task.limits.simulations = Some(task.limits.simulations.unwrap_or(SOME).min(MANY));
             let report =
                 self.thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap();
             reply = self.protocol.found(&report);
