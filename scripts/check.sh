@@ -63,6 +63,9 @@ check_new_crate() {
         rm -rf "$folder"
 }
 
+# Nothing of burn is built for a program that does not train.
+without_burn() { ! cargo tree --locked --no-default-features --features web --prefix none | grep '^burn'; }
+
 # Half a minute of training by a program whose game is not Petteia's.
 train_breakthrough() {
     local folder
@@ -91,8 +94,10 @@ step cargo test --locked --profile quick --package check-onnx --package connect-
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate
-# the program without the page, and the library alone
-step cargo check --release --locked --no-default-features --features cli
+# the program without the page, the program that plays and does not train, which needs no burn, and the library alone
+step cargo check --release --locked --no-default-features --features cli,train
+step cargo check --release --locked --no-default-features --features web
+step without_burn
 step cargo check --release --locked --lib --no-default-features
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then

@@ -93,6 +93,8 @@
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
 //! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to
 //!   play and watch), [`cli`]
+// what a run in training writes is read without it, too, by the same files
+#![cfg_attr(not(feature = "train"), allow(dead_code))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -110,7 +112,8 @@ macro_rules! debug_fields {
     };
 }
 
-/// The tensor library of the networks, as this crate uses it.
+/// The tensor library of networks that learn, as this crate uses it.
+#[cfg(feature = "train")]
 pub use burn;
 
 pub mod error;

@@ -22,7 +22,6 @@ use crate::game::{Action, Game, Rules};
 use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
-use crate::net::model;
 use crate::net::precision::fastest;
 use crate::net::source::Source;
 use crate::random::{Random, choose};
@@ -335,7 +334,6 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 let search = checkpoint.reading()?.config.search;
-                let _device = model::device();
                 let network = checkpoint.network()?;
                 let mut config = checkpoint.manifest.net.clone();
                 if let Some(named @ (Precision::Bf16 | Precision::Int8)) = precision

@@ -15,6 +15,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "train")]
 use burn::tensor::Device;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -23,14 +24,17 @@ use self::manifest::damaged;
 pub use self::manifest::{Manifest, TrainingData};
 use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Input, Result};
+#[cfg(feature = "train")]
 use crate::game::GameIdentity;
 use crate::net::auxiliary::has_heads;
 use crate::net::network::Network;
 use crate::net::tensors;
+#[cfg(feature = "train")]
 use crate::program::Program;
 use crate::replay::store;
 use crate::storage;
 use crate::storage::attachment;
+#[cfg(feature = "train")]
 use crate::train::Trainer;
 
 /// The newest version of this format. Unknown keys are ignored, so it is raised when a network can compute something
@@ -73,6 +77,7 @@ pub struct Checkpoint {
 ///
 /// # Errors
 /// A file cannot be written.
+#[cfg(feature = "train")]
 pub fn save(
     run: &Path,
     config: &Config,
@@ -349,6 +354,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// Weights or optimizer state are damaged, or this is an export, which has no optimizer state.
+    #[cfg(feature = "train")]
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
         let (optimizer, place) = self.file(OPTIMIZER, most)?;

@@ -9,6 +9,7 @@ mod balance;
 mod bench;
 mod board;
 mod bot;
+#[cfg(feature = "train")]
 mod calibration;
 mod check_game;
 mod completions;
@@ -28,6 +29,7 @@ mod log;
 mod man;
 mod meant;
 mod new;
+#[cfg(feature = "train")]
 mod outline;
 mod perft;
 mod play;
@@ -38,6 +40,7 @@ mod report;
 mod review;
 mod rules;
 mod runs;
+#[cfg(feature = "train")]
 mod screen;
 #[cfg(feature = "web")]
 mod serve;
@@ -45,6 +48,7 @@ mod signals;
 mod solve;
 mod table;
 mod text;
+#[cfg(feature = "train")]
 mod train;
 mod watch;
 
@@ -200,6 +204,7 @@ enum When {
 
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(feature = "train")]
     Train(train::Train),
     Play(play::Play),
     Arena(arena::Arena),
@@ -235,6 +240,7 @@ impl Cli {
     fn run(self, games: Catalog) -> Result<()> {
         self.color.choose();
         match self.command {
+            #[cfg(feature = "train")]
             Command::Train(command) => command.run(games),
             Command::Arena(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
             Command::Ladder(command) => command.run(games),

@@ -15,7 +15,6 @@ use super::metadata::{self, Entries};
 use crate::checkpoint::{Checkpoint, Manifest, parts};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
-use crate::net::model;
 use crate::net::network::Network;
 use crate::net::ranges::Ranges;
 use crate::net::tensors::RANGES;
@@ -57,7 +56,7 @@ pub(super) fn file_of(
 
 /// The network without auxiliary heads, and its weights file. The network is loaded to check that it is intact, too.
 pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
-    let (_device, net) = (model::device(), &checkpoint.manifest.net);
+    let net = &checkpoint.manifest.net;
     let network = checkpoint.network()?;
     if !has_heads(net) {
         return Ok((network, checkpoint.weights()?));

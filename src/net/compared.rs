@@ -23,6 +23,7 @@ use crate::random::{Purpose, stream};
 /// networks of all shapes with random weights are up to 0.04 apart.
 pub(super) const WITH_16_BITS: f32 = 0.25;
 /// The tolerance for engines that compute in 32 bits.
+#[cfg(feature = "train")]
 pub(super) const WITH_32_BITS: f32 = 0.01;
 /// The positions that are compared, at most.
 const POSITIONS: usize = 16;

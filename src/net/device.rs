@@ -6,13 +6,20 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "train")]
 use burn::tensor::Device;
 
-use super::compared::{WITH_16_BITS, WITH_32_BITS, expect_same, sample};
+#[cfg(feature = "train")]
+use super::compared::WITH_32_BITS;
+use super::compared::{WITH_16_BITS, expect_same, sample};
 use super::cuda::{self, CudaNet, Gpu};
+#[cfg(feature = "train")]
 use super::forward::BurnNet;
+#[cfg(feature = "train")]
 use super::{model, vulkan};
-use crate::config::{DeviceKind, TrainDevice};
+use crate::config::DeviceKind;
+#[cfg(feature = "train")]
+use crate::config::TrainDevice;
 use crate::error::{Error, Input, Result};
 
 /// What computes the forward pass.
@@ -24,6 +31,7 @@ pub enum Processor {
     /// An NVIDIA GPU.
     Cuda(Gpu),
     /// A GPU where burn computes, of which this is the device.
+    #[cfg(feature = "train")]
     Vulkan(Device),
 }
 
@@ -48,6 +56,13 @@ impl Processor {
                     Err(Error::Config(format!("{}, and {auto}", unusable(kind, &error))))
                 }
             },
+            #[cfg(not(feature = "train"))]
+            DeviceKind::Vulkan => {
+                let without =
+                    Error::Missing("this program was built without training, and so without burn".into());
+                Err(Error::Config(unusable(kind, &without)).about(Input::RunDevice))
+            }
+            #[cfg(feature = "train")]
             DeviceKind::Vulkan => match trusted_vulkan() {
                 Ok(device) => Ok((Processor::Vulkan(device), None)),
                 Err(error) => Err(Error::Config(unusable(kind, &error)).about(Input::RunDevice)),
@@ -64,6 +79,7 @@ impl Processor {
         match self {
             Processor::Cpu => DeviceKind::Cpu,
             Processor::Cuda(_) => DeviceKind::Cuda,
+            #[cfg(feature = "train")]
             Processor::Vulkan(_) => DeviceKind::Vulkan,
         }
     }
@@ -73,6 +89,7 @@ impl Processor {
         match self {
             Processor::Cpu => None,
             Processor::Cuda(gpu) => Some(format!("{}, {}", gpu.name(), gpu.driver())),
+            #[cfg(feature = "train")]
             Processor::Vulkan(device) => Some(vulkan::name(device)),
         }
     }
@@ -82,6 +99,7 @@ impl Processor {
 ///
 /// # Errors
 /// This machine or this program lacks it.
+#[cfg(feature = "train")]
 pub fn for_training(kind: TrainDevice) -> Result<Device> {
     match kind {
         TrainDevice::Cpu => Ok(model::training_device()),
@@ -106,6 +124,7 @@ pub(super) fn trusted(gpu: Gpu) -> Result<Gpu> {
 }
 
 /// burn's device for any GPU, once it has computed what the CPU does.
+#[cfg(feature = "train")]
 fn trusted_vulkan() -> Result<Device> {
     let (device, sample) = (vulkan::device()?, sample());
     let net = BurnNet::new(&sample, &device);

@@ -5,12 +5,17 @@
 
 use std::sync::Arc;
 
-use super::compared::{WITH_16_BITS, WITH_32_BITS, watched};
+#[cfg(feature = "train")]
+use super::compared::WITH_32_BITS;
+use super::compared::{WITH_16_BITS, watched};
 use super::cpu::{CpuNet, Wanted};
 use super::cuda::CudaNet;
 use super::device::Processor;
-use super::forward::{Batch, BurnNet, Forward, Pass};
+#[cfg(feature = "train")]
+use super::forward::BurnNet;
+use super::forward::{Batch, Forward, Pass};
 use super::network::Network;
+#[cfg(feature = "train")]
 use super::{model, vulkan};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::{Planes, Shape};
@@ -41,7 +46,13 @@ impl SharedNet {
                 let net = net.or_else(|| CpuNet::new(&weights, Precision::F32));
                 Arc::new(net.expect("every CPU has f32"))
             }
+            #[cfg(feature = "train")]
             EvaluatorKind::Burn => Arc::new(BurnNet::new(network, &model::device())),
+            // the fused pass computes the same within rounding
+            #[cfg(not(feature = "train"))]
+            EvaluatorKind::Burn => {
+                Arc::new(CpuNet::new(&network.weights(), Precision::F32).expect("every CPU has f32"))
+            }
         })
     }
 
@@ -58,6 +69,7 @@ impl SharedNet {
                 let net = Arc::new(CudaNet::new(gpu, &weights)?);
                 Ok(SharedNet::from_forward(watched(net, &weights, WITH_16_BITS, gpu.name().into())))
             }
+            #[cfg(feature = "train")]
             Processor::Vulkan(device) => {
                 let (net, name) = (Arc::new(BurnNet::new(network, &model::device())), vulkan::name(device));
                 Ok(SharedNet::from_forward(watched(net, &network.weights(), WITH_32_BITS, name)))

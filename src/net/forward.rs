@@ -6,14 +6,18 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "train")]
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::cpu::{CpuNet, Scratch, Wanted};
+#[cfg(feature = "train")]
 use super::model::{self, Model};
+#[cfg(feature = "train")]
 use super::network::Network;
+#[cfg(feature = "train")]
 use super::vulkan;
 use crate::encode::Shape;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A network that evaluates batches of positions, read-only.
 pub trait Forward: Send + Sync {
@@ -76,14 +80,17 @@ impl Pass for FusedPass {
 }
 
 /// On the CPU, burn goes through a network operation by operation, each on all cores, which pays for a few positions.
+#[cfg(feature = "train")]
 const BATCH_ON_CPU: usize = 16;
 
 /// burn's forward pass on a device.
+#[cfg(feature = "train")]
 pub(super) struct BurnNet {
     model: Model,
     device: Device,
 }
 
+#[cfg(feature = "train")]
 impl BurnNet {
     /// The network on `device`.
     pub(super) fn new(network: &Network, device: &Device) -> BurnNet {
@@ -91,6 +98,7 @@ impl BurnNet {
     }
 }
 
+#[cfg(feature = "train")]
 impl Forward for BurnNet {
     fn shape(&self) -> Shape {
         self.model.layers().shape
@@ -106,13 +114,15 @@ impl Forward for BurnNet {
 }
 
 /// The numbers of a tensor; an error if what computed them failed.
+#[cfg(feature = "train")]
 fn read(tensor: Tensor<2>) -> Result<Vec<f32>> {
-    let data = tensor
-        .try_into_data()
-        .map_err(|e| Error::Data(format!("the device that computes the network failed: {e}")))?;
+    let data = tensor.try_into_data().map_err(|e| {
+        crate::error::Error::Data(format!("the device that computes the network failed: {e}"))
+    })?;
     Ok(data.try_into_vec().expect("our networks are f32"))
 }
 
+#[cfg(feature = "train")]
 impl Pass for Arc<BurnNet> {
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;

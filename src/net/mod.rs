@@ -3,11 +3,12 @@
 //! Its parts:
 //! - the description: [`layers`] lists what a network computes, and everything else follows it; [`auxiliary`] has the
 //!   heads that only training computes;
-//! - the network as a burn module: [`model`] is what training changes, [`tensors`] checks a file of its weights,
-//!   [`weights`] holds them as plain numbers with batch norm folded in;
+//! - the network as plain numbers: [`network`] has every tensor, [`tensors`] checks a file of them, [`weights`] has what
+//!   an evaluator needs, with batch norm folded in;
+//! - the network as a burn module: `model` is what training changes, in programs with the feature `train`, on by default;
 //! - `training`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
 //! - [`cpu`]: inference on a CPU, the fused forward pass that self-play and agents use;
-//! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; [`vulkan`] finds any GPU for burn's own
+//! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; `vulkan` finds any GPU for burn's own
 //!   operations.
 //!
 //! [`forward`] is the trait behind which the passes stand, [`device`] finds what computes them, [`evaluator`] connects
@@ -22,15 +23,19 @@ pub mod device;
 pub mod evaluator;
 pub mod forward;
 pub mod layers;
+#[cfg(feature = "train")]
 pub mod model;
 pub mod network;
+#[cfg(feature = "train")]
 mod parts;
 pub mod precision;
 pub mod ranges;
 pub mod source;
 pub mod tensors;
 mod tiles;
+#[cfg(feature = "train")]
 mod training;
 mod vector;
+#[cfg(feature = "train")]
 pub mod vulkan;
 pub mod weights;

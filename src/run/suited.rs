@@ -65,10 +65,11 @@ pub fn suited(rules: &Opened) -> (Config, Nature) {
 /// The derived settings.
 ///
 /// - `search.simulations`: more where there are more actions. `search.leaf_nodes`, `selfplay.solve_nodes`: none where
-///   there are many.
+///   there are many; `search.gumbel_scale`: the paper's there.
 /// - `selfplay.games`: as many as make some 16,000 positions; fewer, longer games make a few more.
 /// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.
-/// - `selfplay.bootstrap`: playouts, unless games find no end; then random games themselves.
+/// - `selfplay.bootstrap`: playouts, unless games find no end; then random games themselves, which are soon forgotten
+///   (`replay.window`, `train.samples_per_position`).
 /// - `replay.value_decay`: the outcome of a long game says little of its beginning.
 /// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer where a game, or a playout, takes longer.
 fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
@@ -81,6 +82,8 @@ fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
     let selfplay = &mut config.selfplay;
     if actions > MANY {
         (config.search.leaf_nodes, selfplay.solve_nodes) = (0, 0);
+        // at less, 16 of so many actions are told apart by values that few simulations made
+        config.search.gumbel_scale = 1.0;
     }
     selfplay.games = shards(plies);
     selfplay.bootstrap_games = shards(at_random);
@@ -90,6 +93,8 @@ fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
         // it evaluates the root, so every action is drawn with the same probability
         (selfplay.bootstrap, selfplay.bootstrap_simulations) = (Bootstrap::Uniform, 1);
         selfplay.gumbel_final = 0.2;
+        // random games are many positions, and are wrong as soon as something is learned
+        (config.train.samples_per_position, config.replay.window) = (2.0, 60_000);
     }
     // to two digits
     config.replay.value_decay = ((1.2 / plies).clamp(0.02, 0.1) * 100.0).round() as f32 / 100.0;

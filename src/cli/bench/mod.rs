@@ -7,6 +7,7 @@ mod rules;
 mod search;
 mod selfplay;
 mod signature;
+#[cfg(feature = "train")]
 mod train;
 
 use crate::registry::Catalog;
@@ -28,6 +29,7 @@ enum What {
     Net(net::Net),
     Search(search::Search),
     Selfplay(selfplay::Selfplay),
+    #[cfg(feature = "train")]
     Train(train::Train),
     /// Print a number that changes if the search's behavior changes
     Signature,
@@ -41,6 +43,7 @@ impl Bench {
             What::Net(net) => net.run(games),
             What::Search(search) => search.run(games),
             What::Selfplay(selfplay) => selfplay.run(games),
+            #[cfg(feature = "train")]
             What::Train(train) => train.run(games),
             What::Signature => print(format_args!("{:016x}", signature::signature(games)?)),
         }

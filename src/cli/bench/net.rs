@@ -89,7 +89,7 @@ fn measure(bench: &Bench, precision: Precision, batch: usize, compared: Option<V
         Processor::Cpu if bench.config.evaluator == EvaluatorKind::Fused => {
             about["instructions"] = json!(CpuNet::instructions(precision));
         }
-        Processor::Cpu | Processor::Vulkan(_) => {}
+        _ => {}
     }
     if let (Some(about), Some(Value::Object(compared))) = (about.as_object_mut(), compared) {
         about.extend(compared);

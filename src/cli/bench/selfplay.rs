@@ -152,7 +152,7 @@ fn clock(processor: &Processor) -> Clock {
     }
     match processor {
         Processor::Cpu => || ThreadTime::now().as_duration().as_secs_f64(),
-        Processor::Cuda(_) | Processor::Vulkan(_) => by_the_clock,
+        _ => by_the_clock,
     }
 }
 

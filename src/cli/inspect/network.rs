@@ -14,12 +14,10 @@ use crate::checkpoint::{Checkpoint, MANIFEST, OPTIMIZER, TrainingData};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::export::onnx;
-use crate::net::model;
 use crate::net::network::Network;
 use crate::run::gate::Decision;
 use crate::storage;
 use crate::storage::attachment;
-use crate::train::Trainer;
 
 /// The largest ONNX file, in bytes: its format has no larger ones.
 const LARGEST_ONNX: u64 = 2 << 30;
@@ -43,21 +41,29 @@ pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<
     if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
         report.fact("promoted by the gate", decision.promoted);
     }
-    if let Some(trainer) = report.checked(load(&checkpoint)) {
-        channels(&trainer.snapshot(), report);
-        report.fact("checked", "the SHA-256 of weights and optimizer; they can be loaded");
+    if let Some(network) = report.checked(load(&checkpoint)) {
+        channels(&network, report);
+        report.fact("checked", CHECKED);
     }
     Ok(())
 }
+
+/// What was done with a checkpoint in which nothing is wrong.
+const CHECKED: &str = match cfg!(feature = "train") {
+    true => "the SHA-256 of weights and optimizer; they can be loaded",
+    false => "the SHA-256 of the weights; they can be loaded",
+};
 
 fn channels(network: &Network, report: &mut Findings) {
     let (dead, all) = network.weights().dead_channels();
     report.fact("dead channels", format!("{dead} of {all}"));
 }
 
-/// Loads network and optimizer and thereby verifies their hashes.
-pub fn load(checkpoint: &Checkpoint) -> Result<Trainer> {
-    checkpoint.trainer(&checkpoint.reading()?.config, &model::training_device())
+/// Loads network and optimizer and thereby verifies their hashes; a program that cannot train leaves out the optimizer.
+pub fn load(checkpoint: &Checkpoint) -> Result<Network> {
+    #[cfg(feature = "train")]
+    checkpoint.trainer(&checkpoint.reading()?.config, &crate::net::model::training_device())?;
+    checkpoint.network()
 }
 
 /// An exported network, or the weights of a checkpoint, which have the same manifest.

@@ -1,0 +1,136 @@
+//! A generation plays against earlier ones, so that it can be rated; see [`ladder`](super::ladder).
+
+use std::time::Instant;
+
+use super::gate::contestant;
+use super::ladder::Pool;
+use super::lines::{Against, LadderLine, Line};
+use super::{Event, Run, rounded};
+use crate::any::AnyGame;
+use crate::arena::Standing;
+use crate::arena::agent::Contestant;
+use crate::arena::ladder::Ladder;
+use crate::arena::pairing::{Pairing, Planner};
+use crate::checkpoint::{self, Checkpoint};
+use crate::error::{Error, Result};
+use crate::random::mix;
+use crate::storage;
+
+/// The most opponents of a generation.
+const OPPONENTS: usize = 5;
+
+impl Run<'_> {
+    /// Rates the generation of a checkpoint, unless that was done before.
+    pub(super) fn rate(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let number = checkpoint.manifest.generation;
+        let games = self.config.arena.ladder_games;
+        if games == 0 || self.metrics.games().has_rated(number) {
+            return Ok(());
+        }
+        // a run that a version without ratings finished is only read
+        let is_last = number > 1 && number == self.config.train.generations;
+        if is_last && !self.metrics.games().has_ratings() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let mut rounds = vec![(self.opponents(number, games / 2)?, games)];
+        let first = Pool::first(number);
+        if is_last && storage::exists(&checkpoint::path_of(self.folder, first))? {
+            rounds.push((vec![first], self.config.arena.final_games));
+        }
+        rounds.retain(|(opponents, games)| !opponents.is_empty() && *games > 0);
+        let matches = self.play_against(checkpoint, &rounds)?;
+        self.metrics.write(&Line::Ladder(LadderLine {
+            generation: number,
+            simulations: self.config.arena.simulations,
+            matches,
+            seconds: rounded(started.elapsed()),
+        }))?;
+        if let Some(rating) = self.metrics.games().rating(&self.config.arena.opponent, number) {
+            self.observer.event(Event::Rated(Box::new(rating)));
+        }
+        Ok(())
+    }
+
+    /// The earlier generations whose games with this one tell most.
+    fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
+        let pool = Pool::of(self.metrics.games(), &self.config.arena.opponent, number);
+        let own = number + 1 - pool.first;
+        let mut candidates = Vec::new();
+        for earlier in pool.first..number {
+            if let Some(place) = pool.place(earlier)
+                && storage::exists(&checkpoint::path_of(self.folder, earlier))?
+            {
+                candidates.push([place, own]);
+            }
+        }
+        let mut planner = Planner::new(&pool.ratings());
+        let mut opponents = Vec::new();
+        while opponents.len() < OPPONENTS.min(pairs)
+            && let Some(chosen) = planner.choose(&candidates)
+        {
+            candidates.retain(|candidate| *candidate != chosen);
+            opponents.push(pool.first + chosen[0] - 1);
+        }
+        Ok(opponents)
+    }
+
+    /// Plays a number of games against each of these groups of earlier generations.
+    fn play_against(&self, checkpoint: &Checkpoint, rounds: &[(Vec<usize>, usize)]) -> Result<Vec<Against>> {
+        let all = rounds.iter().map(|(_, games)| games).sum();
+        let (mut matches, mut done) = (Vec::new(), 0);
+        for (round, (opponents, games)) in rounds.iter().enumerate() {
+            let report = |standing: &Standing| {
+                let standing =
+                    Standing { games: done + standing.games, kept: done + standing.kept, ..*standing };
+                self.observer.event(Event::Rating { standing, games: all });
+            };
+            let played = self.play_round(checkpoint, opponents, *games, round as u64, &report)?;
+            matches.extend(played.into_iter().map(|met| Against { is_final: round > 0, ..met }));
+            done += games;
+        }
+        Ok(matches)
+    }
+
+    fn play_round(
+        &self,
+        checkpoint: &Checkpoint,
+        opponents: &[usize],
+        games: usize,
+        round: u64,
+        report: &(dyn Fn(&Standing) + Sync),
+    ) -> Result<Vec<Against>> {
+        let settings = &self.config.arena;
+        let number = checkpoint.manifest.generation;
+        let mut agents = vec![contestant(self.rules, self.config, self.processor, checkpoint)?];
+        for earlier in opponents {
+            let earlier = Checkpoint::open_folder(&checkpoint::path_of(self.folder, *earlier))?;
+            agents.push(contestant(self.rules, self.config, self.processor, &earlier)?);
+        }
+        let agents: Vec<&Contestant<AnyGame>> = agents.iter().collect();
+        let plan = Ladder {
+            games,
+            // other openings than the gate's, and for each generation and round
+            seed: mix(mix(self.config.seed).wrapping_add(number as u64)).wrapping_add(round),
+            opening_plies: settings.opening_plies,
+            pairing: Pairing::Gauntlet(0),
+        };
+        let (result, complete) = self.rules.game.play_ladder(&plan, &agents, None, &|standing| {
+            report(standing);
+            !self.observer.interrupted()
+        })?;
+        if !complete {
+            return Err(Error::Interrupted);
+        }
+        let against = result.met.into_iter().map(|met| Against {
+            generation: opponents[met.agents[1] - 1],
+            wins: met.wins,
+            draws: met.draws,
+            losses: met.losses,
+            pairs: met.pairs,
+            effective_games: Some(met.effective_games),
+            is_final: false,
+        });
+        Ok(against.collect())
+    }
+}

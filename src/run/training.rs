@@ -1,0 +1,223 @@
+//! The turns of a run: settings and folder are checked, what is there is read, and generation follows generation.
+//!
+//! In: rules, settings and a folder. Out: checkpoints, records and metrics in it, and a [`Summary`]. [`Run::turn`] is
+//! the algorithm; its steps are in files of their own.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::event::{Event, Observer, Summary};
+use super::folder::{Folder, is_run, settings_of};
+use super::metrics::Metrics;
+use super::precision::{self, resolve_precision};
+use super::{examine, resume};
+use crate::any::{AnyGame, Opened};
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::checkpoint::lineage::{LINEAGE, Lineage};
+use crate::checkpoint::{self, TrainingData};
+use crate::config::{Config, DeviceKind, GameConfig};
+use crate::error::{Error, Result};
+use crate::game::GameIdentity;
+use crate::net::device::{Processor, for_training};
+use crate::net::network::Network;
+use crate::options::Settings;
+use crate::replay::place;
+use crate::replay::store::ShardInfo;
+use crate::replay::window::Window;
+use crate::storage;
+use crate::train::Trainer;
+
+/// A run at work.
+pub(super) struct Run<'a> {
+    pub(super) rules: &'a Opened,
+    pub(super) config: &'a Config,
+    pub(super) folder: &'a Path,
+    pub(super) held: &'a Folder,
+    pub(super) lineage: Lineage,
+    /// What computes its networks in play.
+    pub(super) processor: &'a Processor,
+    pub(super) observer: &'a dyn Observer,
+    pub(super) metrics: Metrics,
+    /// The shards that the next checkpoint lists, oldest first.
+    pub(super) shards: Vec<ShardInfo>,
+    /// Lost shards that the user has decided to do without.
+    pub(super) given_up: BTreeSet<String>,
+    /// The positions of the window's shards that are never trained on.
+    pub(super) held_out: Window,
+}
+
+/// `config` with a name for `net.device = "auto"`: that of the run in `folder` or, for a new one, a GPU if there is
+/// one, and otherwise the CPU with a sentence that says why. A run keeps it, since its bytes depend on it.
+///
+/// # Errors
+/// The settings of the run in `folder` cannot be read.
+pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Option<String>)> {
+    let mut config = config.clone();
+    if config.net.device != DeviceKind::Auto {
+        return Ok((config, None));
+    }
+    if is_run(folder) {
+        config.net.device = settings_of(folder)?.net.device;
+        return Ok((config, None));
+    }
+    let (processor, said) = Processor::of(DeviceKind::Auto)?;
+    config.net.device = processor.kind();
+    Ok((config, said))
+}
+
+/// Trains in `folder`, which is created if it does not exist, resumed if it has the same settings, and rejected
+/// otherwise.
+///
+/// # Errors
+/// If settings are out of range or belong to another game than `rules`, if the folder cannot be used, and if playing,
+/// training, reading or writing fails.
+pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Observer) -> Result<Summary> {
+    config.check()?;
+    check_game(&rules.identity, config)?;
+    let (config, said) = with_named_device(config, folder)?;
+    said.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    let (processor, _) = &Processor::of(config.net.device)?;
+    let device = &for_training(config.train.device)?;
+    let config = &resolve_precision(rules, &config, folder)?;
+    precision::check(config)?;
+    let slow = precision::slower_than_f32(&rules.game, config);
+    slow.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    let opponent = AgentSpec::parse(&config.arena.opponent)
+        .and_then(|spec| Contestant::new(rules, &spec))
+        .map_err(|e| Error::Config(format!("arena.opponent: {e}")))?;
+    let held = Folder::open(config, folder)?;
+    let given_up = resume::settle(rules, config, folder, observer)?;
+    let start = checkpoint::latest(folder)?;
+    let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
+    let mut trainer = match &start {
+        Some(checkpoint) => checkpoint.trainer(config, device)?,
+        None => {
+            let network = Network::new(&config.net, rules.identity.shape, config.seed);
+            Trainer::on(&config.train, &network, device)
+        }
+    };
+    // only now, so that nothing of a run refused above has been touched
+    let (metrics, lost) = Metrics::open(folder, done, config)?;
+    lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    let held = &held;
+    // if its file was lost, the newest checkpoint has it
+    let lineage = Lineage::of(folder)?;
+    if !storage::exists(&folder.join(LINEAGE))? {
+        lineage.write(folder)?;
+    }
+    let new_window = |capacity| Window::new(capacity, rules.identity.shape);
+    let (shards, held_out) = (Vec::new(), new_window(usize::MAX));
+    let mut run = Run {
+        rules,
+        config,
+        folder,
+        held,
+        lineage,
+        processor,
+        observer,
+        metrics,
+        shards,
+        given_up,
+        held_out,
+    };
+    let mut window = new_window(place::window_of(config, done));
+    if let Some(checkpoint) = &start {
+        run.restore(&mut window, checkpoint)?;
+        run.observer.event(Event::Resumed {
+            done,
+            generations: config.train.generations,
+            positions: window.len(),
+        });
+        held.explain(run.judge(checkpoint, &trainer, &opponent))?;
+        held.explain(run.metrics.publish())?;
+    }
+    for number in done + 1..=config.train.generations {
+        held.explain(run.turn(&mut trainer, &mut window, &opponent, number))?;
+    }
+    let evaluation = run.metrics.evaluation_of(config.train.generations);
+    Ok(Summary {
+        run: folder.to_path_buf(),
+        generations: config.train.generations,
+        steps: trainer.step,
+        champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
+        evaluation,
+        rating: run.metrics.games().rating(&config.arena.opponent, config.train.generations),
+        played: run.metrics.played()?,
+        times: run.metrics.history().times(),
+    })
+}
+
+/// Rejects settings of another game.
+fn check_game(identity: &GameIdentity, config: &Config) -> Result<()> {
+    let GameConfig { id, options } = &config.game;
+    if (id, options) == (&identity.id, &identity.options) {
+        return Ok(());
+    }
+    let named = |id: &str, options: &Settings| match options.is_empty() {
+        true => format!("`{id}`"),
+        false => {
+            let options: Vec<String> =
+                options.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("`{id}` with {}", options.join(", "))
+        }
+    };
+    Err(Error::Config(format!(
+        "the settings are those of {}, and the rules those of {}: both must be of one game with the same options",
+        named(id, options),
+        named(&identity.id, &identity.options)
+    )))
+}
+
+impl Run<'_> {
+    /// One generation: self-play, training, checkpoint, and what follows it.
+    fn turn(
+        &mut self,
+        trainer: &mut Trainer,
+        window: &mut Window,
+        opponent: &Contestant<AnyGame>,
+        number: usize,
+    ) -> Result<()> {
+        let before = trainer.step;
+        window.set_capacity(place::window_of(self.config, number));
+        let new_positions = self.play(trainer, window, number)?;
+        let fresh = examine::fresh(trainer, window, new_positions);
+        match self.config.replay.merge {
+            false => self.train(trainer, window, number, new_positions)?,
+            true => self.train(trainer, &window.merged(), number, new_positions)?,
+        }
+        let signs = self.examine(trainer, window, number, fresh)?;
+        let data = self.data(window, number, new_positions, trainer.step - before);
+        // what a checkpoint refers to must be on disk
+        self.metrics.sync()?;
+        self.held.check()?;
+        let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
+        self.observer.event(Event::Saved(saved.path.clone()));
+        signs.into_iter().for_each(|sign| self.observer.event(Event::Sign(sign)));
+        self.metrics.publish()?;
+        self.judge(&saved, trainer, opponent)?;
+        self.metrics.publish()
+    }
+
+    /// What the checkpoint of generation `number` records about its training data.
+    fn data(
+        &mut self,
+        window: &Window,
+        number: usize,
+        new_positions: usize,
+        new_steps: usize,
+    ) -> TrainingData {
+        let own = self.shards.iter().filter(|shard| shard.generation == number).count();
+        let kept = window.shards().max(own).min(self.shards.len());
+        self.shards.drain(..self.shards.len() - kept);
+        let is_listed = |path: &String| self.shards.iter().any(|shard| path.ends_with(&shard.name));
+        TrainingData {
+            shards: self.shards.clone(),
+            window_shards: window.shards(),
+            window_positions: window.len(),
+            new_positions,
+            new_steps,
+            given_up: self.given_up.iter().filter(|path| !is_listed(path)).cloned().collect(),
+            lineage: self.lineage.chapters().to_vec(),
+        }
+    }
+}
