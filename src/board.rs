@@ -65,7 +65,7 @@ impl Symmetry {
     }
 }
 
-/// What it does, in words: `transposed, columns mirrored`.
+/// A description in words: `transposed, columns mirrored`.
 impl Display for Symmetry {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mirrored = match (self.mirror_columns, self.mirror_rows) {

@@ -1,4 +1,4 @@
-//! What goes through the pointer as a whole, because it must be fast: behind it, everything has its type.
+//! Work that goes through the pointer as a whole, because it must be fast: behind it, everything has its type.
 //!
 //! In: settings, agents and sources that name no game. Out: what the generic functions of the same names make, byte for
 //! byte.
@@ -57,7 +57,7 @@ pub enum RulesWork {
     Encode,
 }
 
-/// What every game behind a pointer does with its own types.
+/// The work that every game behind a pointer does with its own types.
 pub(super) trait Fast: Send + Sync {
     fn play_generation(
         &self,
@@ -176,7 +176,7 @@ impl AnyGame {
     /// action played. `more` gets the simulations of each search and says whether to go on.
     ///
     /// # Errors
-    /// That of the evaluator.
+    /// The error of the evaluator.
     pub fn search_games(
         &self,
         source: &Source,

@@ -20,7 +20,7 @@ use crate::options::OptionValues;
 /// A position of an [`AnyGame`].
 pub struct AnyState(Box<dyn Position>);
 
-/// What every [`Game::State`] is.
+/// Every [`Game::State`].
 trait Position: Any + Debug + Send + Sync {
     fn copied(&self) -> Box<dyn Position>;
     /// Takes over `other` without a new allocation; false if that is a state of another game.

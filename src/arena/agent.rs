@@ -242,7 +242,7 @@ pub struct Contestant<G: Game> {
 /// Makes an evaluator.
 pub(super) type MakeEvaluator<G> = Arc<dyn Fn(Needs) -> Box<dyn Evaluator<G>> + Send + Sync>;
 
-/// What an evaluator is made for.
+/// The requirements of an evaluator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
     /// The threads that it may use, at least 1.
@@ -272,7 +272,7 @@ enum Kind<G: Game> {
     Own(MakeAgent<G>),
 }
 
-/// What evaluates the positions of a search.
+/// Who evaluates the positions of a search.
 #[derive(Clone)]
 enum Evaluates<G: Game> {
     Known(Source),

@@ -35,7 +35,7 @@ pub struct Ladder {
     pub pairing: Pairing,
 }
 
-/// What two agents of a ladder played against each other.
+/// The games of two agents of a ladder against each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Met {
     /// The agents, by number.

@@ -8,9 +8,9 @@ use crate::game::{Action, Game};
 use crate::random::Random;
 use crate::solve::{Limits, Solver};
 
-/// What a perfect agent may use for an action.
+/// The budget of a perfect agent for an action.
 const LIMITS: Limits = Limits { nodes: 500_000, table: 256 << 20 };
-/// What it takes to solve a game at once, and the squares of a board on which that is worth a try.
+/// The budget to solve a game at once, and the squares of a board on which that is worth a try.
 const QUICK: Limits = Limits { nodes: 20_000, table: 4 << 20 };
 const SMALL: usize = 25;
 

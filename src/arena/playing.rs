@@ -76,7 +76,7 @@ impl<'a, C> Schedule<'a, C> {
 /// Plays the games of a schedule; `seed` is that of the agents.
 ///
 /// # Errors
-/// That of an agent or of who counts; [`Error::Interrupted`] if the schedule's `tick` says so.
+/// An agent's error or the counter's; [`Error::Interrupted`] if the schedule's `tick` says so.
 pub(super) fn play_games<G: Game>(
     game: &G,
     seed: u64,

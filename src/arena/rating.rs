@@ -87,7 +87,7 @@ impl Edge {
         2.0 * self.pairs.iter().sum::<f64>()
     }
 
-    /// What the first agent scored in [`Edge::games`].
+    /// The first agent's score in [`Edge::games`].
     fn score(&self) -> f64 {
         self.pairs.iter().zip(0..).map(|(pairs, points)| pairs * points as f64 / 2.0).sum()
     }

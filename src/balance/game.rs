@@ -81,7 +81,7 @@ impl Task<AnyGame> for Playing<'_> {
 }
 
 impl Playing<'_> {
-    /// What was measured, once the game is over.
+    /// Its measurements, once the game is over.
     fn observed(self) -> Observed {
         let outcome = self.game.outcome(&self.state).expect("it is over");
         Observed { outcome, ending: self.game.ending(&self.state), ..self.played }
@@ -139,7 +139,7 @@ impl<'a> Table<'a> {
         Ok(played)
     }
 
-    /// What the strongest level thinks of every first action.
+    /// The strongest level's value of every first action.
     pub(super) fn openings(&self, games: &[Observed]) -> Result<Vec<Opening>> {
         let (initial, strongest) = (self.game.initial(), self.levels.len() - 1);
         let legal = self.game.legal(&initial);

@@ -1,4 +1,4 @@
-//! What games were like. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
+//! The character of games. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
 //! (2008), chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a
 //! position.
 
@@ -41,7 +41,7 @@ pub struct Character {
 }
 
 impl Character {
-    /// What these games were like; zeros and `None` if there are none.
+    /// The character of these games; zeros and `None` if there are none.
     pub(super) fn of(games: &[Observed]) -> Character {
         let mean_of_some = |of: &dyn Fn(&Observed) -> Option<f64>| {
             let values: Vec<f64> = games.iter().filter_map(of).collect();

@@ -37,13 +37,13 @@ pub struct Plan {
 /// A player of known name; the list ascends in strength.
 #[derive(Debug)]
 pub struct Level {
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Who plays.
     pub contestant: Contestant<AnyGame>,
 }
 
-/// What was measured of a game.
+/// The measurements of a game.
 #[derive(Clone, Debug, Serialize)]
 pub struct Balance {
     /// The game's id and options.
@@ -80,7 +80,7 @@ pub struct Equals {
     pub draws: f64,
     /// How games ended: the share of each reason.
     pub endings: BTreeMap<String, f64>,
-    /// What the games were like, on average.
+    /// The character of the games, on average.
     pub character: Character,
 }
 

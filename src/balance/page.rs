@@ -19,7 +19,7 @@ const EVEN: f64 = 0.05;
 /// A measured variant: its drawing with heat, and its numbers.
 #[derive(Debug)]
 pub struct Measured {
-    /// What the page calls it.
+    /// Its name on the page.
     pub name: String,
     /// The numbers.
     pub balance: Balance,

@@ -175,7 +175,7 @@ fn about(me: &Path, checkpoint: &Checkpoint, defaults: &Defaults) -> Result<()> 
     print(format_args!("\n{}", manifest.config.trim_end()))
 }
 
-/// What a bot does without arguments: `the CodeCup protocol, 30 s for a game, 128 MiB`.
+/// A bot's behavior without arguments: `the CodeCup protocol, 30 s for a game, 128 MiB`.
 fn manner_text(defaults: &Defaults) -> Result<String> {
     let Manner { language, time, simulations, hash, threads } = Manner::of(&EngineArgs::default(), defaults)?;
     let parts = [

@@ -48,14 +48,14 @@ impl Counter {
         Counter { bar, all, unit, interval: INTERVAL, plies: 0.0, began: now, shown: Mutex::new(now) }
     }
 
-    /// Of a match of so many games.
+    /// The counter of a match of so many games.
     pub fn of_games(games: usize) -> Counter {
         let mut counter = Counter::new(games as u64, "games");
         counter.interval = GAMES_INTERVAL;
         counter
     }
 
-    /// Of a match of `game` with so many games, each with an opening.
+    /// The counter of a match of `game` with so many games, each with an opening.
     pub fn of_match(game: &AnyGame, games: usize, opening_plies: usize) -> Counter {
         let plies: usize = (0..RANDOM).map(|number| random_game(game, number)).sum();
         let chosen = plies as f64 / RANDOM as f64 - opening_plies as f64;

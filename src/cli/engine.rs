@@ -98,7 +98,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// What people call it.
+    /// Its name.
     pub fn title(self) -> &'static str {
         match self {
             Language::Ugi => "UGI",

@@ -307,7 +307,7 @@ impl Named {
         self.notes(result, &ranking)
     }
 
-    /// What the table does not say.
+    /// Notes below the table.
     fn notes(&self, result: &LadderResult, ranking: &[usize]) -> Result<()> {
         let zero = self.name(self.zero);
         let agents = counted(ranking.len(), "agent", "agents");

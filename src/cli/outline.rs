@@ -17,7 +17,7 @@ use crate::run::History;
 /// Measures this machine; the argument tells whether the bootstrap is still ahead.
 type Measure<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
 
-/// What is known about a run before it begins.
+/// A run before it begins.
 pub struct Outline<'a> {
     /// Its settings.
     pub config: &'a Config,

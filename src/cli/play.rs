@@ -273,7 +273,7 @@ impl HumanGame<'_> {
         if player == self.person { self.other.as_ref() } else { Some(self.contestant) }
     }
 
-    /// What an agent plays; in the first plies not always the same.
+    /// An agent's action; in the first plies not always the same.
     fn reply(&self, agent: &Contestant<AnyGame>, state: &AnyState) -> Result<Action> {
         match agent.search_agent(self.stream()) {
             Some(mut agent) if self.session.actions().len() < VARIED_PLIES => {

@@ -293,7 +293,7 @@ impl Observer for Reporting<'_, '_> {
     }
 }
 
-/// What a finished run made, in paragraphs.
+/// The results of a finished run, in paragraphs.
 fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Vec<String> {
     let (id, run) = (&config.game.id, summary.run.display());
     let took = duration(started.elapsed().as_secs_f64());

@@ -62,7 +62,7 @@ pub struct Ignored {
     pub key: String,
     /// The value in the file.
     pub value: String,
-    /// What was done instead.
+    /// The consequence, in words: what was taken instead.
     pub what: &'static str,
 }
 

@@ -39,7 +39,7 @@ const PLAIN_STYLE: &str = include_str!("board.css");
 /// Row and column on a [`BoardView`].
 pub type Place = (usize, usize);
 
-/// What to show on a board beside its pieces.
+/// Marks on a board beside its pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     /// The squares of the last action.

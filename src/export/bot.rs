@@ -18,7 +18,7 @@ use crate::storage::own_file::own_file;
 /// The entry of the header.
 const ENTRY: &str = "bot";
 
-/// What a bot does unless its command line says otherwise; `None` is the program's own default.
+/// A bot's defaults, which its command line overrides; `None` is the program's own default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Defaults {

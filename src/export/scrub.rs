@@ -12,7 +12,7 @@ use memchr::memmem;
 const END: &[u8] = b".rs\0";
 /// The longest path that is looked at.
 const LONGEST: usize = 4096;
-/// What replaces each byte of a name.
+/// The byte that replaces each byte of a name.
 const FILL: u8 = b'~';
 /// Folders of Cargo: what follows them is the same for everybody.
 const KEPT: [&str; 4] = ["/registry/src/", "\\registry\\src\\", "/git/checkouts/", "\\git\\checkouts\\"];

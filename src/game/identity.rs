@@ -1,4 +1,4 @@
-//! What names a game: its id, options, encoding and sizes, as files record them.
+//! The identity of a game: id, options, encoding and sizes, as files record them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::{BoardStyle, Game, GameOptions, Settings};
 use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Shape};
 use crate::error::{Error, Input, Result};
 
-/// What a game says about itself in all its variants: the constants of [`Game`], as a value.
+/// The constants of a [`Game`] as a value.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the constants of the same names say it")]
 pub struct About {

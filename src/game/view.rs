@@ -15,14 +15,14 @@ pub struct BoardView {
     /// Which of these texts, all single letters, are pieces: the first player's and the second's. In games where
     /// players choose their colors later, the pieces of the two colors.
     pub pieces: [&'static str; 2],
-    /// What the board does not show (reserves, moves left); may be empty.
+    /// Whatever the board does not show (reserves, moves left); may be empty.
     pub note: String,
     /// Pieces of each of [`BoardView::pieces`] beside the board, which drawings show; `None` in a game without any.
     pub reserves: Option<[usize; 2]>,
 }
 
 impl BoardView {
-    /// What stands under a drawing: the note, unless it only says which letter is whose; drawings have discs in colors.
+    /// The caption of a drawing: the note, unless it only says which letter is whose; drawings have discs in colors.
     pub fn caption(&self, players: [&str; 2]) -> &str {
         let [first, second] = self.pieces;
         let key = format!("{first} {}, {second} {}", players[0], players[1]);
@@ -62,7 +62,7 @@ impl BoardView {
     }
 }
 
-/// What the squares of a board look like in a [drawing](crate::draw).
+/// The look of a board's squares in a [drawing](crate::draw).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardStyle {
     /// Squares of one color with lines between them.
@@ -75,7 +75,7 @@ pub enum BoardStyle {
     Round,
 }
 
-/// What a text of a [`BoardView`] looks like in a [drawing](crate::draw).
+/// The look of a text of a [`BoardView`] in a [drawing](crate::draw).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A square without a piece.

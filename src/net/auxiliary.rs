@@ -8,7 +8,7 @@ use super::layers::{Layer, linear, logits};
 use crate::config::NetConfig;
 use crate::encode::Shape;
 
-/// What an auxiliary head predicts.
+/// The target of an auxiliary head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HeadKind {
     /// `net.soft_policy`: the policy target at a higher temperature.
@@ -51,7 +51,7 @@ impl HeadKind {
 /// An auxiliary head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuxiliaryHead {
-    /// What it predicts.
+    /// Its target.
     pub kind: HeadKind,
     /// The weight of its loss.
     pub weight: f32,

@@ -1,4 +1,4 @@
-//! What computes a network: this CPU, or a GPU that is found at run time.
+//! The processor of a network: this CPU, or a GPU that is found at run time.
 //!
 //! In goes `net.device` or `--device`, out comes a [`Processor`], which
 //! [`SharedNet::on`](super::evaluator::SharedNet::on) takes; in goes `train.device`, out comes burn's device for a
@@ -22,7 +22,7 @@ use crate::config::DeviceKind;
 use crate::config::TrainDevice;
 use crate::error::{Error, Input, Result};
 
-/// What computes the forward pass.
+/// The processor of the forward pass.
 #[derive(Clone, Debug, Default)]
 pub enum Processor {
     /// This CPU.
@@ -74,7 +74,7 @@ impl Processor {
         }
     }
 
-    /// What it is in the settings.
+    /// The `net.device` setting that selects it.
     pub fn kind(&self) -> DeviceKind {
         match self {
             Processor::Cpu => DeviceKind::Cpu,
@@ -84,7 +84,7 @@ impl Processor {
         }
     }
 
-    /// What a GPU calls itself; `None` for the CPU.
+    /// A GPU's name, from its driver; `None` for the CPU.
     pub fn name(&self) -> Option<String> {
         match self {
             Processor::Cpu => None,

@@ -40,7 +40,7 @@ pub trait Pass: Send {
     /// computes, within rounding).
     ///
     /// # Errors
-    /// What computes it, such as another device, has failed.
+    /// The device that computes it has failed.
     fn run(&mut self, batch: Batch) -> Result<()>;
 }
 

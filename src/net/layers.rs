@@ -60,7 +60,7 @@ pub enum Layer {
     Linear(Linear),
 }
 
-/// What is added to a variance in batch norm, against a division by zero.
+/// Added to a variance in batch norm, against a division by zero.
 pub const EPSILON: f64 = 1e-5;
 
 /// A stride-1 convolution with zero padding (it keeps the board's size), with batch norm or a bias.
@@ -102,7 +102,7 @@ pub enum Weighted<'a> {
     Linear(&'a Linear),
 }
 
-/// What flows from layer to layer.
+/// The kind of activations between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// So many planes of the board's size.
@@ -205,7 +205,7 @@ impl Layer {
         }
     }
 
-    /// What it makes of `flow` on a board of `cells` squares.
+    /// Its output for the input `flow`, on a board of `cells` squares.
     ///
     /// # Panics
     /// It needs something else.

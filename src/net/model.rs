@@ -20,7 +20,7 @@ use super::training::{self, Halves};
 use crate::config::Precision;
 use crate::encode::Shape;
 
-/// What burn's visitors are told to be in; only those of other file formats care.
+/// Container name reported to burn's visitors; only those of other file formats use it.
 const CONTAINER: &str = "Struct:Network";
 
 /// The CPU device for evaluation. Never `Device::default()`: that picks a GPU backend if one is compiled in.
@@ -49,18 +49,18 @@ pub(super) fn configure_burn() {
 #[derive(Clone, Debug)]
 pub struct Model {
     layers: Layers,
-    /// What has weights, in the order of the description, by name.
+    /// The layers with weights by name, in the order of the description.
     parts: Vec<(String, Part)>,
 }
 
-/// What a network says of a batch in training, as logits.
+/// The outputs of a network for a batch in training, as logits.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     /// `[n, actions]`
     pub policy: Tensor<2>,
     /// `[n, 3]`: win, draw, loss for the player to move.
     pub wdl: Tensor<2>,
-    /// Of each auxiliary head, in the order of [`Layers::auxiliary`].
+    /// `[n, outputs]` of each auxiliary head, in the order of [`Layers::auxiliary`].
     pub auxiliary: Vec<Tensor<2>>,
 }
 
@@ -127,7 +127,7 @@ impl Model {
         Model { parts, layers: self.layers }
     }
 
-    /// What it computes.
+    /// The description that it follows.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }

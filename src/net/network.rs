@@ -94,7 +94,7 @@ impl Network {
         self.ranges.as_ref()
     }
 
-    /// What it computes.
+    /// The description that it follows.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }

@@ -12,7 +12,7 @@ use burn::tensor::{Device, Tensor};
 use super::layers::{self, EPSILON, Layer, Weighted};
 use super::training::{self, Halves};
 
-/// What flows from layer to layer.
+/// Activations on their way from layer to layer.
 #[derive(Clone)]
 pub(super) enum Flow {
     /// `[n, channels, h, w]`
@@ -81,7 +81,7 @@ fn pooled(planes: Tensor<4>) -> Tensor<2> {
     Tensor::cat(vec![squares.clone().mean_dim(2), squares.max_dim(2)], 1).flatten(1, 2)
 }
 
-/// What has weights. Its derived `visit` and `map` are not used: they would put the variant into the path.
+/// A layer with weights. Its derived `visit` and `map` are not used: they would put the variant into the path.
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are of the largest variant")]
 pub(super) enum Part {
@@ -214,7 +214,7 @@ mod tests {
     use crate::net::model::training_device;
     use burn::tensor::TensorData;
 
-    /// Of two positions with two planes of four squares each; no number is the maximum twice.
+    /// Two positions with two planes of four squares each; no number is the maximum twice.
     #[test]
     fn pooling_has_means_and_maxima_and_their_gradients() {
         let numbers: Vec<f32> =

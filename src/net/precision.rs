@@ -35,7 +35,7 @@ const LONG_ENOUGH: Duration = Duration::from_millis(12);
 /// because a small gain is not worth an agent that plays differently when something else keeps the CPU busy.
 pub(super) const WORTH_IT: f64 = 0.87;
 
-/// What was measured of one precision.
+/// The measurements of one precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// The precision.

@@ -13,11 +13,11 @@ pub const INPUT: &str = "input";
 /// The smallest range of a channel, as a share of the largest one beside it: what was never seen may come in play.
 const LEAST: f32 = 0.25;
 
-/// What is known of the input and of each part of the tower, by name.
+/// Ranges of the input and of each part of the tower, by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranges(pub BTreeMap<String, Channels>);
 
-/// What is known of the channels of an activation.
+/// Ranges of the channels of one activation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Channels {
     /// The largest number of each.
@@ -81,7 +81,7 @@ impl Ranges {
 }
 
 impl Channels {
-    /// What one of 255 steps of each channel is worth.
+    /// The size of one of 255 steps, for each channel.
     pub(super) fn steps(&self) -> Vec<f32> {
         let most = self.largest.iter().fold(0.0, |most: f32, range| most.max(*range));
         // without any activation, all steps are right

@@ -1,4 +1,4 @@
-//! What evaluates positions, whatever the game: a description that makes evaluators.
+//! A source of evaluators, whatever the game.
 //!
 //! In: random playouts, nothing, or a network. Out: an [`Evaluator`] for each thread that asks. Because it names no
 //! game, who commands a match or a generation need not know the game's type.
@@ -11,7 +11,7 @@ use crate::game::Game;
 use crate::search::cache::cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Uniform};
 
-/// What evaluates positions.
+/// Who evaluates positions.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Random playouts.

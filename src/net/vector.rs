@@ -273,7 +273,7 @@ impl Isa {
         Isa::here().next().expect("the plain set is always there")
     }
 
-    /// What it is called.
+    /// Its name.
     pub(super) fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

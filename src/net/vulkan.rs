@@ -78,13 +78,13 @@ pub(super) fn configure() {
     CubeClRuntimeConfig::try_set(CubeClRuntimeConfig { streaming, ..CubeClRuntimeConfig::default() });
 }
 
-/// What the GPU calls itself.
+/// The GPU's name, from its driver.
 #[cfg(feature = "vulkan")]
 pub(super) fn name(device: &Device) -> String {
     device.identity().map_or("vulkan".into(), |identity| identity.name)
 }
 
-/// What the device calls itself.
+/// The device's name, from its driver.
 #[cfg(not(feature = "vulkan"))]
 pub(super) fn name(device: &Device) -> String {
     format!("{device:?}")

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::layers::Layers;
 use super::ranges::Ranges;
 
-/// What part of the largest norm in its layer the norm of a channel is at least, if it takes part.
+/// The least norm of a channel that takes part, as a share of the largest norm in its layer.
 const DEAD: f64 = 0.01;
 
 /// A network: what it computes, and with which numbers.
@@ -23,7 +23,7 @@ pub struct Weights {
 /// The numbers of one layer.
 #[derive(Clone, Debug)]
 pub struct Numbers {
-    /// Of a convolution `[outputs, inputs, kernel, kernel]`; of a linear layer `[inputs, outputs]`.
+    /// `[outputs, inputs, kernel, kernel]` for a convolution, `[inputs, outputs]` for a linear layer.
     pub weight: Vec<f32>,
     /// `[outputs]`; that of a convolution with batch norm comes from the norm.
     pub bias: Vec<f32>,

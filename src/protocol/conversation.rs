@@ -39,7 +39,7 @@ enum Event {
     Interrupted,
 }
 
-/// What was read.
+/// Input, as far as it could be read.
 #[derive(Debug)]
 enum Input {
     Line(String),
@@ -55,14 +55,14 @@ impl Input {
     }
 }
 
-/// What the searching thread is ordered to do.
+/// An order to the searching thread.
 enum Work {
     /// A search, with the time at which it was ordered.
     Search(Task, Instant),
     Follow(Task),
 }
 
-/// What the searching thread does.
+/// The state of the searching thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Busy {
     /// No line is handled until it is ready.

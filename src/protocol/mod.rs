@@ -16,18 +16,18 @@ use std::time::Duration;
 
 use thinker::{Report, Task};
 
-/// What a protocol answers.
+/// A protocol's answer to a line.
 #[derive(Debug)]
 pub struct Reply {
     /// Lines to print, without line ends.
     pub lines: Vec<String>,
     /// A line for people, on another stream.
     pub aside: Option<String>,
-    /// What to do next.
+    /// The order that follows.
     pub order: Order,
 }
 
-/// What a protocol wants done.
+/// An order of a protocol to whoever runs it.
 #[derive(Debug)]
 pub enum Order {
     /// Nothing more.

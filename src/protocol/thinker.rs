@@ -58,7 +58,7 @@ pub struct Limits {
 pub struct Task {
     /// Where the game began.
     pub start: AnyState,
-    /// What was played; the position reached is not the end of the game.
+    /// The actions played; the position reached is not the end of the game.
     pub actions: Vec<Action>,
     /// When to end.
     pub limits: Limits,
@@ -80,7 +80,7 @@ impl Task {
     }
 }
 
-/// What a search found so far.
+/// The findings of a search so far.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The action to play.

@@ -26,7 +26,7 @@ use crate::session::Session;
 /// Default of the time lost outside the search for each action, in milliseconds.
 const DEFAULT_OVERHEAD: i64 = 10;
 
-/// What holds after a refused `position`.
+/// The state after a refused `position`.
 const NO_POSITION: &str = "there is no position until one is accepted or a new game begins";
 
 /// Longest message, in characters.

@@ -25,7 +25,7 @@ const MARKED: usize = 60;
 /// One line.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend says.
+    /// Its name in the legend.
     pub name: String,
     /// Its color, from 0.
     pub color: usize,
@@ -42,11 +42,11 @@ pub struct Series {
 pub struct Chart {
     /// The heading.
     pub title: String,
-    /// What is shown, in a sentence.
+    /// A caption of one sentence.
     pub about: String,
-    /// What the vertical axis measures.
+    /// The label of the vertical axis.
     pub unit: String,
-    /// What the horizontal axis counts.
+    /// The label of the horizontal axis.
     pub over: String,
     /// The lines.
     pub series: Vec<Series>,
@@ -81,9 +81,9 @@ impl Ord for Place {
 pub struct Bars {
     /// The heading.
     pub title: String,
-    /// What is shown, in a sentence.
+    /// A caption of one sentence.
     pub about: String,
-    /// What is measured.
+    /// The label of the measure.
     pub unit: String,
     /// The parts of each bar, with their names.
     pub bars: Vec<(String, Vec<(&'static str, f64)>)>,

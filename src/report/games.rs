@@ -21,7 +21,7 @@ const ADVISED: u32 = 4;
 /// Characters for the diagrams with which the games of a run are played through, at least.
 const PLAYED_THROUGH: usize = 50_000;
 
-/// What the diagrams show.
+/// The text above the diagrams.
 pub(super) const ABOUT: &str = "Picked from all games of the generation, those from the initial position if there are such; above each stands why. \
     Arrows, or dots, are the actions that the search visited, wider where it visited more; the squares of the last action are \
     marked. The curve is the search's expected score for the first player; it runs straight past actions that were drawn without a search. A search of self-play explores: its last visits are \

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::run::{Health, RatedGeneration, Thinned, TrainLine};
 
-/// What a chart shows of each run.
+/// A measure of each run, shown as a chart.
 struct Measure {
     title: &'static str,
     about: &'static str,

@@ -1,4 +1,4 @@
-//! What a run's folder says: its settings and the lines of its metrics.
+//! A run's folder, read: its settings and the lines of its metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const SHOWN_ENDINGS: usize = 32;
 pub struct Numbers {
     /// The run's folder.
     pub folder: PathBuf,
-    /// What the page calls it.
+    /// Its name on the page.
     pub name: String,
     /// Its settings, except those that this program does not know.
     pub config: Config,
@@ -24,7 +24,7 @@ pub struct Numbers {
     pub generations: usize,
     /// How strong each of the newest generations is, as far as it was rated.
     pub ratings: Vec<RatedGeneration>,
-    /// What its metrics say.
+    /// The contents of its metrics.
     pub history: History,
 }
 
@@ -114,7 +114,7 @@ impl Numbers {
         parts.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect()
     }
 
-    /// What became of it, in words.
+    /// Its state, in words.
     pub(super) fn state(&self) -> String {
         let planned = self.config.train.generations;
         let games = format!("{} of {planned} generations have games", self.generations);

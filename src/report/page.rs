@@ -8,7 +8,7 @@ use crate::program::Program;
 /// The style of pages and charts, without the colors of boards.
 pub const STYLE: &str = include_str!("page.css");
 
-/// What all pages name as their generator.
+/// The generator that all pages name.
 pub const GENERATOR: &str = "Petteia";
 
 /// The title of a page that [`page`] made, or `None` for anything else: `text` is its beginning.

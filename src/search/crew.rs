@@ -31,7 +31,7 @@ struct Helper<G: Game> {
     thread: Option<JoinHandle<()>>,
     /// Buffers that are not in use.
     spare: Option<Job<G>>,
-    /// Of its evaluator, after its last job.
+    /// Cache hits of its evaluator so far.
     hits: usize,
 }
 

@@ -153,7 +153,7 @@ impl Completed {
         if nodes.edges[edge].visits == 0 { self.mixed } else { known(nodes, edge, self.player) }
     }
 
-    /// What a value adds to a logit.
+    /// The term that a value adds to a logit.
     fn sigma(&self, value: f32) -> f32 {
         self.factor * (1.0 + value) / 2.0
     }

@@ -1,4 +1,4 @@
-//! What is specific to the root: noise, the plan of a search, and how to read its result.
+//! The root alone: noise, the plan of a search, and how to read its result.
 //!
 //! PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`); below the root both
 //! use PUCT.
@@ -20,7 +20,7 @@ use crate::solve::Bounds;
 /// The approximate sum of the weights of an improved policy.
 const POLICY_WHOLE: f32 = 10_000.0;
 
-/// What the search of one root has drawn and planned.
+/// The noise and the plan of a root's search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     /// Whether the root's priors contain noise.

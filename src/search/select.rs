@@ -75,7 +75,7 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
     range.start + best
 }
 
-/// What a simulation on its way is worth to the player who chose it, as long as its evaluation is awaited.
+/// The value of a simulation on its way, to the player who chose it, until it is evaluated.
 const AWAITED: f32 = -1.0;
 
 /// [`select`] beside other simulations, `waiting` of which went through the node.

@@ -48,7 +48,7 @@ pub trait Task<G: Game> {
 
 /// All tasks; any thread may call it at any time.
 pub trait Tasks<G: Game>: Sync {
-    /// What is to be done.
+    /// The kind of the tasks.
     type Task: Task<G>;
 
     /// The next task; `None` if no more is to begin.
@@ -60,13 +60,13 @@ pub trait Tasks<G: Game>: Sync {
     /// Takes a finished task back.
     ///
     /// # Errors
-    /// What came out cannot be kept.
+    /// The result cannot be kept.
     fn finished(&self, task: Self::Task) -> Result<()>;
 
     /// Whether to go on, or to drop the tasks on their way.
     ///
     /// # Errors
-    /// What happened in the meantime.
+    /// The reason why no thread goes on.
     fn goes_on(&self) -> Result<bool>;
 
     /// Makes the evaluator of this number for one thread.
@@ -77,7 +77,7 @@ pub trait Tasks<G: Game>: Sync {
 /// their way on a thread.
 ///
 /// # Errors
-/// That of a task, of an evaluator, or of `tasks`; then no thread goes on.
+/// The error of a task, of an evaluator, or of `tasks`; then no thread goes on.
 pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
     let failed = AtomicBool::new(false);
     let on_one_thread = || -> Result<()> {
@@ -116,7 +116,7 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
 /// are in their order. `tick` gets the number of finished tasks and says whether to go on.
 ///
 /// # Errors
-/// That of a task or an evaluator; [`Error::Interrupted`] if `tick` says so.
+/// The error of a task or an evaluator; [`Error::Interrupted`] if `tick` says so.
 pub fn map<G: Game, T: Task<G> + Send, R: Send>(
     count: usize,
     most: usize,

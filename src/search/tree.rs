@@ -56,7 +56,7 @@ pub struct Tree<G: Game> {
     pub(super) config: SearchConfig,
     pub(super) root: G::State,
     pub(super) nodes: Nodes,
-    /// What the search of this root has drawn and planned.
+    /// The noise and the plan of this root's search.
     pub(super) plan: Plan,
     /// Walks that count for others.
     pub(super) on_their_way: u32,

@@ -16,7 +16,7 @@ use crate::search::policy::draw;
 /// The sum of the weights that priors have when an action is drawn from them.
 const PRIOR_WHOLE: f32 = 1e6;
 
-/// What an episode needs next.
+/// The next need of an episode.
 #[derive(Debug)]
 pub enum Step {
     /// An evaluation of [`Episode::request`].

@@ -51,24 +51,24 @@ pub struct Generation<'a> {
     pub starts: Starts,
 }
 
-/// What self-play reports while it runs.
+/// The progress of self-play.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Games finished.
     pub games: usize,
-    /// Of those, games that an interrupted run had already finished.
+    /// Games among those that an interrupted run had finished.
     pub kept: usize,
     /// Games in flight.
     pub in_flight: usize,
     /// Positions played.
     pub positions: usize,
-    /// Of those, positions in games in flight.
+    /// Positions among those of games in flight.
     pub unfinished: usize,
     /// Simulations of the searches.
     pub simulations: usize,
     /// Leaves evaluated.
     pub evaluations: usize,
-    /// Of those, leaves answered by a cache.
+    /// Leaves among those that a cache answered.
     pub hits: usize,
     /// How well an evaluator is used that wants batches.
     pub bulk: Bulk,

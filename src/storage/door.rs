@@ -114,7 +114,7 @@ fn expect_regular(about: &Metadata) -> IoResult<()> {
     }
 }
 
-/// What something is that is no regular file.
+/// The name of a kind of file that is not a regular one.
 fn kind_of(about: &Metadata) -> &'static str {
     if about.is_dir() {
         return "a folder";

@@ -46,7 +46,7 @@ fn found(name: &OsStr, folders: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&folders?).map(|folder| folder.join(path)).find(|file| file.is_file())
 }
 
-/// What the kernel was asked to start.
+/// The path that the kernel was asked to start.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn started() -> Option<PathBuf> {

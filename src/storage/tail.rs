@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// How many of the last bytes read are compared when reading goes on.
 const MARK: u64 = 64;
 
-/// What is found in the file.
+/// A finding of the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
     /// The file is another one than before, or was changed: what was found so far does not count, and reading begins
@@ -34,7 +34,7 @@ pub struct Tail {
     /// The beginning of a line whose end is not written yet.
     rest: Vec<u8>,
     is_too_long: bool,
-    /// What is known of the file that was read; `None` before the first time.
+    /// The state of the file when it was last read; `None` before the first time.
     seen: Option<Seen>,
 }
 
@@ -59,7 +59,7 @@ impl Tail {
     /// empty.
     ///
     /// # Errors
-    /// What is there is no regular file, or cannot be read.
+    /// It is not a regular file, or cannot be read.
     pub fn read(&mut self, most: u64, each: &mut dyn FnMut(Found)) -> Result<bool> {
         let mut file = match door::open(&self.path) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    /// What is found now, as text.
+    /// The findings now, as text.
     fn found(tail: &mut Tail, most: u64) -> (Vec<String>, bool) {
         let mut all = Vec::new();
         let mut each = |found: Found| {

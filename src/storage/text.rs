@@ -9,10 +9,10 @@ use std::borrow::Cow;
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// The byte order mark in UTF-16, little and big endian.
 const MARKS_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
-/// What is wrong with text in UTF-16.
+/// The fault of a text in UTF-16.
 const UTF_16: &str = "this is text in UTF-16: save it as UTF-8";
 
-/// What follows the byte order mark, if there is one.
+/// The text behind the byte order mark, if there is one.
 ///
 /// # Errors
 /// It is UTF-16: the error says so, and what to do.

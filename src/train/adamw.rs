@@ -75,7 +75,7 @@ struct Step {
     rate: f32,
     /// By what the moments, which begin at 0, are too small.
     corrections: [f32; 2],
-    /// What the decay leaves of a weight.
+    /// The share of a weight that the decay leaves.
     left: f32,
 }
 

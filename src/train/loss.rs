@@ -1,4 +1,4 @@
-//! What a batch costs: the losses as numbers, and, in programs that train, how they come about from burn's tensors.
+//! Losses: as numbers and, in programs that train, as functions of burn's tensors.
 
 #[cfg(feature = "train")]
 mod tensors;

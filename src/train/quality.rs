@@ -15,7 +15,7 @@ use crate::net::forward::{self, Forward};
 use crate::parallel;
 use crate::replay::window::Batch;
 
-/// What a network says of a batch.
+/// A network's outputs for a batch.
 struct Predictions {
     /// `[rows, actions]`: logarithms of probabilities; of no meaning where an action is illegal.
     log_policy: Array2<f32>,
@@ -51,7 +51,7 @@ pub struct Quality {
 /// How well a network predicts these batches, computed on all cores.
 ///
 /// # Errors
-/// What it says is not finite.
+/// An output is not finite.
 pub fn measure(net: &Arc<CpuNet>, batches: &[Batch]) -> Result<Quality> {
     let said = parallel::map(batches.len(), &|index| predict(net.clone(), &batches[index]))?;
     let mut tally = Tally::default();
@@ -59,7 +59,7 @@ pub fn measure(net: &Arc<CpuNet>, batches: &[Batch]) -> Result<Quality> {
     Ok(tally.quality())
 }
 
-/// What a network says of a batch.
+/// A network's outputs for a batch.
 fn predict(net: Arc<CpuNet>, batch: &Batch) -> Result<Predictions> {
     let (mut actions, mut ends) = (Vec::new(), Vec::new());
     for row in batch.illegal.rows() {

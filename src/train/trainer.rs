@@ -129,7 +129,7 @@ impl Trainer {
     /// running statistics.
     ///
     /// # Errors
-    /// What it says is not finite.
+    /// An output of the network is not finite.
     pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
         let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
         quality::measure(&Arc::new(net), &batches.into_iter().collect::<Vec<Batch>>())

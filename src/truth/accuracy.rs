@@ -42,7 +42,7 @@ pub enum Budget {
     Simulations(usize),
 }
 
-/// What was counted in some positions.
+/// Counts over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
     /// The positions.
@@ -140,7 +140,7 @@ pub struct Accuracy {
     pub reliability: Vec<Bin>,
 }
 
-/// What the agent says of a position.
+/// An agent's answer for a position.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     action: Action,
@@ -151,7 +151,7 @@ struct Answer {
 /// returning false.
 ///
 /// # Errors
-/// That of the agent; [`Error::Interrupted`] if `tick` says so; a budget of an agent that does not search.
+/// The agent's error; [`Error::Interrupted`] if `tick` says so; a budget of an agent that does not search.
 pub fn measure(
     game: &AnyGame,
     set: &Set,
@@ -195,7 +195,7 @@ pub fn measure(
     Ok(counted(set, &answers))
 }
 
-/// What a search says.
+/// A search's answer.
 fn answer(analysis: &Analysis, budget: Budget) -> Answer {
     let priors = analysis.priors.iter().rev();
     let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);

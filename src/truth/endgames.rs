@@ -39,7 +39,7 @@ pub struct Plan {
     pub seed: u64,
     /// How many actions before the end of the random game a position may be.
     pub before_end: RangeInclusive<usize>,
-    /// What a solver may use for a position; each thread has one at a time.
+    /// A solver's budget for a position; each thread has one solver at a time.
     pub limits: Limits,
     /// The command, for the set's header.
     pub made_by: String,

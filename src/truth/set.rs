@@ -31,7 +31,7 @@ const BYTES_OF_ACTION: usize = 128;
 const TOGETHER: usize = 1 << 20;
 const BYTES_OF_LINE: usize = 256;
 
-/// What a set says of itself.
+/// The header of a set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -112,7 +112,7 @@ impl Position {
 /// A set that was read.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// What the set says of itself.
+    /// The set's header.
     pub header: Header,
     /// SHA-256 of the file.
     pub sha256: String,
@@ -238,7 +238,7 @@ fn is_position(line: &str) -> bool {
     parsed::<Named>(line).is_ok()
 }
 
-/// What a set of this game does not say of itself; its positions are not counted yet.
+/// The header of a set that has none; its positions are not counted yet.
 fn unsaid(rules: &Opened) -> Header {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());

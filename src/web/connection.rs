@@ -26,7 +26,7 @@ pub(super) const UPLOAD: Duration = Duration::from_secs(5);
 const LIFETIME: Duration = Duration::from_secs(120);
 /// Connections at the same time.
 const SOCKETS: usize = 256;
-/// What a connection may buffer, in bytes; also the longest head of a request.
+/// The most that a connection may buffer, in bytes; also the longest head of a request.
 const BUFFER: usize = 32 << 10;
 /// How often to look whether to stop, and how long to wait if the system has no more sockets.
 const PAUSE: Duration = Duration::from_millis(100);

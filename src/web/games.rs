@@ -16,7 +16,7 @@ const MOST: usize = 2000;
 /// The longest name of an agent that is shown, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// What the first line of a file shows of its kind.
+/// The kind of a file, by its first line.
 #[derive(Deserialize)]
 struct First {
     agents: Option<IgnoredAny>,

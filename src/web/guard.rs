@@ -19,7 +19,7 @@ use super::routes::Refusal;
 const TOKEN: HeaderName = HeaderName::from_static("x-petteia-token");
 /// The longest body of a request, in bytes: a match file.
 const LARGEST_BODY: usize = 8 << 20;
-/// What every answer says: nothing from elsewhere runs on the page, and it is shown in no frame of others.
+/// Headers of every answer: nothing from elsewhere runs on the page, and no other page frames it.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -32,7 +32,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// What a request must say.
+/// The conditions that a request must meet.
 #[derive(Clone)]
 pub(super) struct Guard {
     token: String,

@@ -33,7 +33,7 @@ use crate::net::device::Processor;
 /// The port if no other is asked for.
 pub const PORT: u16 = 7180;
 
-/// What the page shows.
+/// The runs and agents that the page shows.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// Folders of runs and exported files; if there are none, all runs in `folder`, also later ones.
@@ -49,7 +49,7 @@ pub struct Shown {
 pub struct Means {
     /// Threads of each search.
     pub threads: usize,
-    /// What computes networks.
+    /// The processor of networks.
     pub processor: Processor,
 }
 

@@ -44,7 +44,7 @@ const PAGE_NAME: usize = 64;
 
 type Answer = std::result::Result<Json<Value>, Refusal>;
 
-/// What requests share.
+/// The state that requests share.
 pub(super) struct Site {
     runs: Runs,
     games: Vec<Value>,
@@ -95,7 +95,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// What opening a game tells about it.
+/// A game as the page's list shows it.
 fn described(rules: &Opened) -> Value {
     let about = rules.game.about();
     json!({
@@ -318,7 +318,7 @@ async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Ans
     .await
 }
 
-/// What a page asks an agent.
+/// A page's question to an agent.
 #[derive(Deserialize)]
 struct Query {
     #[serde(flatten)]

@@ -38,7 +38,7 @@ pub(super) struct Runs {
     /// Those found so far: a number, once given, stays.
     known: Mutex<Vec<PathBuf>>,
     files: Vec<PathBuf>,
-    /// What was read of their metrics.
+    /// Their metrics, as far as they were read.
     read: Mutex<BTreeMap<PathBuf, Arc<Mutex<Watched>>>>,
 }
 
@@ -115,7 +115,7 @@ impl Runs {
         known.clone()
     }
 
-    /// What was read of the metrics of a run.
+    /// The metrics of a run, as far as they were read.
     fn watched(&self, folder: &Path) -> Arc<Mutex<Watched>> {
         let mut read = locked(&self.read);
         let new = || Arc::new(Mutex::new(Watched::new(folder)));
@@ -180,7 +180,7 @@ impl Runs {
         Ok((run, game.id.clone(), offered.collect()))
     }
 
-    /// What is known about a run, and what it is doing.
+    /// A run's state, and its present work.
     pub(super) fn about(&self, id: usize) -> Result<Value> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;

@@ -63,7 +63,7 @@ pub(super) struct Asked {
     /// An expected line.
     #[serde(default)]
     line: Vec<String>,
-    /// What a user tried: the answer says why it is not legal.
+    /// An action that a user tried: the answer says why it is not legal.
     #[serde(default)]
     tried: Option<String>,
     /// Whose side the board is seen from; the first player's if nothing is said.
@@ -74,7 +74,7 @@ pub(super) struct Asked {
     flipped: bool,
 }
 
-/// What is asked of an agent.
+/// A question to an agent.
 pub(super) struct Wanted {
     /// Search for so long instead of the agent's number of simulations.
     pub(super) seconds: Option<f64>,
@@ -275,7 +275,7 @@ impl Table {
 }
 
 impl Seat {
-    /// What it would play there.
+    /// Its choice in a position, with the numbers of its search.
     pub(super) fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
         let Seat { table, agent: Known { contestant, network } } = self;
         let game = table.game();

@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::program::Program;
 
 const MIT: &str = include_str!("../../../LICENSE-MIT");
-/// Of what is in every program.
+/// Notices of everything that is in every program.
 const LINKED: &str = include_str!("linked.txt");
-/// Of what the feature `vulkan` adds.
+/// Notices of everything that the feature `vulkan` adds.
 #[cfg(feature = "vulkan")]
 const VULKAN: &str = include_str!("vulkan.txt");
 

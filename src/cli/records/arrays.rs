@@ -21,7 +21,7 @@ use crate::replay::record::Record;
 const ALIGNMENT: usize = 64;
 /// Numbers that are turned into bytes at once.
 const TOGETHER: usize = 1 << 14;
-/// What a format of version 1.0 begins with.
+/// The magic bytes of format version 1.0.
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
 /// The arrays of `positions` positions; each comment says sizes and meaning.

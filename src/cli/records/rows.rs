@@ -23,7 +23,7 @@ pub struct Row {
     ply: usize,
     to_move: &'static str,
     position: String,
-    /// What was played.
+    /// The action that was played.
     action: String,
     /// Its policy index.
     index: usize,
@@ -32,7 +32,7 @@ pub struct Row {
     win: Option<f32>,
     draw: Option<f32>,
     loss: Option<f32>,
-    /// What the search considered, most visited first.
+    /// The actions that the search considered, most visited first.
     actions: Vec<String>,
     /// The policy index of each.
     indices: Vec<usize>,

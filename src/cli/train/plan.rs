@@ -21,7 +21,7 @@ use crate::run::start::Start;
 use crate::run::{self, Nature, Observer, SETTINGS};
 use crate::storage::{self, text};
 
-/// What to train, and where.
+/// A training to be done: its settings and its folder.
 #[derive(Clone)]
 pub struct Plan {
     /// The settings.
@@ -39,7 +39,7 @@ pub struct Plan {
     before: Before,
 }
 
-/// What has to be made before the run is trained.
+/// A step to be taken before the run is trained.
 #[derive(Clone)]
 enum Before {
     Nothing,
@@ -69,7 +69,7 @@ impl Before {
 }
 
 impl Plan {
-    /// What the flags ask for.
+    /// The plan that the flags ask for.
     pub fn of(flags: &Train) -> Result<Plan> {
         let sets = flags.generations.map(|number| format!("train.generations={number}"));
         let device = flags.device.map(|device| format!("net.device={}", device.kind()));
@@ -246,7 +246,7 @@ impl Plan {
         Err(Error::Config(error).about(Input::RunFolder))
     }
 
-    /// What an extension changes.
+    /// The changes of an extension.
     fn extended(&self, extension: &Extension) -> String {
         let Extension { done, generations: [before, now], learning_rates: [last, next, end], .. } = extension;
         let folder = self.folder.display();

@@ -29,7 +29,7 @@ pub(super) struct Conv3 {
     stride: usize,
 }
 
-/// What is between the three stages for a group of positions.
+/// Buffers between the three stages, for a group of positions.
 pub(super) struct Transformed {
     /// `[frequency, tile, word]`
     input: Aligned,

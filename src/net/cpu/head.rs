@@ -15,7 +15,7 @@ use crate::net::tiles::{Configured, Tiles};
 use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
 
-/// What a step reads.
+/// The input of a step.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Padded boards, with so many floats per square.
@@ -43,7 +43,7 @@ impl Place {
 /// A list of layers, packed.
 pub(super) struct Head {
     steps: Vec<Step>,
-    /// What the last step writes.
+    /// The outputs of the last step.
     pub(super) end: Source,
 }
 
@@ -256,7 +256,7 @@ impl Global {
         pool(self.channels, squares, &mut pooled.as_mut()[position * self.width..][..self.width]);
     }
 
-    /// What is added to the squares of each position that was pooled.
+    /// Added to all squares of each position that was pooled.
     pub(super) fn added<'a>(
         &self,
         positions: usize,

@@ -93,7 +93,7 @@ impl Matrix {
     }
 }
 
-/// What is applied to the sums before they are stored.
+/// Applied to the sums before they are stored.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::net) enum Finish {
     /// Nothing; not even the bias is added.

@@ -65,7 +65,7 @@ pub struct CpuNet {
     value: Head,
 }
 
-/// What multiplies the tower's factors.
+/// The instructions that multiply the tower's factors.
 #[derive(Clone, Copy, Debug)]
 enum Engine {
     /// Vectors, in a precision.

@@ -81,11 +81,11 @@ pub(super) trait Work {
     /// Runs it; must be inlined into the function that is compiled for the instructions of `P`.
     ///
     /// # Safety
-    /// What it reads must be packed for `P`.
+    /// Its operands must be packed for `P`.
     unsafe fn run<P: Products>(self);
 }
 
-/// What weights are packed for, and what computes with them.
+/// A packing of weights, and the kernel that computes with it.
 #[derive(Clone, Copy)]
 pub(super) struct Packing {
     isa: Isa,
@@ -114,7 +114,7 @@ impl Packing {
     /// Runs `work`, compiled for this packing.
     ///
     /// # Safety
-    /// What it reads must be packed this way.
+    /// Its operands must be packed this way.
     pub(super) unsafe fn run(self, work: impl Work) {
         match self.pack {
             // SAFETY: `Packing::new` checks for the instructions.

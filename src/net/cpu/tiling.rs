@@ -114,7 +114,7 @@ impl Run {
 }
 
 impl Tiling {
-    /// Of tiles that have at most `largest` squares along each axis.
+    /// The tiling with tiles of at most `largest` squares along each axis.
     ///
     /// The fewest tiles take the fewest products and transforms, and have been the fastest with all widths and
     /// instruction sets. Their matrices are more: a single position on a board of four by four or less would be faster

@@ -66,7 +66,7 @@ struct Stage<C> {
     conv: C,
     finish: Finish,
     global: Option<Global>,
-    /// What it writes, before and after that change.
+    /// Its outputs, before and after that change.
     names: [String; 2],
 }
 
@@ -82,7 +82,7 @@ impl Tower {
         }
     }
 
-    /// What the heads read.
+    /// The tower's output, which the heads read.
     pub(super) fn features(&self) -> Source {
         match self {
             Tower::Winograd(tower) => Source::Boards { stride: tower.stages[0].conv.stride() },
@@ -286,9 +286,9 @@ impl Winograd {
 pub(super) struct Straight {
     tiles: Tiles,
     operands: Operands,
-    /// Of bytes: the steps of each channel of the input.
+    /// For bytes: the step of each channel of the input.
     input: Vec<f32>,
-    /// Of bytes: for each stage, the steps of what it writes before and after the change.
+    /// For bytes: the steps of each stage's outputs, before and after the change.
     steps: Vec<[Vec<f32>; 2]>,
     /// Planes of the input, without that of ones.
     planes: usize,

@@ -14,7 +14,7 @@ use libloading::Library;
 
 use crate::error::{Error, Result};
 
-/// What a handle of the driver is to us.
+/// A handle of the driver, opaque to us.
 pub(super) type Handle = *mut c_void;
 /// An address in the memory of the GPU.
 pub(super) type Address = c_ulonglong;
@@ -100,7 +100,7 @@ impl Driver {
     }
 }
 
-/// What the driver said of a call of `function`.
+/// The driver's error for a call of `function`.
 pub(super) fn check(function: &str, code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());

@@ -47,7 +47,7 @@ unsafe impl Send for Device {}
 // SAFETY: as above; the driver locks what its calls share.
 unsafe impl Sync for Device {}
 
-/// What a launch depends on.
+/// Properties of the GPU that a launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     /// Compute capability.
@@ -104,7 +104,7 @@ impl Gpu {
         Ok(Gpu { module: Arc::new(Module::new(&device)?), device })
     }
 
-    /// What NVIDIA calls it.
+    /// Its name, from the driver.
     pub fn name(&self) -> &str {
         &self.device.name
     }

@@ -99,7 +99,7 @@ impl Drop for Pinned {
     }
 }
 
-/// What is done one after the other.
+/// A stream: work that is done in order.
 pub(super) struct Stream {
     gpu: Gpu,
     pub(super) stream: Handle,

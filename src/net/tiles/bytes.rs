@@ -1,4 +1,4 @@
-//! What sums of bytes become, with vectors of 512 bits: 16 outputs of one row at a time.
+//! Scales sums of bytes with vectors of 512 bits, 16 outputs of one row at a time.
 
 use std::arch::x86_64 as x86;
 
@@ -29,7 +29,7 @@ impl Registers {
     }
 }
 
-/// What these sums are worth.
+/// These sums as numbers.
 ///
 /// # Safety
 /// The CPU must have AVX-512F.

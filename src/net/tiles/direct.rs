@@ -16,7 +16,7 @@ use crate::net::cpu::matrix::Finish;
 use crate::net::cpu::tiling::Board;
 use crate::net::vector::{Aligned, Vector, padded};
 
-/// Of the CPUs that have the instructions.
+/// The first-level cache of the CPUs that have the instructions.
 const L1_BYTES: usize = 48 << 10;
 
 /// How the activations of so many positions lie in memory.
@@ -66,7 +66,7 @@ impl Interleaved {
     }
 }
 
-/// What a convolution multiplies.
+/// The operands of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::net) enum Operands {
     /// bf16, with sums in f32.
@@ -96,7 +96,7 @@ pub(in crate::net) fn words(channels: usize) -> usize {
     Operands::Bf16.words(channels)
 }
 
-/// What a convolution writes.
+/// The outputs of a convolution.
 #[derive(Clone, Copy)]
 pub(in crate::net) enum Written {
     /// Interleaved boards.
@@ -212,7 +212,7 @@ impl Direct {
         self.inputs.div_ceil(self.operands.per_word())
     }
 
-    /// What sums of outputs from this one on are worth.
+    /// The scales of sums, from this output on.
     pub(super) fn worth(&self, output: usize) -> Worth {
         let numbers = [&self.scale, &self.bias, &self.skipped];
         let [scale, bias, skipped] = numbers.map(|numbers| numbers.as_ref()[output..].as_ptr());

@@ -140,7 +140,7 @@ impl TileProducts for Emulated {
 }
 
 impl Worth {
-    /// What the sum of an output is worth.
+    /// The sum of an output as a number.
     ///
     /// # Safety
     /// All must be readable.

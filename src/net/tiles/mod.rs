@@ -73,10 +73,10 @@ pub(super) struct Worth {
 }
 
 impl Worth {
-    /// Of no outputs.
+    /// The scales of no outputs.
     const NOTHING: Worth = Worth { scale: ptr::dangling(), bias: ptr::dangling(), skipped: ptr::dangling() };
 
-    /// That of the outputs from this one on.
+    /// Starting at `output`.
     fn from(self, output: usize) -> Worth {
         let [scale, bias, skipped] =
             [self.scale, self.bias, self.skipped].map(|numbers| numbers.wrapping_add(output));
@@ -114,7 +114,7 @@ pub(super) trait TileProducts {
     /// All of them must be readable, and the slots writable.
     unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize);
 
-    /// What 16 sums of bytes are worth.
+    /// Sixteen sums of bytes as numbers.
     ///
     /// # Safety
     /// All of them must be readable, and `slot` must be writable.
@@ -173,7 +173,7 @@ pub(super) trait TileWork {
     unsafe fn run<T: TileProducts>(self);
 }
 
-/// What multiplies tiles.
+/// The instructions that multiply tiles.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tiles {
     /// The CPU's instructions.
@@ -196,7 +196,7 @@ impl Tiles {
         return None;
     }
 
-    /// What multiplies bytes: AMX, otherwise vectors, if the CPU has one of them.
+    /// The instructions that multiply bytes: AMX, otherwise vectors, if the CPU has one of them.
     pub(super) fn of_bytes() -> Option<Tiles> {
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         if amx::multiplies_bytes() {
@@ -217,7 +217,7 @@ impl Tiles {
         return None;
     }
 
-    /// What its instructions are called.
+    /// The name of its instructions.
     pub(super) fn name(self) -> &'static str {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! What training needs of tiles besides [`Direct`](super::direct::Direct): boards packed in bf16, and the gradient of a
+//! Products by tiles for training, besides [`Direct`](super::direct::Direct): boards packed in bf16, and the gradient of a
 //! convolution's weights.
 //!
 //! That gradient sums over images and squares: a square's [`IMAGES`] are the depth of a product of tiles, `[input,

@@ -125,7 +125,7 @@ pub(in crate::net) trait PairKernel {
     fn run<S: Pairs>(self);
 }
 
-/// What multiplies pairs.
+/// The instructions that multiply pairs.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct PairSet(Set);
 

@@ -8,7 +8,7 @@ use super::direct::{Direct, Operands};
 use crate::net::cpu::tiling::Board;
 use crate::net::vector::Aligned;
 
-/// What the bytes of a convolution are worth, channel by channel.
+/// The scales of a convolution in bytes, channel by channel.
 #[derive(Clone, Copy)]
 pub(in crate::net) struct Steps<'a> {
     /// A step of each input.
@@ -40,7 +40,7 @@ pub(in crate::net) fn byte(steps: f32) -> u8 {
 
 impl Direct {
     /// [`Direct::new`] in bytes. Each output has a step of its own, 127 of which are its largest weight.
-    /// What the rounding of weights adds to an output on average is taken from its bias.
+    /// The mean that the rounding of weights adds to an output is subtracted from its bias.
     pub(in crate::net) fn in_bytes(
         [inputs, outputs, kernel]: [usize; 3],
         (weight, bias): (&[f32], &[f32]),

@@ -21,11 +21,11 @@ pub(super) struct Conv {
     /// 3 or 1.
     pub(super) kernel: usize,
     pub(super) isa: Isa,
-    /// What multiplies in bf16, if that is wanted.
+    /// The instructions that multiply in bf16, if that is wanted.
     pub(super) halves: Option<Halves>,
 }
 
-/// What multiplies in bf16.
+/// The instructions that multiply in bf16.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) enum Halves {
     /// Whole tiles, by direct convolutions.

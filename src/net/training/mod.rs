@@ -70,7 +70,7 @@ pub(in crate::net) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Opti
     logits.reshape([n, h * w, outputs]).swap_dims(1, 2).reshape([n, outputs, h, w])
 }
 
-/// What [`normed_conv`] returns.
+/// The results of [`normed_conv`].
 pub(in crate::net) struct Normed {
     /// `relu(norm(conv(x)) + skip)`
     pub(super) y: Tensor<4>,
@@ -151,7 +151,7 @@ fn values(tensor: &FlexTensor) -> &[f32] {
 #[derive(Debug)]
 struct NormedConv;
 
-/// What the backward pass needs.
+/// Kept from the forward pass for the backward pass.
 #[derive(Clone, Debug)]
 struct Saved {
     conv: Conv,

@@ -13,7 +13,7 @@ use crate::net::vector::Vector;
 pub(super) trait Terms<S: Vector> {
     /// The right factors.
     type Right: Copy;
-    /// What an outer product makes them of.
+    /// A row of factors of an outer product.
     type Row: Copy;
     /// From how many rows it takes them.
     const ROWS: usize;

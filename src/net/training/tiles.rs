@@ -37,7 +37,7 @@ struct Scratch {
 /// Boards of the sizes that the last user needed.
 struct Boards {
     words: Aligned,
-    /// What it was laid out for.
+    /// The geometry that it was laid out for.
     sizes: [usize; 4],
 }
 
