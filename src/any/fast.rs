@@ -25,7 +25,7 @@ use crate::search::evaluator::Evaluator;
 use crate::selfplay::{Generation, Monitor, Tick, play_generation, play_halves, play_shard};
 
 /// Is shown the progress of a match or ladder, and says whether to go on.
-type Show<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
+type ShowStanding<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
 /// A match or ladder so far, and whether it is complete.
 type SoFar<T> = Result<(T, bool)>;
 
@@ -73,14 +73,14 @@ pub(super) trait Fast: Send + Sync {
         plan: &Match,
         agents: [&Contestant<AnyGame>; 2],
         journal: Option<Journal>,
-        tick: Show,
+        tick: ShowStanding,
     ) -> SoFar<MatchResult>;
     fn play_ladder(
         &self,
         plan: &Ladder,
         agents: &[&Contestant<AnyGame>],
         journal: Option<Journal>,
-        tick: Show,
+        tick: ShowStanding,
     ) -> SoFar<LadderResult>;
     fn perft(&self, state: &AnyState, depth: usize) -> u64;
     fn search_games(
@@ -125,7 +125,7 @@ impl AnyGame {
         plan: &Match,
         agents: [&Contestant<AnyGame>; 2],
         journal: Option<Journal>,
-        tick: Show,
+        tick: ShowStanding,
     ) -> SoFar<MatchResult> {
         match agents.iter().all(|agent| agent.is_known()) {
             true => self.0.play_while(plan, agents, journal, tick),
@@ -159,7 +159,7 @@ impl AnyGame {
         plan: &Ladder,
         agents: &[&Contestant<AnyGame>],
         journal: Option<Journal>,
-        tick: Show,
+        tick: ShowStanding,
     ) -> SoFar<LadderResult> {
         match agents.iter().all(|agent| agent.is_known()) {
             true => self.0.play_ladder(plan, agents, journal, tick),
@@ -209,7 +209,7 @@ impl<G: Game> Fast for Behind<G> {
     }
 
     fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
-        Box::new(Playing { game: self.0.clone(), evaluator: source.evaluator(&self.0, cache) })
+        Box::new(KeptEvaluator { game: self.0.clone(), evaluator: source.evaluator(&self.0, cache) })
     }
 
     fn play_while(
@@ -217,7 +217,7 @@ impl<G: Game> Fast for Behind<G> {
         plan: &Match,
         agents: [&Contestant<AnyGame>; 2],
         journal: Option<Journal>,
-        tick: Show,
+        tick: ShowStanding,
     ) -> SoFar<MatchResult> {
         let agents = agents.map(|agent| agent.of_game(&self.0).expect(KNOWN));
         play_while(&self.0, plan, agents.each_ref(), journal, tick)
@@ -228,7 +228,7 @@ impl<G: Game> Fast for Behind<G> {
         plan: &Ladder,
         agents: &[&Contestant<AnyGame>],
         journal: Option<Journal>,
-        tick: Show,
+        tick: ShowStanding,
     ) -> SoFar<LadderResult> {
         let agents: Vec<Contestant<G>> =
             agents.iter().map(|agent| agent.of_game(&self.0).expect(KNOWN)).collect();
@@ -291,12 +291,12 @@ impl<G: Game> Fast for Behind<G> {
     }
 }
 
-struct Playing<G: Game> {
+struct KeptEvaluator<G: Game> {
     game: G,
     evaluator: Box<dyn Evaluator<G>>,
 }
 
-impl<G: Game> Player for Playing<G> {
+impl<G: Game> Player for KeptEvaluator<G> {
     fn play(
         &mut self,
         generation: &Generation,

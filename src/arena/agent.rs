@@ -234,7 +234,7 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
 /// A loaded agent that can play many games at once.
 pub struct Contestant<G: Game> {
     identity: String,
-    kind: Kind<G>,
+    kind: AgentKind<G>,
     /// Threads that search one tree.
     threads: usize,
 }
@@ -264,7 +264,7 @@ impl Needs {
 }
 type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
-enum Kind<G: Game> {
+enum AgentKind<G: Game> {
     Random(G),
     Perfect(G),
     Searching { game: G, search: SearchConfig, simulations: usize, evaluates: Evaluates<G> },
@@ -314,7 +314,7 @@ impl<G: Game> Contestant<G> {
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
         let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
-        let searching = |source, simulations: usize| Kind::Searching {
+        let searching = |source, simulations: usize| AgentKind::Searching {
             game: game.clone(),
             search: search.clone(),
             simulations,
@@ -326,8 +326,8 @@ impl<G: Game> Contestant<G> {
                 "agent `{spec}`: other programs play in `petteia arena` only; a run must be determined by its \
                  settings, so it cannot depend on another program"
             ))),
-            AgentSpec::Random => of(name, Kind::Random(game.clone())),
-            AgentSpec::Perfect => solver(game).and_then(|_| of(name, Kind::Perfect(game.clone()))),
+            AgentSpec::Random => of(name, AgentKind::Random(game.clone())),
+            AgentSpec::Perfect => solver(game).and_then(|_| of(name, AgentKind::Perfect(game.clone()))),
             AgentSpec::Rollout(simulations) => of(name, searching(Source::Rollout, *simulations)),
             AgentSpec::Uniform(simulations) => of(name, searching(Source::Uniform, *simulations)),
             AgentSpec::Trained(path, simulations, precision) => {
@@ -408,31 +408,35 @@ impl<G: Game> Contestant<G> {
         evaluates: Evaluates<G>,
     ) -> Contestant<G> {
         let (game, search) = (game.clone(), search.clone());
-        Contestant { identity, kind: Kind::Searching { game, search, simulations, evaluates }, threads: 1 }
+        Contestant {
+            identity,
+            kind: AgentKind::Searching { game, search, simulations, evaluates },
+            threads: 1,
+        }
     }
 
     /// Whether nothing about it depends on the type of its game, so that it can play for [another
     /// one](Contestant::of_game).
     pub fn is_known(&self) -> bool {
-        !matches!(&self.kind, Kind::Own(_) | Kind::Searching { evaluates: Evaluates::Own(_), .. })
+        !matches!(&self.kind, AgentKind::Own(_) | AgentKind::Searching { evaluates: Evaluates::Own(_), .. })
     }
 
     /// The same agent for the same rules of another type; `None` if it has an evaluator or a choice of its own, which
     /// know one type.
     pub fn of_game<H: Game>(&self, game: &H) -> Option<Contestant<H>> {
         let kind = match &self.kind {
-            Kind::Random(_) => Kind::Random(game.clone()),
-            Kind::Perfect(_) => Kind::Perfect(game.clone()),
-            Kind::External(_, program) => Kind::External(game.clone(), program.clone()),
-            Kind::Searching { search, simulations, evaluates: Evaluates::Known(source), .. } => {
-                Kind::Searching {
+            AgentKind::Random(_) => AgentKind::Random(game.clone()),
+            AgentKind::Perfect(_) => AgentKind::Perfect(game.clone()),
+            AgentKind::External(_, program) => AgentKind::External(game.clone(), program.clone()),
+            AgentKind::Searching { search, simulations, evaluates: Evaluates::Known(source), .. } => {
+                AgentKind::Searching {
                     game: game.clone(),
                     search: search.clone(),
                     simulations: *simulations,
                     evaluates: Evaluates::Known(source.clone()),
                 }
             }
-            Kind::Own(_) | Kind::Searching { evaluates: Evaluates::Own(_), .. } => return None,
+            AgentKind::Own(_) | AgentKind::Searching { evaluates: Evaluates::Own(_), .. } => return None,
         };
         Some(Contestant { identity: self.identity.clone(), kind, threads: self.threads })
     }
@@ -448,18 +452,18 @@ impl<G: Game> Contestant<G> {
         agent: impl Fn(u64) -> Box<dyn Agent<G>> + Send + Sync + 'static,
     ) -> Contestant<G> {
         let agent = move |mut random: Random| agent(random.random());
-        Contestant { identity: name.into(), kind: Kind::Own(Box::new(agent)), threads: 1 }
+        Contestant { identity: name.into(), kind: AgentKind::Own(Box::new(agent)), threads: 1 }
     }
 
     /// A contestant that is another program.
     pub fn external(game: &G, program: Program) -> Contestant<G> {
         let identity = program.identity();
-        Contestant { identity, kind: Kind::External(game.clone(), Arc::new(program)), threads: 1 }
+        Contestant { identity, kind: AgentKind::External(game.clone(), Arc::new(program)), threads: 1 }
     }
 
     /// Whether it is a search of this program.
     pub fn searches(&self) -> bool {
-        matches!(self.kind, Kind::Searching { .. })
+        matches!(self.kind, AgentKind::Searching { .. })
     }
 
     /// How many of `tasks` of these agents to have on their way on one thread, if they search so many simulations or,
@@ -467,7 +471,7 @@ impl<G: Game> Contestant<G> {
     pub fn at_once(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> usize {
         let (mut most, mut gains) = (0, false);
         for agent in agents {
-            let Kind::Searching { simulations, evaluates, .. } = &agent.kind else { return 1 };
+            let AgentKind::Searching { simulations, evaluates, .. } = &agent.kind else { return 1 };
             most = most.max(searching.unwrap_or(*simulations));
             gains |= evaluates.gains_by_batches();
         }
@@ -477,18 +481,18 @@ impl<G: Game> Contestant<G> {
     /// An agent for one game.
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
-            Kind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
-            Kind::Perfect(game) => Box::new(Perfect::new(game.clone(), random)),
-            Kind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
-            Kind::External(game, program) => Box::new(External::new(game, program)),
-            Kind::Own(agent) => agent(random),
+            AgentKind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
+            AgentKind::Perfect(game) => Box::new(Perfect::new(game.clone(), random)),
+            AgentKind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
+            AgentKind::External(game, program) => Box::new(External::new(game, program)),
+            AgentKind::Own(agent) => agent(random),
         }
     }
 
     /// The solver of a perfect agent; `None` for other agents.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
-            Kind::Perfect(game) => solver(game).ok(),
+            AgentKind::Perfect(game) => solver(game).ok(),
             _ => None,
         }
     }
@@ -501,7 +505,7 @@ impl<G: Game> Contestant<G> {
     /// The searches of one game without an evaluator, if it searches; [`Contestant::evaluator`] evaluates their leaves.
     pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
-            Kind::Searching { game, search, simulations, .. } => {
+            AgentKind::Searching { game, search, simulations, .. } => {
                 Some(Searcher::new(game.clone(), search.clone(), *simulations, random))
             }
             _ => None,
@@ -520,7 +524,7 @@ impl<G: Game> Contestant<G> {
 
     fn make_evaluator(&self) -> Option<MakeEvaluator<G>> {
         match &self.kind {
-            Kind::Searching { game, evaluates, .. } => Some(evaluates.make(game)),
+            AgentKind::Searching { game, evaluates, .. } => Some(evaluates.make(game)),
             _ => None,
         }
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::agent::Contestant;
 use super::ladder::Ladder;
 use super::pairing::Pairing;
-use super::{Match, Pair, Played, score_of};
+use super::{Match, Pair, PlayedGame, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::storage::{self, text};
@@ -41,7 +41,7 @@ pub(super) struct Saved {
 debug_fields!(Journal, path);
 
 #[derive(Serialize)]
-struct Header<'a> {
+struct JournalHead<'a> {
     format: u32,
     game: &'a GameIdentity,
     agents: Vec<&'a str>,
@@ -57,7 +57,7 @@ pub(crate) const LONGEST_LINE: usize = 16 << 20;
 
 /// A pair as it stands in the file, not yet checked by the rules.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct JournalLine {
     /// The number of the pair, from 0.
     pair: usize,
     /// The numbers of the two agents; a match has no others.
@@ -78,15 +78,15 @@ pub(crate) struct GameLine {
     pub(crate) fault: Option<Fault>,
 }
 
-impl<'a> Header<'a> {
+impl<'a> JournalHead<'a> {
     fn new<G: Game>(
         rules: &'a Rules<G>,
         agents: &[&'a Contestant<G>],
         seed: u64,
         opening_plies: usize,
-    ) -> Header<'a> {
+    ) -> JournalHead<'a> {
         let agents = agents.iter().map(|agent| agent.identity()).collect();
-        Header { format: FORMAT, game: &rules.identity, agents, seed, opening_plies, pairing: None }
+        JournalHead { format: FORMAT, game: &rules.identity, agents, seed, opening_plies, pairing: None }
     }
 }
 
@@ -99,7 +99,7 @@ impl Journal {
         agents: [&Contestant<G>; 2],
     ) -> Result<Journal> {
         let (seed, opening_plies) = (plan.seed, plan.opening_plies);
-        Journal::begin(path, rules, &agents, Header::new(rules, &agents, seed, opening_plies))
+        Journal::begin(path, rules, &agents, JournalHead::new(rules, &agents, seed, opening_plies))
     }
 
     /// Opens or creates the file of a ladder and reads its pairs.
@@ -112,15 +112,15 @@ impl Journal {
         plan: &Ladder,
         agents: &[&Contestant<G>],
     ) -> Result<Journal> {
-        let header = Header::new(rules, agents, plan.seed, plan.opening_plies);
-        Journal::begin(path, rules, agents, Header { pairing: Some(plan.pairing), ..header })
+        let header = JournalHead::new(rules, agents, plan.seed, plan.opening_plies);
+        Journal::begin(path, rules, agents, JournalHead { pairing: Some(plan.pairing), ..header })
     }
 
     fn begin<G: Game>(
         path: &Path,
         rules: &Rules<G>,
         agents: &[&Contestant<G>],
-        header: Header,
+        header: JournalHead,
     ) -> Result<Journal> {
         let header = serde_json::to_value(header).expect("headers are valid JSON");
         expect_regular(path)?;
@@ -183,7 +183,7 @@ impl Journal {
             score: played.score,
             fault: played.fault,
         });
-        let line = Line { pair: number, agents, games };
+        let line = JournalLine { pair: number, agents, games };
         let mut line = serde_json::to_string(&line).expect("lines are valid JSON");
         line.push('\n');
         self.file.write_all(line.as_bytes()).map_err(Error::io(&self.path))
@@ -249,7 +249,7 @@ fn read_pairs<G: Game>(
                 path.display()
             ))
         };
-        let line: Line = serde_json::from_slice(&line).map_err(|e| damaged(e.to_string()))?;
+        let line: JournalLine = serde_json::from_slice(&line).map_err(|e| damaged(e.to_string()))?;
         if line.pair != pairs.len() {
             return Err(damaged(format!("found pair {} in place of pair {}", line.pair, pairs.len())));
         }
@@ -269,7 +269,7 @@ fn read_pairs<G: Game>(
 }
 
 /// Replays a game; the error tells how it violates the rules.
-fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Played, String> {
+fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<PlayedGame, String> {
     let mut state = game.initial();
     let mut actions = Vec::new();
     for text in &line.actions {
@@ -289,10 +289,10 @@ fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Playe
     if score != line.score {
         return Err(format!("the score is {score}, not {}", line.score));
     }
-    Ok(Played { actions, score, fault: line.fault })
+    Ok(PlayedGame { actions, score, fault: line.fault })
 }
 
-fn texts<G: Game>(game: &G, played: &Played) -> Vec<String> {
+fn texts<G: Game>(game: &G, played: &PlayedGame) -> Vec<String> {
     let mut state = game.initial();
     let mut texts = Vec::new();
     for &action in &played.actions {

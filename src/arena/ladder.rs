@@ -14,7 +14,7 @@ use super::playing::{self, Count, Planned, Schedule};
 use super::rating::{Meeting, Ratings};
 use super::repeats::Repeats;
 use super::sprt::Pentanomial;
-use super::{Faults, Match, Pair, Played, Standing, both_games, openings};
+use super::{Faults, Match, Pair, PlayedGame, Standing, both_games, openings};
 use crate::config::limits::{MAX_LADDER_AGENTS, MAX_MATCH_GAMES};
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -150,7 +150,7 @@ struct Book<'a, G: Game> {
     journal: Option<Journal>,
     /// The pairs in the journal that were not counted yet.
     saved: std::iter::Peekable<std::vec::IntoIter<Saved>>,
-    edges: BTreeMap<[usize; 2], Edge>,
+    edges: BTreeMap<[usize; 2], Encounter>,
     faults: Vec<Faults>,
     cut_short: usize,
     /// The number of counted pairs, which is that of the next one.
@@ -164,7 +164,7 @@ struct Book<'a, G: Game> {
 
 /// The counted pairs of two agents.
 #[derive(Default)]
-struct Edge {
+struct Encounter {
     pairs: Pentanomial,
     /// Games won, drawn and lost by the first one.
     results: [usize; 3],
@@ -177,7 +177,7 @@ impl<G: Game> Count for Book<'_, G> {
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
+    fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()> {
         self.ahead.add(game, played);
         while let Some((agents, pair)) = self.ahead.take(self.next) {
             if let Some(journal) = &mut self.journal {

@@ -10,16 +10,16 @@ use super::journal::{Journal, Saved};
 use super::playing::{Count, Planned};
 use super::repeats::Repeats;
 use super::sprt::{Pentanomial, Verdict};
-use super::{Faults, Match, MatchResult, Pair, Played, Standing};
+use super::{Faults, Match, MatchResult, Pair, PlayedGame, Standing};
 use crate::error::Result;
 use crate::game::Game;
 
 /// Games that finished before their turn, by the number of their pair, with its agents.
 #[derive(Default)]
-pub(super) struct Ahead(BTreeMap<usize, ([usize; 2], [Option<Played>; 2])>);
+pub(super) struct Ahead(BTreeMap<usize, ([usize; 2], [Option<PlayedGame>; 2])>);
 
 impl Ahead {
-    pub(super) fn add(&mut self, game: &Planned, played: Played) {
+    pub(super) fn add(&mut self, game: &Planned, played: PlayedGame) {
         let (_, games) = self.0.entry(game.pair).or_insert((game.agents, [None, None]));
         games[game.first_agent] = Some(played);
     }
@@ -56,7 +56,7 @@ impl<G: Game> Count for Ledger<'_, G> {
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    fn add(&mut self, game: &Planned, played: Played) -> Result<()> {
+    fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()> {
         self.ahead.add(game, played);
         while !self.is_over()
             && let Some((_, pair)) = self.ahead.take(self.counted.len())

@@ -167,7 +167,7 @@ impl Standing {
     }
 }
 
-struct Played {
+struct PlayedGame {
     actions: Vec<Action>,
     /// 1, 0.5 or 0 for the first agent.
     score: f64,
@@ -176,7 +176,7 @@ struct Played {
 }
 
 /// The games of one opening: in the first one the first agent is the first player.
-type Pair = [Played; 2];
+type Pair = [PlayedGame; 2];
 
 /// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Returns
 /// [`Error::Interrupted`] if `tick` stops it.

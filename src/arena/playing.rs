@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::agent::{Agent, Contestant};
 use super::searching::Searcher;
-use super::{Played, Standing, checked, score_of};
+use super::{PlayedGame, Standing, checked, score_of};
 use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, stream};
@@ -34,7 +34,7 @@ pub(super) trait Count: Send {
     /// The progress; whoever plays the games counts them there.
     fn standing(&mut self) -> &mut Standing;
     /// A game was played.
-    fn add(&mut self, game: &Planned, played: Played) -> Result<()>;
+    fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()>;
     /// Whether no further game will be counted.
     fn is_over(&self) -> bool;
 }
@@ -185,7 +185,7 @@ impl<'a, G: Game> Playing<'a, G> {
     }
 
     /// The game and what became of it.
-    fn end(self) -> (Planned, Played) {
+    fn end(self) -> (Planned, PlayedGame) {
         let score = match self.forfeit {
             // the score of the first agent
             Some((loser, _)) => loser as f64,
@@ -195,7 +195,7 @@ impl<'a, G: Game> Playing<'a, G> {
             }
         };
         let fault = self.forfeit.map(|(_, fault)| fault);
-        (self.planned, Played { actions: self.actions, score, fault })
+        (self.planned, PlayedGame { actions: self.actions, score, fault })
     }
 }
 

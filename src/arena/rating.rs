@@ -76,18 +76,18 @@ pub struct Ratings {
 }
 
 /// All games between two agents.
-struct Edge {
+struct RatedPair {
     agents: [usize; 2],
     /// Weighted numbers of pairs by the first one's score.
     pairs: [f64; 5],
 }
 
-impl Edge {
+impl RatedPair {
     fn games(&self) -> f64 {
         2.0 * self.pairs.iter().sum::<f64>()
     }
 
-    /// The first agent's score in [`Edge::games`].
+    /// The first agent's score in [`RatedPair::games`].
     fn score(&self) -> f64 {
         self.pairs.iter().zip(0..).map(|(pairs, points)| pairs * points as f64 / 2.0).sum()
     }
@@ -108,7 +108,7 @@ impl Ratings {
         for _ in 0..MOST_STEPS {
             covariance = covariance_of(&information(&logits, &edges), &is_fixed);
             let step = covariance.times(&slope(&logits, &edges, &covariance));
-            let across = |edge: &Edge| (step[edge.agents[0]] - step[edge.agents[1]]).abs();
+            let across = |edge: &RatedPair| (step[edge.agents[0]] - step[edge.agents[1]]).abs();
             let longest = edges.iter().map(across).fold(0.0, f64::max);
             let share = if longest > LONGEST_STEP { LONGEST_STEP / longest } else { 1.0 };
             logits.iter_mut().zip(&step).for_each(|(logit, step)| *logit += share * step);
@@ -190,7 +190,7 @@ pub(super) fn sigmoid(logit: f64) -> f64 {
 }
 
 /// The meetings by their two agents.
-fn edges(count: usize, meetings: &[Meeting]) -> Vec<Edge> {
+fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
     let mut sums: BTreeMap<[usize; 2], [f64; 5]> = BTreeMap::new();
     for meeting in meetings.iter().filter(|meeting| meeting.pairs != [0; 5]) {
         let ([a, b], mut pairs) = (meeting.agents, meeting.pairs);
@@ -201,13 +201,13 @@ fn edges(count: usize, meetings: &[Meeting]) -> Vec<Edge> {
         let sum = sums.entry([a.min(b), a.max(b)]).or_default();
         sum.iter_mut().zip(pairs).for_each(|(sum, pairs)| *sum += meeting.worth * pairs as f64);
     }
-    sums.into_iter().map(|(agents, pairs)| Edge { agents, pairs }).collect()
+    sums.into_iter().map(|(agents, pairs)| RatedPair { agents, pairs }).collect()
 }
 
 /// The first agent that is connected with each agent.
-fn groups(count: usize, edges: &[Edge]) -> Vec<usize> {
+fn groups(count: usize, edges: &[RatedPair]) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..count).collect();
-    for Edge { agents: [a, b], .. } in edges {
+    for RatedPair { agents: [a, b], .. } in edges {
         let (low, high) = (groups[*a].min(groups[*b]), groups[*a].max(groups[*b]));
         groups.iter_mut().filter(|group| **group == high).for_each(|group| *group = low);
     }
@@ -215,7 +215,7 @@ fn groups(count: usize, edges: &[Edge]) -> Vec<usize> {
 }
 
 /// For each agent those that it scored anything against.
-fn scored(count: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
+fn scored(count: usize, edges: &[RatedPair]) -> Vec<Vec<usize>> {
     let mut scored = vec![Vec::new(); count];
     for edge in edges {
         let [a, b] = edge.agents;
@@ -235,7 +235,7 @@ fn information_of(logits: &[f64], [a, b]: [usize; 2]) -> f64 {
     expected * (1.0 - expected)
 }
 
-fn information(logits: &[f64], edges: &[Edge]) -> Matrix {
+fn information(logits: &[f64], edges: &[RatedPair]) -> Matrix {
     let mut information = Matrix::new(logits.len());
     for edge in edges {
         let [a, b] = edge.agents;
@@ -263,7 +263,7 @@ fn covariance_of(information: &Matrix, is_fixed: &[bool]) -> Matrix {
 }
 
 /// The gradient of the log-likelihood with the prior, for the covariance at these ratings.
-fn slope(logits: &[f64], edges: &[Edge], covariance: &Matrix) -> Vec<f64> {
+fn slope(logits: &[f64], edges: &[RatedPair], covariance: &Matrix) -> Vec<f64> {
     let mut slope = vec![0.0; logits.len()];
     for edge in edges {
         let [a, b] = edge.agents;
@@ -278,7 +278,7 @@ fn slope(logits: &[f64], edges: &[Edge], covariance: &Matrix) -> Vec<f64> {
 }
 
 /// See [`Ratings::spread`]. Each match counts in proportion to the variance that it should have.
-fn spread(logits: &[f64], edges: &[Edge], count: usize) -> f64 {
+fn spread(logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
     let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
     for edge in edges {
         let mean = sigmoid(logits[edge.agents[0]] - logits[edge.agents[1]]);

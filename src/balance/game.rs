@@ -39,7 +39,7 @@ pub(super) struct Table<'a> {
 }
 
 /// A game on its way.
-struct Playing<'a> {
+struct LevelGame<'a> {
     game: &'a AnyGame,
     levels: [usize; 2],
     searchers: [Searcher<AnyGame>; 2],
@@ -49,7 +49,7 @@ struct Playing<'a> {
     played: Observed,
 }
 
-impl Task<AnyGame> for Playing<'_> {
+impl Task<AnyGame> for LevelGame<'_> {
     fn advance(&mut self) -> Result<Option<usize>> {
         while self.game.outcome(&self.state).is_none() {
             let mover = self.game.to_move(&self.state);
@@ -80,7 +80,7 @@ impl Task<AnyGame> for Playing<'_> {
     }
 }
 
-impl Playing<'_> {
+impl LevelGame<'_> {
     /// Its measurements, once the game is over.
     fn observed(self) -> Observed {
         let outcome = self.game.outcome(&self.state).expect("it is over");
@@ -96,11 +96,11 @@ impl<'a> Table<'a> {
         })
     }
 
-    fn begin(&self, levels: [usize; 2], number: usize) -> Result<Playing<'a>> {
+    fn begin(&self, levels: [usize; 2], number: usize) -> Result<LevelGame<'a>> {
         let [first, second] = levels;
         let name = [first as u64, second as u64, number as u64];
         let searcher = |level, side| self.searcher(level, &[name[0], name[1], name[2], side]);
-        Ok(Playing {
+        Ok(LevelGame {
             game: self.game,
             levels,
             searchers: [searcher(first, 0)?, searcher(second, 1)?],
@@ -134,7 +134,7 @@ impl<'a> Table<'a> {
         };
         let evaluator =
             |level: usize| contestants[level].evaluator_among(contestants.len()).expect("only searches ask");
-        let played = together::map(games, most, begin, Playing::observed, evaluator, tick)?;
+        let played = together::map(games, most, begin, LevelGame::observed, evaluator, tick)?;
         tick(games);
         Ok(played)
     }

@@ -106,7 +106,7 @@ pub struct BalanceCommand {
 }
 
 /// A game and its options, and who plays it.
-struct Variant {
+struct MeasuredVariant {
     id: String,
     options: Settings,
     name: String,
@@ -153,7 +153,7 @@ impl BalanceCommand {
         write_page(&self.out, &page(about.title, &about.byline(), &measured))
     }
 
-    fn measured(&self, rules: &Opened, variant: &Variant) -> Result<Measured> {
+    fn measured(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Measured> {
         let levels = self.loaded(rules, variant)?;
         let BalanceCommand { games, varied_plies, seed, .. } = *self;
         let plan = Plan { games, varied_plies, seed };
@@ -168,13 +168,13 @@ impl BalanceCommand {
     }
 
     /// The variants, each with its agent.
-    fn variants(&self) -> Result<Vec<Variant>> {
+    fn variants(&self) -> Result<Vec<MeasuredVariant>> {
         let mut variants = Vec::new();
         for id in std::iter::once(&self.game).chain(&self.compare) {
             for sets in expanded(&self.set) {
                 let options = game_settings(&sets)?;
                 let name = std::iter::once(id.clone()).chain(sets).collect::<Vec<_>>().join(" ");
-                variants.push(Variant { id: id.clone(), options, name, agent: None });
+                variants.push(MeasuredVariant { id: id.clone(), options, name, agent: None });
             }
         }
         if self.agents.len() > variants.len() {
@@ -195,7 +195,7 @@ impl BalanceCommand {
     }
 
     /// The levels of a variant, ready to play.
-    fn loaded(&self, rules: &Opened, variant: &Variant) -> Result<Vec<Level>> {
+    fn loaded(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Vec<Level>> {
         let processor = self.device.processor()?;
         let load = |(name, text): (String, OsString)| {
             Ok(Level { name, contestant: Contestant::on(rules, &AgentSpec::parse(&text)?, &processor)? })
@@ -204,7 +204,7 @@ impl BalanceCommand {
     }
 
     /// The texts of the levels of a variant with their names.
-    fn levels(&self, variant: &Variant) -> Result<Vec<(String, OsString)>> {
+    fn levels(&self, variant: &MeasuredVariant) -> Result<Vec<(String, OsString)>> {
         if !self.levels.is_empty() {
             return Ok(self
                 .levels

@@ -15,15 +15,15 @@ use crate::game::{BoardView, Game, Player};
 const MARGIN: usize = 4;
 
 /// Squares `(row, column)` of a [`BoardView`].
-type Squares = Vec<(usize, usize)>;
+type DrawnSquares = Vec<(usize, usize)>;
 
 /// The squares to mark on a board.
 #[derive(Default)]
 pub struct Marks {
     /// The squares of the last action, in brackets.
-    pub last: Squares,
+    pub last: DrawnSquares,
     /// The squares of a suggested action, in parentheses.
-    pub hint: Squares,
+    pub hint: DrawnSquares,
 }
 
 /// The name of a player in the player's color.

@@ -64,18 +64,18 @@ pub struct Calibration {
 
 /// Measures the costs of a run with these settings; `bootstrap` tells whether the bootstrap is still ahead.
 pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Calibration> {
-    let bench = Bench::new(rules, config);
-    let mut beginning = Bench::new(rules, config);
+    let bench = Workbench::new(rules, config);
+    let mut beginning = Workbench::new(rules, config);
     // what has no network asks no solver at leaves
     beginning.config.search.leaf_nodes = 0;
-    let mut plain = Bench::new(rules, &beginning.config);
+    let mut plain = Workbench::new(rules, &beginning.config);
     plain.config.selfplay.solve_nodes = 0;
     let (settings, arena) = (&config.selfplay, &config.arena);
     let opponent = AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random);
     // quick games first: some of them are sure to finish
     let random = plain.play(1, 1, (1, SOME), &Source::Uniform);
     let simulations = settings.bootstrap_simulations;
-    let played = |bench: &Bench, kind: Bootstrap| {
+    let played = |bench: &Workbench, kind: Bootstrap| {
         bench.play(
             settings.batch.min(FEW),
             simulations,
@@ -88,7 +88,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
     };
     let kind = Some(settings.bootstrap).filter(|_| bootstrap && settings.bootstrap_games > 0);
     let first = kind.map(|kind| played(&beginning, kind));
-    let cost = |played: &Option<Played>| played.as_ref().map_or(0.0, Played::cost);
+    let cost = |played: &Option<Sampled>| played.as_ref().map_or(0.0, Sampled::cost);
     // opponents without a network ask no solver in matches
     let search = |searched: Bootstrap| match kind == Some(searched) && settings.solve_nodes == 0 {
         true => cost(&first),
@@ -121,7 +121,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
 }
 
 /// Plays games that are not kept.
-struct Bench<'a> {
+struct Workbench<'a> {
     rules: &'a Opened,
     config: Config,
     /// The cache of each evaluator in MiB.
@@ -129,7 +129,7 @@ struct Bench<'a> {
 }
 
 /// Games and the time that they took.
-struct Played {
+struct Sampled {
     progress: Progress,
     /// The sum over all threads.
     seconds: f64,
@@ -137,7 +137,7 @@ struct Played {
     records: Vec<Record>,
 }
 
-impl Played {
+impl Sampled {
     /// Thread seconds per simulation.
     fn cost(&self) -> f64 {
         self.seconds / self.progress.simulations.max(1) as f64
@@ -170,14 +170,14 @@ impl Played {
     }
 }
 
-impl<'a> Bench<'a> {
-    fn new(rules: &'a Opened, config: &Config) -> Bench<'a> {
+impl<'a> Workbench<'a> {
+    fn new(rules: &'a Opened, config: &Config) -> Workbench<'a> {
         let mut config = config.clone();
         // make all searches alike
         config.selfplay.fast_simulations = 0;
         config.selfplay.surprise_weight = 0.0;
         config.search.root = RootKind::Puct;
-        Bench { rules, cache: config.selfplay.cache, config }
+        Workbench { rules, cache: config.selfplay.cache, config }
     }
 
     fn generation(&self, simulations: usize) -> Generation<'_> {
@@ -193,7 +193,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Plays simultaneous games on every thread until the measurement is complete; for `games` see [`is_needed`].
-    fn play(&self, together: usize, simulations: usize, games: (usize, usize), source: &Source) -> Played {
+    fn play(&self, together: usize, simulations: usize, games: (usize, usize), source: &Source) -> Sampled {
         let (generation, together) = (self.generation(simulations), together.min(TOGETHER));
         let (monitor, begun, records) = (Monitor::default(), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let (clock, threads) = (Instant::now(), rayon::current_num_threads());
@@ -211,7 +211,7 @@ impl<'a> Bench<'a> {
         });
         let seconds = clock.elapsed().as_secs_f64() * threads as f64;
         let records = records.into_inner().expect("nobody panicked");
-        Played { progress: monitor.progress(), seconds, records }
+        Sampled { progress: monitor.progress(), seconds, records }
     }
 
     /// Thread seconds per simulation with the network, in self-play and in a match, and the share of the planned
@@ -230,7 +230,7 @@ impl<'a> Bench<'a> {
         };
         let games = config.arena.games.max(config.arena.ladder_games);
         let together = at_once(games, config.arena.simulations);
-        let mut arena = Bench::new(self.rules, config);
+        let mut arena = Workbench::new(self.rules, config);
         arena.cache = CACHE;
         arena.config.selfplay.solve_nodes = config.search.solve_nodes;
         let matches = arena.play(together, config.arena.simulations, (0, 0), &source);
@@ -239,14 +239,14 @@ impl<'a> Bench<'a> {
     }
 
     /// Plays one shard with an evaluator that wants batches, on all threads.
-    fn play_halves(&self, source: &Source, wanted: usize) -> Played {
+    fn play_halves(&self, source: &Source, wanted: usize) -> Sampled {
         let generation = self.generation(self.config.search.simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
         let (monitor, clock) = (Monitor::default(), Instant::now());
         let more = |progress: Progress| is_needed(clock, &progress, (0, wanted), 1);
         let played = self.rules.game.player(source, 0).play(&generation, shard, &monitor, &more);
         let seconds = clock.elapsed().as_secs_f64();
-        Played { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
+        Sampled { progress: monitor.progress(), seconds, records: played.unwrap_or_default() }
     }
 
     /// Seconds per optimizer step.

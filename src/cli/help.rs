@@ -15,7 +15,10 @@ pub fn adapted(command: Command, games: Catalog) -> Command {
     if program.is_petteia() {
         return command;
     }
-    adapt(command.name(program.name).bin_name(program.name).about(program.about), &Names::of(program, games))
+    adapt(
+        command.name(program.name).bin_name(program.name).about(program.about),
+        &OwnNames::of(program, games),
+    )
 }
 
 /// A text that mentions Petteia's command, with the name of the running program instead.
@@ -27,7 +30,7 @@ pub fn with_own_name(text: String) -> String {
 }
 
 /// The names to replace in texts, and their replacements.
-struct Names {
+struct OwnNames {
     program: Program,
     /// Petteia's games that this program lacks, longest names first.
     absent: Vec<String>,
@@ -35,13 +38,13 @@ struct Names {
     game: String,
 }
 
-impl Names {
-    fn of(program: Program, games: Catalog) -> Names {
+impl OwnNames {
+    fn of(program: Program, games: Catalog) -> OwnNames {
         let ids = games.ids();
         let mut absent = Catalog::of::<Games>().ids();
         absent.retain(|id| !ids.contains(id));
         absent.sort_by_key(|id| std::cmp::Reverse(id.len()));
-        Names { program, absent, game: ids.into_iter().next().unwrap_or_default() }
+        OwnNames { program, absent, game: ids.into_iter().next().unwrap_or_default() }
     }
 
     fn text(&self, text: &str) -> String {
@@ -68,7 +71,7 @@ impl Names {
     }
 }
 
-fn adapt(mut command: Command, names: &Names) -> Command {
+fn adapt(mut command: Command, names: &OwnNames) -> Command {
     if let Some(help) = command.get_after_help() {
         let help = names.styled(help);
         command = command.after_help(help);
@@ -78,7 +81,7 @@ fn adapt(mut command: Command, names: &Names) -> Command {
         .mut_subcommands(|command| adapt(command, names))
 }
 
-fn adapt_argument(mut argument: Arg, names: &Names) -> Arg {
+fn adapt_argument(mut argument: Arg, names: &OwnNames) -> Arg {
     if let Some(help) = argument.get_help() {
         let help = names.styled(help);
         argument = argument.help(help);
@@ -114,7 +117,8 @@ mod tests {
     #[test]
     fn examples_name_this_programs_games() {
         let program = Program { name: "kayles", version: "1.2.3", about: "" };
-        let names = Names { program, absent: vec!["tic-tac-toe".into(), "cage".into()], game: "nim".into() };
+        let names =
+            OwnNames { program, absent: vec!["tic-tac-toe".into(), "cage".into()], game: "nim".into() };
         let line = |text| names.line(text);
         assert_eq!(
             line("  petteia play cage --opponent runs/cage:100").unwrap(),

@@ -70,8 +70,8 @@ pub struct LadderCommand {
     #[arg(long, value_name = "NAME")]
     zero: Option<String>,
     /// How opponents are chosen
-    #[arg(long, value_name = "KIND", value_enum, default_value_t = Kind::Adaptive)]
-    pairing: Kind,
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = PairingKind::Adaptive)]
+    pairing: PairingKind,
     /// Number of all games, even [default: 40 for each agent]
     #[arg(long, value_name = "N")]
     games: Option<usize>,
@@ -95,7 +95,7 @@ pub struct LadderCommand {
 
 /// `--pairing`
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+enum PairingKind {
     /// Where games tell most
     Adaptive,
     /// Everybody against everybody
@@ -111,7 +111,7 @@ struct Listed {
 }
 
 /// A ladder of known agents.
-struct Named {
+struct NamedLadder {
     command: LadderCommand,
     listed: Vec<Listed>,
     zero: usize,
@@ -123,7 +123,7 @@ impl LadderCommand {
         let listed = self.listed()?;
         let zero = self.zero(&listed)?;
         let (id, options) = self.game(&listed)?;
-        Named { command: self, listed, zero }.on(games.open(&id, &options)?)
+        NamedLadder { command: self, listed, zero }.on(games.open(&id, &options)?)
     }
 
     /// The agents, in the order in which neighbors first meet: anchors, other agents, checkpoints.
@@ -207,9 +207,9 @@ impl LadderCommand {
 
     fn plan(&self, agents: usize, zero: usize) -> Ladder {
         let pairing = match self.pairing {
-            Kind::Adaptive => Pairing::Adaptive,
-            Kind::RoundRobin => Pairing::RoundRobin,
-            Kind::Gauntlet => Pairing::Gauntlet(zero),
+            PairingKind::Adaptive => Pairing::Adaptive,
+            PairingKind::RoundRobin => Pairing::RoundRobin,
+            PairingKind::Gauntlet => Pairing::Gauntlet(zero),
         };
         let games = self.games.unwrap_or(GAMES * agents);
         let OpeningArgs { seed, opening_plies } = self.openings;
@@ -217,7 +217,7 @@ impl LadderCommand {
     }
 }
 
-impl Named {
+impl NamedLadder {
     /// Runs it on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let (game, command) = (&rules.game, &self.command);
@@ -247,7 +247,7 @@ impl Named {
     }
 }
 
-impl Named {
+impl NamedLadder {
     fn show(&self, plan: &Ladder, id: &str, result: &LadderResult) -> Result<()> {
         match self.command.playing.json {
             true => print(self.json(plan, id, result)),

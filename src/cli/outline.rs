@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::run::History;
 
 /// Measures this machine; the argument tells whether the bootstrap is still ahead.
-type Measure<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
+type MeasureCosts<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
 
 /// A run before it begins.
 pub struct Outline<'a> {
@@ -27,8 +27,8 @@ pub struct Outline<'a> {
     pub accept_missing: bool,
     /// The number of worker threads.
     pub threads: usize,
-    /// See [`Measure`].
-    pub measure: Measure<'a>,
+    /// See [`MeasureCosts`].
+    pub measure: MeasureCosts<'a>,
 }
 
 impl Outline<'_> {

@@ -15,7 +15,7 @@ use crate::search::tree::for_first;
 const NOTICED: f32 = 0.05;
 
 /// What an agent thinks of an action that was played: the mover's expected scores, 0 to 1.
-struct Verdict {
+struct PlyVerdict {
     ply: usize,
     /// Before the action.
     could: f32,
@@ -59,7 +59,7 @@ pub fn review(
         if search.action != played && could - got >= NOTICED {
             let line = line_text(game, state, &search.principal_variation).join(" ");
             let better = game.action_text(state, search.action);
-            verdicts.push(Verdict { ply, could, got, better, line });
+            verdicts.push(PlyVerdict { ply, could, got, better, line });
         }
     }
     verdicts.sort_by(|a, b| (b.could - b.got).total_cmp(&(a.could - a.got)));
@@ -68,7 +68,7 @@ pub fn review(
     if verdicts.is_empty() {
         return print("no action lost much");
     }
-    for Verdict { ply, could, got, better, line } in verdicts {
+    for PlyVerdict { ply, could, got, better, line } in verdicts {
         let state = &states[ply];
         let text = format!(
             "ply {ply}: {} plays {} and goes from {could:.2} to {got:.2}; better {} (expected: {line})",

@@ -46,11 +46,11 @@ const LOSSES: [&str; 2] = [
 /// Shows the events of a run.
 pub struct Screen<'a> {
     bar: Option<ProgressBar>,
-    state: Mutex<State<'a>>,
+    state: Mutex<ScreenState<'a>>,
     log: Mutex<Log>,
 }
 
-struct State<'a> {
+struct ScreenState<'a> {
     outline: Outline<'a>,
     /// Created when the run begins.
     forecast: Option<Forecast>,
@@ -93,7 +93,7 @@ impl Screen<'_> {
         });
         let now = Instant::now();
         let log = Mutex::new(Log::new(outline.folder));
-        let state = State {
+        let state = ScreenState {
             outline,
             forecast: None,
             measured: false,
@@ -181,7 +181,7 @@ impl Screen<'_> {
     }
 
     /// Prints the plan, and measures how long it may take.
-    fn begin(&self, state: &mut State, done: usize, lines: Vec<String>) {
+    fn begin(&self, state: &mut ScreenState, done: usize, lines: Vec<String>) {
         lines.iter().for_each(|line| self.line(line, MARGIN));
         let (forecast, text) = state.outline.forecast(done);
         state.measured = text.is_some();
@@ -191,7 +191,7 @@ impl Screen<'_> {
 
     /// Updates the bar and the text next to it, as far as it fits: progress, remaining time, details. Without a
     /// terminal, prints a line from time to time. Not before the last drawing is [`REST`] times as long ago as it took.
-    fn show(&self, state: &mut State, phase: Phase) {
+    fn show(&self, state: &mut ScreenState, phase: Phase) {
         let interval = match &self.bar {
             Some(_) if phase.done >= phase.all => Duration::ZERO,
             Some(_) => BAR_INTERVAL,
@@ -206,7 +206,7 @@ impl Screen<'_> {
         state.shown = (Instant::now(), begun.elapsed());
     }
 
-    fn draw(&self, state: &State, phase: Phase) {
+    fn draw(&self, state: &ScreenState, phase: Phase) {
         let place = match state.generations {
             0 => phase.name.to_string(),
             all => format!("{}/{all} {}", state.generation, phase.name),
@@ -233,7 +233,7 @@ impl Screen<'_> {
     }
 
     /// Prints the row of the generation that was just saved.
-    fn row(&self, state: &mut State) {
+    fn row(&self, state: &mut ScreenState) {
         if state.table.is_none() {
             let table = Table::new(columns(), Some(self.width()));
             self.line(&table.head(), 0);
@@ -255,7 +255,7 @@ impl Screen<'_> {
         self.line(&state.table.as_ref().map(|table| table.line(&cells)).unwrap_or_default(), 0);
     }
 
-    fn handle(&self, state: &mut State, event: Event) {
+    fn handle(&self, state: &mut ScreenState, event: Event) {
         match event {
             Event::Resumed { done, generations, positions } => {
                 (state.generation, state.generations) = (done, generations);
@@ -307,7 +307,7 @@ impl Screen<'_> {
         }
     }
 
-    fn show_training(&self, state: &mut State, done: usize, all: usize) {
+    fn show_training(&self, state: &mut ScreenState, done: usize, all: usize) {
         // once, in the first generation of a session
         if state.table.is_none() && state.steps == 0 {
             LOSSES.iter().for_each(|line| self.line(line, MARGIN));
@@ -320,7 +320,7 @@ impl Screen<'_> {
         self.show(state, Phase { name: "training", done, all, unit: "steps", details });
     }
 
-    fn show_selfplay(&self, state: &mut State, progress: &selfplay::Progress) {
+    fn show_selfplay(&self, state: &mut ScreenState, progress: &selfplay::Progress) {
         let seconds = state.phase_started.elapsed().as_secs_f64().max(1e-3);
         let rate = |count: usize, unit: &str| format!("{:.0} {unit}/s", count as f64 / seconds);
         let details = vec![
@@ -332,7 +332,7 @@ impl Screen<'_> {
     }
 }
 
-impl State<'_> {
+impl ScreenState<'_> {
     /// Whether the run rates its generations.
     fn rates(&self) -> bool {
         self.outline.config.arena.ladder_games > 0

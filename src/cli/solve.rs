@@ -15,7 +15,7 @@ use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Outcome};
 use crate::program::Program;
 use crate::solve::{Bounds, Limits, Solved, Solver};
-use crate::truth::endgames::{Plan, make};
+use crate::truth::endgames::{SetPlan, make};
 use crate::truth::set;
 
 /// The largest table, in MiB.
@@ -156,7 +156,7 @@ impl Solve {
             Program::current().name
         );
         let before_end = parse_range(before)?;
-        let plan = Plan { count, seed, before_end, limits: self.limits(), made_by };
+        let plan = SetPlan { count, seed, before_end, limits: self.limits(), made_by };
         let counter = Counter::new(count as u64, "positions");
         let made = make(rules, &plan, &|done| {
             counter.show(done as u64, "");

@@ -45,7 +45,7 @@ impl Watch {
         };
         let mut state = run::state_of(&folder)?;
         catch_interrupts();
-        let mut log = Tail::new(folder.join(LOG));
+        let mut log = RunTail::new(folder.join(LOG));
         let mut metrics = Reader::new(&folder);
         let bar = draws_bars().then(ProgressBar::new_spinner);
         loop {
@@ -105,16 +105,16 @@ fn only_running(place: &Path) -> Result<PathBuf> {
 }
 
 /// A text file that grows, read line by line.
-struct Tail {
+struct RunTail {
     path: PathBuf,
     at: Option<u64>,
     /// The beginning of a line whose end is not written yet.
     rest: Vec<u8>,
 }
 
-impl Tail {
-    fn new(path: PathBuf) -> Tail {
-        Tail { path, at: None, rest: Vec::new() }
+impl RunTail {
+    fn new(path: PathBuf) -> RunTail {
+        RunTail { path, at: None, rest: Vec::new() }
     }
 
     /// The lines that were added since the last time; the first time, the last ones that there are.
@@ -146,7 +146,7 @@ mod tests {
     fn lines_come_once_and_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut tail = Tail::new(path.clone());
+        let mut tail = RunTail::new(path.clone());
         assert!(tail.lines().unwrap().is_empty());
         fs::write(&path, "one\ntwo\nthr").unwrap();
         assert_eq!(tail.lines().unwrap(), ["one", "two"]);
@@ -159,7 +159,7 @@ mod tests {
         // of a long file only the end, from a whole line on
         let long: String = (0..2000).map(|number| format!("line {number}\n")).collect();
         fs::write(&path, &long).unwrap();
-        let lines = Tail::new(path).lines().unwrap();
+        let lines = RunTail::new(path).lines().unwrap();
         assert_eq!(lines.last().unwrap(), "line 1999");
         assert!(lines.len() < 1000 && lines[0].starts_with("line "), "{}", lines[0]);
     }

@@ -16,14 +16,14 @@ section! {
         /// Residual blocks of two 3x3 convolutions.
         blocks: usize = 4, 0..=40;
         /// Planes of the value head (AlphaZero: 1).
-        value_planes: usize = 4 => 16, 1..=64;
+        value_planes: usize = 4, 1..=64;
         /// Hidden units of the value head (AlphaZero: 256).
         value_hidden: usize = 64, 1..=1024;
         /// Whether the value head sees, instead of every square of its planes, the mean and the maximum of each plane
         /// over the board, and the input has a plane of ones, which shows where the board ends (both as in KataGo).
         /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
         #[serde(skip_serializing_if = "is_off")]
-        value_pooling: bool = false => true;
+        value_pooling: bool = false;
         /// After every so many residual blocks, each channel gets on all squares what a linear layer makes of the mean
         /// and the maximum of every channel over the board, so that each square learns of the whole board (after
         /// KataGo's global pooling; 0: never).

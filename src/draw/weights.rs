@@ -12,7 +12,7 @@ const LEAST: f32 = 0.03;
 const ASIDE: f32 = 6.0;
 
 /// How one of the two kinds looks.
-struct Kind {
+struct WeightKind {
     heat: &'static str,
     arrow: &'static str,
     number: &'static str,
@@ -22,9 +22,9 @@ struct Kind {
     below: f32,
 }
 
-const WEIGHTS: Kind =
-    Kind { heat: "b-heat", arrow: "b-arrow", number: "b-share", aside: 0.0, along: 0.66, below: -9.0 };
-const PRIORS: Kind = Kind {
+const WEIGHTS: WeightKind =
+    WeightKind { heat: "b-heat", arrow: "b-arrow", number: "b-share", aside: 0.0, along: 0.66, below: -9.0 };
+const PRIORS: WeightKind = WeightKind {
     heat: "b-prior-heat",
     arrow: "b-prior",
     number: "b-share b-prior-share",
@@ -58,14 +58,14 @@ impl Drawing {
 }
 
 /// From the middle of the first square to that of the last, moved aside.
-fn ends(kind: &Kind, from: Place, to: Place) -> [[f32; 2]; 2] {
+fn ends(kind: &WeightKind, from: Place, to: Place) -> [[f32; 2]; 2] {
     let ends = [from, to].map(|(y, x)| [middle(x), middle(y)]);
     let [dx, dy] = [0, 1].map(|axis| ends[1][axis] - ends[0][axis]);
     let length = dx.hypot(dy);
     ends.map(|[x, y]| [x - kind.aside * dy / length, y + kind.aside * dx / length])
 }
 
-fn draw(out: &mut String, kind: &Kind, places: &[Place], weight: f32) {
+fn draw(out: &mut String, kind: &WeightKind, places: &[Place], weight: f32) {
     match *places {
         [] => {}
         [(y, x)] => {
@@ -86,7 +86,7 @@ fn draw(out: &mut String, kind: &Kind, places: &[Place], weight: f32) {
     }
 }
 
-fn number(out: &mut String, kind: &Kind, places: &[Place], weight: f32) {
+fn number(out: &mut String, kind: &WeightKind, places: &[Place], weight: f32) {
     let [x, y] = match *places {
         [] => return,
         [(y, x)] => [middle(x), middle(y) + kind.below],

@@ -26,8 +26,8 @@ const MOST_WAITING: usize = 4 << 20;
 const EVENTS: usize = 8;
 
 #[derive(Debug)]
-enum Event {
-    Read(Input),
+enum Signal {
+    Read(Heard),
     End,
     /// The searching thread has its thinker, or has reached the position that it was sent to.
     Ready,
@@ -41,22 +41,22 @@ enum Event {
 
 /// Input, as far as it could be read.
 #[derive(Debug)]
-enum Input {
+enum Heard {
     Line(String),
     /// A line that cannot be read, and why.
     Refused(String),
 }
 
-impl Input {
+impl Heard {
     fn bytes(&self) -> usize {
         match self {
-            Input::Line(text) | Input::Refused(text) => size_of::<Input>() + text.len(),
+            Heard::Line(text) | Heard::Refused(text) => size_of::<Heard>() + text.len(),
         }
     }
 }
 
 /// An order to the searching thread.
-enum Work {
+enum ThreadOrder {
     /// A search, with the time at which it was ordered.
     Search(Task, Instant),
     Follow(Task),
@@ -90,12 +90,12 @@ impl std::fmt::Debug for Streams<'_> {
 
 /// Ends a conversation from another thread: what is being searched is stopped and answered.
 #[derive(Clone, Debug)]
-pub struct Interrupter(SyncSender<Event>);
+pub struct Interrupter(SyncSender<Signal>);
 
 impl Interrupter {
     /// Ends it; nothing happens when it is over.
     pub fn interrupt(&self) {
-        let _ = self.0.send(Event::Interrupted);
+        let _ = self.0.send(Signal::Interrupted);
     }
 }
 
@@ -164,11 +164,11 @@ struct Driver<'a> {
     output: &'a mut dyn Write,
     aside: &'a mut dyn Write,
     /// `None` when no more searches will be ordered.
-    work: Option<Sender<Work>>,
+    work: Option<Sender<ThreadOrder>>,
     stop: Arc<AtomicBool>,
     backlog: Arc<Backlog>,
     busy: Option<Busy>,
-    waiting: VecDeque<Input>,
+    waiting: VecDeque<Heard>,
     /// So many of the waiting lines were there when the last `stop` came: it is meant for their searches too.
     stopped: usize,
     /// No more lines are handled: what is ordered is finished, until the deadline if there is one.
@@ -181,30 +181,30 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    fn run(&mut self, incoming: &Receiver<Event>) -> Result<()> {
+    fn run(&mut self, incoming: &Receiver<Signal>) -> Result<()> {
         let result = self.talk(incoming);
         // whatever ended the conversation, the searching thread must end too
         self.stop.store(true, Ordering::Relaxed);
         self.work = None;
         // it may be waiting for room among the events
-        while !self.alone && !matches!(incoming.recv(), Ok(Event::Gone) | Err(_)) {}
+        while !self.alone && !matches!(incoming.recv(), Ok(Signal::Gone) | Err(_)) {}
         result
     }
 
-    fn talk(&mut self, incoming: &Receiver<Event>) -> Result<()> {
+    fn talk(&mut self, incoming: &Receiver<Signal>) -> Result<()> {
         while !(self.ended && self.busy.is_none() && self.waiting.is_empty()) {
             match self.next_event(incoming) {
-                Ok(Event::Read(line)) => self.handle(line)?,
-                Ok(Event::End) => {
+                Ok(Signal::Read(line)) => self.handle(line)?,
+                Ok(Signal::End) => {
                     self.ended = true;
                     self.end_infinite();
                 }
-                Ok(Event::Progress(report)) => self.say(self.protocol.progress(&report).as_slice())?,
-                Ok(Event::Ready) => {
+                Ok(Signal::Progress(report)) => self.say(self.protocol.progress(&report).as_slice())?,
+                Ok(Signal::Ready) => {
                     self.busy = None;
                     self.handle_waiting()?;
                 }
-                Ok(Event::Found(report)) => {
+                Ok(Signal::Found(report)) => {
                     self.busy = None;
                     let report = match report {
                         Ok(report) => report,
@@ -218,7 +218,7 @@ impl Driver<'_> {
                     self.carry_out(reply, 0, self.interrupted)?;
                     self.handle_waiting()?;
                 }
-                Ok(Event::Interrupted) => {
+                Ok(Signal::Interrupted) => {
                     self.ended = true;
                     self.interrupted = true;
                     self.stop_all();
@@ -228,7 +228,7 @@ impl Driver<'_> {
                     self.waiting.clear();
                     self.stop.store(true, Ordering::Relaxed);
                 }
-                Ok(Event::Gone) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(Signal::Gone) | Err(RecvTimeoutError::Disconnected) => {
                     self.alone = true;
                     return Err(Error::Data(
                         "the search ended because of a bug in the program: please report it".into(),
@@ -239,14 +239,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn next_event(&self, incoming: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
+    fn next_event(&self, incoming: &Receiver<Signal>) -> Result<Signal, RecvTimeoutError> {
         match self.deadline {
             Some(deadline) => incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())),
             None => incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 
-    fn handle(&mut self, line: Input) -> Result<()> {
+    fn handle(&mut self, line: Heard) -> Result<()> {
         if self.ended {
             return Ok(());
         }
@@ -269,11 +269,11 @@ impl Driver<'_> {
             let stopped = place < self.stopped;
             self.stopped -= stopped as usize;
             match line {
-                Input::Line(line) => {
+                Heard::Line(line) => {
                     let reply = self.protocol.line(&line);
                     self.carry_out(reply, place, stopped)?;
                 }
-                Input::Refused(problem) => {
+                Heard::Refused(problem) => {
                     let reply = self.protocol.refuse(&problem);
                     self.carry_out(reply, place, stopped)?;
                 }
@@ -287,8 +287,8 @@ impl Driver<'_> {
 
     fn may_be_handled(&self, place: usize) -> bool {
         let urgency = || match &self.waiting[place] {
-            Input::Line(line) => self.protocol.urgency(line),
-            Input::Refused(_) => Urgency::InTurn,
+            Heard::Line(line) => self.protocol.urgency(line),
+            Heard::Refused(_) => Urgency::InTurn,
         };
         match self.busy {
             None => true,
@@ -327,9 +327,9 @@ impl Driver<'_> {
             Order::Search(task) => {
                 self.stop.store(stopped, Ordering::Relaxed);
                 let infinite = task.limits.infinite;
-                self.order(Work::Search(task, Instant::now()), Busy::Searching { infinite });
+                self.order(ThreadOrder::Search(task, Instant::now()), Busy::Searching { infinite });
             }
-            Order::Follow(task) => self.order(Work::Follow(task), Busy::Moving),
+            Order::Follow(task) => self.order(ThreadOrder::Follow(task), Busy::Moving),
             Order::Stop => {
                 self.stop.store(true, Ordering::Relaxed);
                 self.stopped = place;
@@ -344,7 +344,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn order(&mut self, work: Work, busy: Busy) {
+    fn order(&mut self, work: ThreadOrder, busy: Busy) {
         self.busy = Some(busy);
         // a thread that is gone has said so
         if let Some(to_search) = &self.work {
@@ -382,26 +382,26 @@ impl Backlog {
 
 /// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced. The
 /// input may begin with a byte order mark.
-fn read(input: &mut dyn BufRead, events: &SyncSender<Event>, backlog: &Backlog) {
+fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog) {
     let (mut line, mut is_first) = (Vec::new(), true);
     loop {
         line.clear();
         let heard = match read_line(input, &mut line) {
             Ok(Some(true)) if is_first => match text::readable(&line) {
-                Ok(text) => Input::Line(text.into_owned()),
-                Err(why) => Input::Refused(why),
+                Ok(text) => Heard::Line(text.into_owned()),
+                Err(why) => Heard::Refused(why),
             },
-            Ok(Some(true)) => Input::Line(String::from_utf8_lossy(&line).into_owned()),
-            Ok(Some(false)) => Input::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
+            Ok(Some(true)) => Heard::Line(String::from_utf8_lossy(&line).into_owned()),
+            Ok(Some(false)) => Heard::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
             Ok(None) | Err(_) => {
                 // the driver may be gone
-                let _ = events.send(Event::End);
+                let _ = events.send(Signal::End);
                 return;
             }
         };
         is_first = false;
         backlog.put(heard.bytes());
-        if events.send(Event::Read(heard)).is_err() {
+        if events.send(Signal::Read(heard)).is_err() {
             return;
         }
     }
@@ -434,20 +434,20 @@ fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> std::io::Result<Opt
     }
 }
 
-/// Sends [`Event::Gone`] when its thread ends, even by a panic.
-struct GoneOnDrop<'a>(&'a SyncSender<Event>);
+/// Sends [`Signal::Gone`] when its thread ends, even by a panic.
+struct GoneOnDrop<'a>(&'a SyncSender<Signal>);
 
 impl Drop for GoneOnDrop<'_> {
     fn drop(&mut self) {
-        let _ = self.0.send(Event::Gone);
+        let _ = self.0.send(Signal::Gone);
     }
 }
 
 /// Searches what is ordered until no more orders can come.
 fn search(
     thinker: Box<dyn FnOnce() -> Result<Thinker> + Send + '_>,
-    ordered: &Receiver<Work>,
-    events: &SyncSender<Event>,
+    ordered: &Receiver<ThreadOrder>,
+    events: &SyncSender<Signal>,
     stop: &AtomicBool,
 ) {
     let _gone = GoneOnDrop(events);
@@ -457,25 +457,25 @@ fn search(
     };
     let mut thinker = match thinker() {
         Ok(thinker) => thinker,
-        Err(error) => return send(Event::Found(Err(error))),
+        Err(error) => return send(Signal::Found(Err(error))),
     };
-    send(Event::Ready);
+    send(Signal::Ready);
     let mut next = ordered.recv().ok();
     while let Some(work) = next.take() {
         match work {
-            Work::Follow(task) => {
+            ThreadOrder::Follow(task) => {
                 thinker.follow(&task);
-                send(Event::Ready);
+                send(Signal::Ready);
             }
-            Work::Search(task, begun) => {
+            ThreadOrder::Search(task, begun) => {
                 let found =
-                    thinker.search(&task, begun, stop, &mut |report| send(Event::Progress(report.clone())));
+                    thinker.search(&task, begun, stop, &mut |report| send(Signal::Progress(report.clone())));
                 let action = found.as_ref().ok().map(|report| report.action);
-                send(Event::Found(found));
+                send(Signal::Found(found));
                 if let Some(action) = action.filter(|_| task.ponder) {
                     next = match ponder(&mut thinker, action, task.memory, ordered, stop) {
                         Ok(next) => next,
-                        Err(error) => return send(Event::Found(Err(error))),
+                        Err(error) => return send(Signal::Found(Err(error))),
                     };
                 }
             }
@@ -489,9 +489,9 @@ fn ponder(
     thinker: &mut Thinker,
     action: Action,
     memory: usize,
-    ordered: &Receiver<Work>,
+    ordered: &Receiver<ThreadOrder>,
     stop: &AtomicBool,
-) -> Result<Option<Work>> {
+) -> Result<Option<ThreadOrder>> {
     let mut next = None;
     thinker.ponder(action, memory, || match ordered.try_recv() {
         Ok(work) => {

@@ -39,7 +39,7 @@ const COMMANDS: [&str; 16] = [
 ];
 
 /// The outcome of a command: its text, or what was wrong.
-type Answer = Result<String, String>;
+type GtpAnswer = Result<String, String>;
 
 /// A conversation in GTP.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Gtp {
         self
     }
 
-    fn answer(&mut self, command: &str, words: &[&str]) -> Answer {
+    fn answer(&mut self, command: &str, words: &[&str]) -> GtpAnswer {
         match (command, words) {
             ("protocol_version", []) => Ok("2".into()),
             ("name", []) => Ok(self.name.clone()),
@@ -102,7 +102,7 @@ impl Gtp {
         }
     }
 
-    fn board_size(&self, size: &str) -> Answer {
+    fn board_size(&self, size: &str) -> GtpAnswer {
         let shape = self.session.game().shape();
         match size.parse::<usize>() {
             Err(_) => Err("syntax error".into()),
@@ -154,7 +154,7 @@ impl Gtp {
         }
     }
 
-    fn play(&mut self, color: &str, text: &str) -> Answer {
+    fn play(&mut self, color: &str, text: &str) -> GtpAnswer {
         if self.session.is_over() && text.eq_ignore_ascii_case("pass") {
             self.player(color)?;
             self.passes += 1;
@@ -167,7 +167,7 @@ impl Gtp {
         }
     }
 
-    fn undo(&mut self) -> Answer {
+    fn undo(&mut self) -> GtpAnswer {
         match self.passes.checked_sub(1) {
             Some(fewer) => self.passes = fewer,
             None if self.session.undo() => {}
@@ -188,7 +188,7 @@ impl Gtp {
     }
 
     /// As in Go, the score names the winner.
-    fn final_score(&self) -> Answer {
+    fn final_score(&self) -> GtpAnswer {
         match self.session.game().outcome(self.session.state()) {
             None => Err("cannot score: the game is not over".into()),
             Some(Outcome::Draw) => Ok("0".into()),
@@ -197,7 +197,7 @@ impl Gtp {
         }
     }
 
-    fn time_settings(&mut self, main: &str, extra: &str, stones: &str) -> Answer {
+    fn time_settings(&mut self, main: &str, extra: &str, stones: &str) -> GtpAnswer {
         let (main, extra) = (seconds(main)?, seconds(extra)?);
         let stones = stones.parse().map_err(|_| "syntax error")?;
         // this is how the protocol says that there is no limit
@@ -207,7 +207,7 @@ impl Gtp {
         Ok(String::new())
     }
 
-    fn time_left(&mut self, color: &str, time: &str, stones: &str) -> Answer {
+    fn time_left(&mut self, color: &str, time: &str, stones: &str) -> GtpAnswer {
         let player = self.player(color)?;
         let (time, stones) = (seconds(time)?, stones.parse().map_err(|_| "syntax error")?);
         self.settings.get_or_insert((time, Duration::ZERO, 0));
@@ -325,12 +325,12 @@ impl Protocol for Gtp {
     }
 }
 
-fn reply(number: &str, answer: Answer) -> Reply {
+fn reply(number: &str, answer: GtpAnswer) -> Reply {
     Reply::new(answered(number, answer), Order::Nothing)
 }
 
 /// An answer ends with an empty line.
-fn answered(number: &str, answer: Answer) -> Vec<String> {
+fn answered(number: &str, answer: GtpAnswer) -> Vec<String> {
     let (sign, text) = match answer {
         Ok(text) => ('=', text),
         Err(text) => ('?', text),

@@ -54,24 +54,24 @@ pub struct Chart {
 
 /// A number of the horizontal axis, in order.
 #[derive(Clone, Copy, Debug)]
-struct Place(f64);
+struct Notch(f64);
 
-impl PartialEq for Place {
-    fn eq(&self, other: &Place) -> bool {
+impl PartialEq for Notch {
+    fn eq(&self, other: &Notch) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Place {}
+impl Eq for Notch {}
 
-impl PartialOrd for Place {
-    fn partial_cmp(&self, other: &Place) -> Option<Ordering> {
+impl PartialOrd for Notch {
+    fn partial_cmp(&self, other: &Notch) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Place {
-    fn cmp(&self, other: &Place) -> Ordering {
+impl Ord for Notch {
+    fn cmp(&self, other: &Notch) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
@@ -128,14 +128,14 @@ impl Chart {
 
     fn table(&self) -> Markup {
         // series and their bands ascend, so one walk through each finds all cells
-        let mut rows: BTreeMap<Place, Vec<Option<String>>> = BTreeMap::new();
+        let mut rows: BTreeMap<Notch, Vec<Option<String>>> = BTreeMap::new();
         for (column, series) in self.series.iter().enumerate() {
-            let bands: BTreeMap<Place, (Option<f64>, Option<f64>)> =
-                series.band.iter().map(|(x, low, high)| (Place(*x), (*low, *high))).collect();
+            let bands: BTreeMap<Notch, (Option<f64>, Option<f64>)> =
+                series.band.iter().map(|(x, low, high)| (Notch(*x), (*low, *high))).collect();
             for (x, y) in &series.points {
-                let cells = rows.entry(Place(*x)).or_insert_with(|| vec![None; self.series.len()]);
+                let cells = rows.entry(Notch(*x)).or_insert_with(|| vec![None; self.series.len()]);
                 let text = number(*y);
-                cells[column].get_or_insert(match bands.get(&Place(*x)) {
+                cells[column].get_or_insert(match bands.get(&Notch(*x)) {
                     Some((Some(low), Some(high))) => {
                         format!("{text} ({} to {})", number(*low), number(*high))
                     }

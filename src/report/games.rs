@@ -28,7 +28,7 @@ pub(super) const ABOUT: &str = "Picked from all games of the generation, those f
     not its advice.";
 
 /// A ply of a game with what the search found.
-struct Step {
+struct Shot {
     state: AnyState,
     /// The shares of the actions' visits, greatest first; none if the ply was not searched or not trained on.
     shares: Vec<(Action, f32)>,
@@ -38,8 +38,8 @@ struct Step {
 }
 
 /// A game that was replayed.
-struct Replayed {
-    steps: Vec<Step>,
+struct Walkthrough {
+    steps: Vec<Shot>,
     last: AnyState,
     /// Who won, and how.
     result: String,
@@ -152,9 +152,9 @@ fn picked(
     picked
 }
 
-fn replay(rules: &Opened, record: &Record) -> Option<Replayed> {
+fn replay(rules: &Opened, record: &Record) -> Option<Walkthrough> {
     let game = &rules.game;
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<Shot> = Vec::new();
     let values: Vec<Option<f32>> = record.values().collect();
     let last = record.replay(rules, |ply| {
         let sum: u32 = ply.policy.iter().map(|(_, weight)| weight).sum();
@@ -165,18 +165,18 @@ fn replay(rules: &Opened, record: &Record) -> Option<Replayed> {
             .map(|value| (f64::from(for_first(game.to_move(ply.state), value)) + 1.0) / 2.0);
         let action =
             game.parse_action(ply.state, &record.actions[steps.len()]).expect("the replay checked it");
-        steps.push(Step { state: ply.state.clone(), shares, score, action });
+        steps.push(Shot { state: ply.state.clone(), shares, score, action });
     });
     let last = last.ok()?;
     let result = outcome_text(game, Outcome::from_id(&record.outcome)?);
     let ending = game.ending(&last);
     let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
-    Some(Replayed { steps, last, result, ending })
+    Some(Walkthrough { steps, last, result, ending })
 }
 
 /// Why a game is shown, its curve, and diagrams where the expectations turned.
-fn told(game: &AnyGame, record: &Record, replayed: &Replayed, why: &str) -> Markup {
-    let Replayed { steps, last, result, ending } = replayed;
+fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> Markup {
+    let Walkthrough { steps, last, result, ending } = replayed;
     let chart = Chart {
         title: format!("Game {}: {result} after {} actions{ending}", record.index, steps.len()),
         about: record.actions.join(" "),
@@ -208,12 +208,12 @@ fn told(game: &AnyGame, record: &Record, replayed: &Replayed, why: &str) -> Mark
 }
 
 /// The marks of the action that led to a ply.
-fn after(game: &AnyGame, steps: &[Step], ply: usize) -> Marks {
+fn after(game: &AnyGame, steps: &[Shot], ply: usize) -> Marks {
     let before = ply.checked_sub(1).map(|before| &steps[before]);
     before.map_or_else(Marks::default, |step| Marks::after(game, &step.state, step.action))
 }
 
-fn diagram(game: &AnyGame, steps: &[Step], ply: usize) -> Markup {
+fn diagram(game: &AnyGame, steps: &[Shot], ply: usize) -> Markup {
     let step = &steps[ply];
     let marks = after(game, steps, ply).with_shares(game, &step.state, &step.shares);
     let text = |action: Action| game.action_text(&step.state, action);
@@ -236,7 +236,7 @@ fn diagram(game: &AnyGame, steps: &[Step], ply: usize) -> Markup {
 }
 
 /// The whole game in small diagrams, as many as fit into `room` characters: after every action, or every few.
-fn played_through(game: &AnyGame, steps: &[Step], room: usize) -> Markup {
+fn played_through(game: &AnyGame, steps: &[Shot], room: usize) -> Markup {
     let drawn = |ply: usize| {
         let (step, text) = (&steps[ply], format!("ply {ply}"));
         let who = game.players()[game.to_move(&step.state).index()];
@@ -263,12 +263,12 @@ fn played_through(game: &AnyGame, steps: &[Step], room: usize) -> Markup {
 }
 
 /// The expected score of a ply in a caption.
-fn scored(step: &Step) -> String {
+fn scored(step: &Shot) -> String {
     step.score.map_or_else(|| "not searched".into(), |score| format!("{score:.2}"))
 }
 
 /// The searched plies after which the expected score changed most, in order.
-fn plies(steps: &[Step]) -> Vec<usize> {
+fn plies(steps: &[Shot]) -> Vec<usize> {
     let change = |ply: usize| {
         let next = steps[ply + 1..].iter().find_map(|step| step.score);
         next.zip(steps[ply].score).map_or(0.0, |(next, score)| (next - score).abs())

@@ -25,7 +25,7 @@ use crate::game::Game;
 use crate::run::{Health, RatedGeneration, Thinned, TrainLine};
 
 /// A measure of each run, shown as a chart.
-struct Measure {
+struct ChartMeasure {
     title: &'static str,
     about: &'static str,
     unit: &'static str,
@@ -57,8 +57,8 @@ const GAMES: usize = 370_000;
 use Number::{Health as OfHealth, Training as OfTraining};
 
 /// Numbers that stand in the metrics as they are.
-const MEASURES: [Measure; 7] = [
-    Measure {
+const MEASURES: [ChartMeasure; 7] = [
+    ChartMeasure {
         title: "Policy loss",
         about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the entropy of the \
                 search's policy, the floor, and never below it.",
@@ -69,7 +69,7 @@ const MEASURES: [Measure; 7] = [
             ("on new games", OfHealth(|health| Some(health.fresh?.policy_loss))),
         ],
     },
-    Measure {
+    ChartMeasure {
         title: "Value loss",
         about: "Cross entropy between the predicted and the actual result, in nats; on new games it is measured before the \
                 network is trained on them. A constant is the best answer that is the same for every position. The loss may \
@@ -81,7 +81,7 @@ const MEASURES: [Measure; 7] = [
             ("a constant", OfHealth(|health| Some(health.fresh?.value_constant))),
         ],
     },
-    Measure {
+    ChartMeasure {
         title: "Calibration",
         about: "By how much the network's expected scores are off on average, in points of a game's score, on new games: 0 is \
                 perfect.",
@@ -91,7 +91,7 @@ const MEASURES: [Measure; 7] = [
             ("on its window", OfHealth(|health| Some(health.seen.calibration))),
         ],
     },
-    Measure {
+    ChartMeasure {
         title: "Entropy of the policy",
         about: "How undecided policies are, in nats: the network's, the search's, and that of a player who knows only the \
                 rules.",
@@ -102,20 +102,20 @@ const MEASURES: [Measure; 7] = [
             ("equal chances", OfHealth(|health| Some(health.fresh?.policy_uniform))),
         ],
     },
-    Measure {
+    ChartMeasure {
         title: "What the search still teaches",
         about: "The mean divergence of the search's policy from the network's in new games, in nats. Near 0, more games of this \
                 kind teach nothing.",
         unit: "nats",
         lines: &[("surprise", OfHealth(|health| health.surprise))],
     },
-    Measure {
+    ChartMeasure {
         title: "Duplicates in the window",
         about: "The share of the positions that training draws from that are repetitions of others.",
         unit: "share",
         lines: &[("duplicates", OfHealth(|health| Some(health.duplicates)))],
     },
-    Measure {
+    ChartMeasure {
         title: "Length of games",
         about: "Actions in a game of self-play, on average.",
         unit: "actions",
@@ -236,7 +236,7 @@ fn series(
     runs.iter().enumerate().map(of).filter(|series| !series.points.is_empty()).collect()
 }
 
-fn measure_chart(runs: &[Numbers], measure: &Measure) -> Chart {
+fn measure_chart(runs: &[Numbers], measure: &ChartMeasure) -> Chart {
     let lines = measure.lines.iter().enumerate();
     let series = lines.flat_map(|(style, (label, number))| {
         let label = if measure.lines.len() == 1 { "" } else { label };

@@ -46,7 +46,7 @@ const COORDINATES: [&str; 4] = ["kind", "generation", "step", "time"];
 
 /// `tensorflow.Event`
 #[derive(Clone, PartialEq, Message)]
-struct Event {
+struct TensorEvent {
     #[prost(double, tag = "1")]
     wall_time: f64,
     #[prost(int64, tag = "2")]
@@ -54,12 +54,12 @@ struct Event {
     #[prost(string, optional, tag = "3")]
     file_version: Option<String>,
     #[prost(message, optional, tag = "5")]
-    summary: Option<Summary>,
+    summary: Option<TensorSummary>,
 }
 
 /// `tensorflow.Summary`
 #[derive(Clone, PartialEq, Message)]
-struct Summary {
+struct TensorSummary {
     #[prost(message, repeated, tag = "1")]
     value: Vec<Scalar>,
 }
@@ -79,7 +79,7 @@ pub(super) struct Events {
     path: PathBuf,
     /// The metrics, of which what was read is in the file.
     metrics: Tail,
-    records: Records,
+    records: EventRecords,
 }
 
 impl Events {
@@ -90,10 +90,15 @@ impl Events {
         let new = || Events {
             path: folder.join(EVENTS),
             metrics: Tail::new(&folder.join(METRICS), LONGEST_LINE),
-            records: Records { games: Games::default(), opponent: opponent.into(), is_begun: false, every },
+            records: EventRecords {
+                games: Games::default(),
+                opponent: opponent.into(),
+                is_begun: false,
+                every,
+            },
         };
         let mut events = new();
-        let mut known = Known::open(&events.path)?;
+        let mut known = KnownRatings::open(&events.path)?;
         let mut is_right = Ok(true);
         events.metrics.read(u64::MAX, &mut |found| {
             if let (Found::Line(line), Ok(true)) = (found, &is_right) {
@@ -135,7 +140,7 @@ impl Events {
 
 /// Makes records of the lines of metrics, one after another.
 #[derive(Debug)]
-struct Records {
+struct EventRecords {
     games: Games,
     opponent: String,
     is_begun: bool,
@@ -143,7 +148,7 @@ struct Records {
     every: usize,
 }
 
-impl Records {
+impl EventRecords {
     /// The records of the next line, with its rating if there is one.
     fn of(&mut self, line: &[u8]) -> Vec<u8> {
         let (mut records, rated) = self.without_rating(line);
@@ -152,14 +157,14 @@ impl Records {
     }
 
     /// The records of the next line without its rating, and its event if a rating follows.
-    fn without_rating(&mut self, line: &[u8]) -> (Vec<Vec<u8>>, Option<Event>) {
+    fn without_rating(&mut self, line: &[u8]) -> (Vec<Vec<u8>>, Option<TensorEvent>) {
         let Some(event) = serde_json::from_slice(line).ok().and_then(|line| event(&line)) else {
             return (Vec::new(), None);
         };
         let mut records = Vec::new();
         if !std::mem::replace(&mut self.is_begun, true) {
             let (wall_time, file_version) = (event.wall_time, Some(VERSION.to_string()));
-            records.push(record(&Event { wall_time, step: 0, file_version, summary: None }));
+            records.push(record(&TensorEvent { wall_time, step: 0, file_version, summary: None }));
         }
         records.push(record(&event));
         let is_rated = match Line::read(line) {
@@ -181,7 +186,7 @@ impl Records {
     }
 
     /// The record of the rating that a line with games between generations leads to, whose event this is.
-    fn rating(&self, of: &Event) -> Option<Vec<u8>> {
+    fn rating(&self, of: &TensorEvent) -> Option<Vec<u8>> {
         let number = usize::try_from(of.step).ok().filter(|number| number % self.every == 0)?;
         let rating = self.games.rating(&self.opponent, number)?;
         let first = Games::first_rated_with(number);
@@ -195,13 +200,13 @@ impl Records {
                 simple_value: Some(elo),
             }));
         }
-        let summary = (!scalars.is_empty()).then_some(Summary { value: scalars })?;
-        Some(record(&Event { summary: Some(summary), ..of.clone() }))
+        let summary = (!scalars.is_empty()).then_some(TensorSummary { value: scalars })?;
+        Some(record(&TensorEvent { summary: Some(summary), ..of.clone() }))
     }
 }
 
 /// The file that was found, which is compared with what it should be, and continued where it ends.
-struct Known<'a> {
+struct KnownRatings<'a> {
     path: &'a Path,
     found: Option<BufReader<File>>,
     /// The next record of the file.
@@ -212,14 +217,14 @@ struct Known<'a> {
     added: Option<BufWriter<File>>,
 }
 
-impl<'a> Known<'a> {
-    fn open(path: &'a Path) -> Result<Known<'a>> {
+impl<'a> KnownRatings<'a> {
+    fn open(path: &'a Path) -> Result<KnownRatings<'a>> {
         let found = storage::exists(path)?.then(|| storage::open(path)).transpose()?;
-        Ok(Known { path, found: found.map(BufReader::new), next: None, right: 0, added: None })
+        Ok(KnownRatings { path, found: found.map(BufReader::new), next: None, right: 0, added: None })
     }
 
     /// Compares the file with the records of the next line, or adds them; returns whether the file is right so far.
-    fn go_on(&mut self, records: &mut Records, line: &[u8]) -> Result<bool> {
+    fn go_on(&mut self, records: &mut EventRecords, line: &[u8]) -> Result<bool> {
         let (plain, rated) = records.without_rating(line);
         for expected in plain {
             match self.peek() {
@@ -301,8 +306,8 @@ fn is_rating(record: &[u8], step: i64) -> bool {
     let (head, rest) = record.split_at(HEAD);
     let (message, sum) = rest.split_at(rest.len() - SUM);
     let is_intact = head[8..] == masked(&head[..8]) && *sum == masked(message);
-    let Some(Event { step: at, summary: Some(summary), .. }) =
-        Event::decode(message).ok().filter(|_| is_intact)
+    let Some(TensorEvent { step: at, summary: Some(summary), .. }) =
+        TensorEvent::decode(message).ok().filter(|_| is_intact)
     else {
         return false;
     };
@@ -310,7 +315,7 @@ fn is_rating(record: &[u8], step: i64) -> bool {
 }
 
 /// The event of a line of metrics; `None` if there is no number in it.
-fn event(line: &Value) -> Option<Event> {
+fn event(line: &Value) -> Option<TensorEvent> {
     let kind = line["kind"].as_str()?;
     let mut scalars = Vec::new();
     for (key, value) in line.as_object()?.iter().filter(|(key, _)| !COORDINATES.contains(&key.as_str())) {
@@ -327,11 +332,11 @@ fn event(line: &Value) -> Option<Event> {
     let wall_time = line["time"].as_str().and_then(|time| humantime::parse_rfc3339(time).ok());
     let wall_time = wall_time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let step = line["step"].as_i64().or(line["generation"].as_i64())?;
-    (!scalars.is_empty()).then(|| Event {
+    (!scalars.is_empty()).then(|| TensorEvent {
         wall_time: wall_time.map_or(0.0, |time| time.as_secs_f64()),
         step,
         file_version: None,
-        summary: Some(Summary { value: scalars }),
+        summary: Some(TensorSummary { value: scalars }),
     })
 }
 
@@ -344,7 +349,7 @@ fn scalar(tag: String, value: &Value) -> Option<Scalar> {
 }
 
 /// A TFRecord: length, its checksum, the message, its checksum.
-fn record(event: &Event) -> Vec<u8> {
+fn record(event: &TensorEvent) -> Vec<u8> {
     let message = event.encode_to_vec();
     let length = (message.len() as u64).to_le_bytes();
     [&length[..], &masked(&length), &message, &masked(&message)].concat()
@@ -376,7 +381,7 @@ mod tests {
     ];
 
     /// The events of a file, whose checksums must be right.
-    fn events(folder: &Path) -> Vec<Event> {
+    fn events(folder: &Path) -> Vec<TensorEvent> {
         let bytes = std::fs::read(folder.join(EVENTS)).unwrap();
         let (mut rest, mut found) = (&bytes[..], Vec::new());
         while let Some((head, tail)) = rest.split_at_checked(12) {
@@ -384,7 +389,7 @@ mod tests {
             assert_eq!(head[8..], masked(&head[..8]));
             let (message, tail) = tail.split_at(length);
             assert_eq!(tail[..4], masked(message));
-            found.push(Event::decode(message).unwrap());
+            found.push(TensorEvent::decode(message).unwrap());
             rest = &tail[4..];
         }
         found
@@ -397,7 +402,7 @@ mod tests {
         let found = events(folder.path());
         assert_eq!(found[0].file_version.as_deref(), Some(VERSION));
         assert_eq!(found[0].wall_time, 1_795_321_852.25);
-        let values = |event: &Event| -> Vec<(String, f32)> {
+        let values = |event: &TensorEvent| -> Vec<(String, f32)> {
             let values = &event.summary.as_ref().unwrap().value;
             values.iter().map(|value| (value.tag.clone(), value.simple_value.unwrap())).collect()
         };
@@ -455,7 +460,7 @@ mod tests {
 
     /// The ratings in a file: step, and value by tag.
     fn ratings(folder: &Path) -> Vec<(i64, Vec<(String, f32)>)> {
-        let values = |event: Event| {
+        let values = |event: TensorEvent| {
             let values = event.summary.into_iter().flat_map(|summary| summary.value);
             let rated = values.filter(|value| value.tag.starts_with(RATING));
             let rated: Vec<_> = rated.map(|value| (value.tag, value.simple_value.unwrap())).collect();
@@ -512,7 +517,8 @@ mod tests {
             assert!(std::fs::read(&path).unwrap() == expected, "cut at {length}");
         }
         // a file of a version without ratings goes on
-        let mut old = Records { games: Games::default(), opponent: String::new(), is_begun: false, every: 1 };
+        let mut old =
+            EventRecords { games: Games::default(), opponent: String::new(), is_begun: false, every: 1 };
         let old: Vec<u8> =
             lines[..5].iter().flat_map(|line| old.without_rating(line.as_bytes()).0.concat()).collect();
         std::fs::write(&path, &old).unwrap();

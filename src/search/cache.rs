@@ -21,7 +21,7 @@ const MEBIBYTE: usize = 1 << 20;
 pub struct Cached<G: Game, E> {
     game: G,
     inner: E,
-    places: Vec<Place>,
+    places: Vec<CacheSlot>,
     /// The priors of cached evaluations, concatenated; the oldest are overwritten.
     ring: Vec<f32>,
     /// Number of priors ever written to the ring.
@@ -30,7 +30,7 @@ pub struct Cached<G: Game, E> {
     batch: u64,
     hits: usize,
     /// Where the answer to each request of the batch comes from.
-    sources: Vec<Source>,
+    sources: Vec<AnswerFrom>,
     /// The slots of the requests that were not found.
     missed: Vec<usize>,
     answers: Evaluations,
@@ -40,7 +40,7 @@ pub struct Cached<G: Game, E> {
 
 /// The entry of a key.
 #[derive(Clone, Copy)]
-struct Place {
+struct CacheSlot {
     key: u64,
     /// The index of its first prior, counting all priors ever written.
     start: u64,
@@ -55,7 +55,7 @@ struct Place {
 const NOWHERE: u64 = u64::MAX;
 
 #[derive(Clone, Copy)]
-enum Source {
+enum AnswerFrom {
     Ring(u64, Wdl),
     Row(u32),
 }
@@ -73,14 +73,14 @@ impl<G: Game, E> Cached<G, E> {
     /// A cache of at most `mebibytes`, which must be at least 1; half of it holds priors.
     pub fn new(game: G, inner: E, mebibytes: usize) -> Cached<G, E> {
         let bytes = mebibytes * MEBIBYTE;
-        let places = bytes / 2 / size_of::<Place>();
+        let places = bytes / 2 / size_of::<CacheSlot>();
         let wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
-        let empty = Place { key: 0, start: NOWHERE, len: 0, batch: 0, row: 0, wdl };
+        let empty = CacheSlot { key: 0, start: NOWHERE, len: 0, batch: 0, row: 0, wdl };
         Cached {
             game,
             inner,
             places: vec![empty; places],
-            ring: vec![0.0; (bytes - places * size_of::<Place>()) / size_of::<f32>()],
+            ring: vec![0.0; (bytes - places * size_of::<CacheSlot>()) / size_of::<f32>()],
             written: 0,
             batch: 0,
             hits: 0,
@@ -97,24 +97,24 @@ impl<G: Game, E> Cached<G, E> {
     }
 
     /// Where the answer to a request will come from; a request that is not found takes the slot of its key.
-    fn look_up(&mut self, request: &Request<G>) -> Source {
+    fn look_up(&mut self, request: &Request<G>) -> AnswerFrom {
         let key = self.game.key(request.state);
         let at = (key % self.places.len() as u64) as usize;
         let place = &mut self.places[at];
         // a different number of actions means a different position with the same key
         let fits = place.key == key && place.len as usize == request.legal.len();
         if fits && place.batch == self.batch {
-            return Source::Row(place.row);
+            return AnswerFrom::Row(place.row);
         }
         let age = self.written.checked_sub(place.start);
         if fits && age.is_some_and(|age| age <= self.ring.len() as u64) {
-            return Source::Ring(place.start, place.wdl);
+            return AnswerFrom::Ring(place.start, place.wdl);
         }
         let row = self.missed.len() as u32;
         let len = request.legal.len() as u32;
-        *place = Place { key, start: NOWHERE, len, batch: self.batch, row, ..*place };
+        *place = CacheSlot { key, start: NOWHERE, len, batch: self.batch, row, ..*place };
         self.missed.push(at);
-        Source::Row(row)
+        AnswerFrom::Row(row)
     }
 
     /// Stores the new evaluations, except where another request of the batch took the slot.
@@ -179,12 +179,12 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cached<G, E> {
         out.clear();
         for (request, source) in requests.iter().zip(&self.sources) {
             match *source {
-                Source::Ring(start, wdl) => {
+                AnswerFrom::Ring(start, wdl) => {
                     let begin = (start % self.ring.len() as u64) as usize;
                     let len = request.legal.len();
                     out.push(len, wdl).copy_from_slice(&self.ring[begin..begin + len]);
                 }
-                Source::Row(row) => {
+                AnswerFrom::Row(row) => {
                     let answer = self.answers.row(row as usize);
                     out.push(answer.priors.len(), answer.wdl).copy_from_slice(answer.priors);
                 }

@@ -93,7 +93,7 @@ const MOST_TABLE: usize = 16 << 20;
 pub struct Search<G: Game> {
     tree: Tree<G>,
     /// The simulations of a round; the first one is also that of [`Search::next`].
-    flights: Vec<Flight<G>>,
+    flights: Vec<LeavesInFlight<G>>,
     /// So many of them are on their way.
     flying: usize,
     /// Reused memory of [`Search::run_while`].
@@ -115,7 +115,7 @@ pub struct Search<G: Game> {
 debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
 
 /// A simulation on its way.
-struct Flight<G: Game> {
+struct LeavesInFlight<G: Game> {
     walk: Walk<G>,
     /// For evaluators that need randomness at its leaf.
     seed: u64,
@@ -123,16 +123,16 @@ struct Flight<G: Game> {
     asks: bool,
 }
 
-impl<G: Game> Flight<G> {
-    fn new(state: &G::State) -> Flight<G> {
-        Flight { walk: Walk::new(state.clone()), seed: 0, asks: false }
+impl<G: Game> LeavesInFlight<G> {
+    fn new(state: &G::State) -> LeavesInFlight<G> {
+        LeavesInFlight { walk: Walk::new(state.clone()), seed: 0, asks: false }
     }
 }
 
 impl<G: Game> Search<G> {
     /// A search with only a root, not yet begun.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
-        let flights = vec![Flight::new(&root)];
+        let flights = vec![LeavesInFlight::new(&root)];
         let table = (config.solve_nodes * TABLE_A_NODE).clamp(LEAST_TABLE, MOST_TABLE);
         let limits = Limits { nodes: config.solve_nodes as u64, table };
         let solver = (config.solve_nodes + config.leaf_nodes > 0).then(|| Solver::new(game.clone(), limits));
@@ -328,7 +328,7 @@ impl<G: Game> Search<G> {
                 return;
             }
             if self.flying == self.flights.len() {
-                self.flights.push(Flight::new(self.tree.root()));
+                self.flights.push(LeavesInFlight::new(self.tree.root()));
             }
             let leaf = self.simulate::<BESIDE>(self.flying, random);
             self.flights[self.flying].asks = leaf == Leaf::Needs;
@@ -385,7 +385,7 @@ impl<G: Game> Search<G> {
             self.begun = true;
         }
         self.done += 1;
-        let Flight { walk, seed, .. } = &mut self.flights[flight];
+        let LeavesInFlight { walk, seed, .. } = &mut self.flights[flight];
         let leaf = match BESIDE {
             false => self.tree.select(walk),
             true => self.tree.select_beside(walk),

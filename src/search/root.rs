@@ -22,7 +22,7 @@ const POLICY_WHOLE: f32 = 10_000.0;
 
 /// The noise and the plan of a root's search.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct RootPlan {
     /// Whether the root's priors contain noise.
     noisy: bool,
     /// The root's priors without noise.
@@ -32,7 +32,7 @@ pub(super) struct Plan {
     spreads: Vec<Spread>,
 }
 
-impl Plan {
+impl RootPlan {
     /// Resets the plan for another root.
     pub fn clear(&mut self) {
         self.noisy = false;

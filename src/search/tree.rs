@@ -7,7 +7,7 @@
 
 use super::evaluator::Wdl;
 use super::nodes::Nodes;
-use super::root::Plan;
+use super::root::RootPlan;
 use crate::config::SearchConfig;
 use crate::game::{Action, Game, Outcome, Player};
 
@@ -57,7 +57,7 @@ pub struct Tree<G: Game> {
     pub(super) root: G::State,
     pub(super) nodes: Nodes,
     /// The noise and the plan of this root's search.
-    pub(super) plan: Plan,
+    pub(super) plan: RootPlan,
     /// Walks that count for others.
     pub(super) on_their_way: u32,
     /// How many roots the tree has had; a walk from an earlier one is rejected.
@@ -70,7 +70,7 @@ impl<G: Game> Tree<G> {
     /// A tree with only a root.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Tree<G> {
         let nodes = Nodes::new(&config);
-        Tree { game, config, root, nodes, plan: Plan::default(), on_their_way: 0, roots: 0 }
+        Tree { game, config, root, nodes, plan: RootPlan::default(), on_their_way: 0, roots: 0 }
     }
 
     /// The position at the root.

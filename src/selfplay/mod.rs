@@ -186,7 +186,7 @@ pub fn play_generation<G: Game>(
     evaluator: MakeEvaluator<G>,
     tick: Tick,
 ) -> Result<()> {
-    let shards = Shards::of(generation);
+    let shards = ShardPlan::of(generation);
     let path_of = |shard: usize| store::shard_path(run, generation.number, shard);
     let monitor = Monitor::default();
     let (mut finished, mut missing) = (Vec::new(), Vec::new());
@@ -222,16 +222,16 @@ pub fn play_generation<G: Game>(
 
 /// The shards of a generation: the files with `batch` of its games each.
 #[derive(Default)]
-struct Shards {
+struct ShardPlan {
     batch: usize,
     games: usize,
     /// Records of shards some of whose games are not over.
     waiting: Mutex<BTreeMap<usize, Vec<Record>>>,
 }
 
-impl Shards {
-    fn of(generation: &Generation) -> Shards {
-        Shards { batch: generation.config.selfplay.batch, games: generation.games, ..Shards::default() }
+impl ShardPlan {
+    fn of(generation: &Generation) -> ShardPlan {
+        ShardPlan { batch: generation.config.selfplay.batch, games: generation.games, ..ShardPlan::default() }
     }
 
     fn count(&self) -> usize {
@@ -293,7 +293,7 @@ fn play_together<G: Game>(
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    let mut flight = Flight::new(game, generation, games, monitor);
+    let mut flight = GamesInFlight::new(game, generation, games, monitor);
     while !flight.active.is_empty() {
         monitor.check()?;
         flight.advance(generation, monitor, false);
@@ -329,7 +329,7 @@ fn play_in_turn<G: Game>(
 ) -> Result<Vec<Record>> {
     let (some, others) = games.split_at(games.len() / 2);
     let [mut waiting, mut moving] =
-        [some, others].map(|games| Flight::new(game, generation, games.iter().copied(), monitor));
+        [some, others].map(|games| GamesInFlight::new(game, generation, games.iter().copied(), monitor));
     let mut begun = Instant::now();
     waiting.advance(generation, monitor, true);
     while !(waiting.active.is_empty() && moving.active.is_empty()) {
@@ -356,7 +356,7 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
 }
 
 /// Games in flight together; each contributes one leaf to a batch.
-struct Flight<G: Game> {
+struct GamesInFlight<G: Game> {
     active: Vec<Episode<G>>,
     /// The last step of each game, including those that have since left.
     steps: Vec<Step>,
@@ -366,15 +366,15 @@ struct Flight<G: Game> {
     evaluations: Evaluations,
 }
 
-impl<G: Game> Flight<G> {
+impl<G: Game> GamesInFlight<G> {
     fn new(
         game: &G,
         generation: &Generation,
         games: impl ExactSizeIterator<Item = usize>,
         monitor: &Monitor,
-    ) -> Flight<G> {
+    ) -> GamesInFlight<G> {
         monitor.in_flight.fetch_add(games.len(), Ordering::Relaxed);
-        Flight {
+        GamesInFlight {
             active: games.map(|index| Episode::new(game, generation, index)).collect(),
             steps: Vec::new(),
             records: Vec::new(),
@@ -451,11 +451,11 @@ impl<G: Game> Flight<G> {
 
 #[cfg(test)]
 mod tests {
-    use super::Shards;
+    use super::ShardPlan;
 
     #[test]
     fn the_last_shards_are_shared() {
-        let all = Shards { batch: 4, games: 1000, ..Shards::default() };
+        let all = ShardPlan { batch: 4, games: 1000, ..ShardPlan::default() };
         let portioned = |shards: &[usize], threads| all.portions(shards, threads);
         assert_eq!(portioned(&[1, 3], 2), [[4, 5, 6, 7], [12, 13, 14, 15]]);
         assert_eq!(portioned(&[0, 1, 5], 2), [&[0, 1, 2, 3][..], &[4, 5, 6, 7], &[20, 21], &[22, 23]]);

@@ -41,7 +41,7 @@ impl Starts {
         (seed, number, games): (u64, usize, usize),
         shards: &[Shard<Replayed>],
     ) -> Result<Starts> {
-        let source = Source::new(rules, &config.replay, shards);
+        let source = Beginning::new(rules, &config.replay, shards);
         let (restarts, forks) = (config.selfplay.restart_share, config.selfplay.fork_share);
         let start = |game: usize| {
             let mut random = stream(seed, Purpose::Start, &[number as u64, game as u64]);
@@ -59,7 +59,7 @@ impl Starts {
 }
 
 /// Games to draw from.
-struct Source<'a, G: Game> {
+struct Beginning<'a, G: Game> {
     rules: &'a Rules<G>,
     records: Vec<&'a Record>,
     /// The game and ply of every position that was trained on.
@@ -68,8 +68,8 @@ struct Source<'a, G: Game> {
     sums: Vec<f64>,
 }
 
-impl<'a, G: Game> Source<'a, G> {
-    fn new(rules: &'a Rules<G>, settings: &ReplayConfig, shards: &'a [Shard<Replayed>]) -> Source<'a, G> {
+impl<'a, G: Game> Beginning<'a, G> {
+    fn new(rules: &'a Rules<G>, settings: &ReplayConfig, shards: &'a [Shard<Replayed>]) -> Beginning<'a, G> {
         let (mut records, mut plies, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         let mut sum = 0.0;
         for (record, found) in shards.iter().flat_map(|shard| shard.records.iter().zip(&shard.found)) {
@@ -86,7 +86,7 @@ impl<'a, G: Game> Source<'a, G> {
             }
             records.push(record);
         }
-        Source { rules, records, plies, sums }
+        Beginning { rules, records, plies, sums }
     }
 
     fn restart(&self, random: &mut Random) -> Result<Option<String>> {

@@ -20,7 +20,7 @@ mod turns;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use table::{Entry, Table};
-use turns::Wanted;
+use turns::Goal;
 
 /// No number of positions proves it.
 const INFINITE: u32 = u32::MAX;
@@ -154,7 +154,7 @@ impl<G: Game> Solver<G> {
     /// # Errors
     /// It is unknown within the limits.
     pub fn outcome(&mut self, state: &G::State) -> Result<Outcome> {
-        let solved = turns::solve(self, state, Wanted::Value, &mut |_, _| true);
+        let solved = turns::solve(self, state, Goal::Value, &mut |_, _| true);
         solved.bounds.outcome().ok_or_else(|| self.unknown("the value"))
     }
 
@@ -164,7 +164,7 @@ impl<G: Game> Solver<G> {
     /// # Errors
     /// None is known within the limits.
     pub fn best_actions(&mut self, state: &G::State) -> Result<Vec<Action>> {
-        let solved = turns::solve(self, state, Wanted::Best, &mut |_, _| true);
+        let solved = turns::solve(self, state, Goal::Best, &mut |_, _| true);
         solved.best_actions().ok_or_else(|| match solved.bounds.outcome() {
             Some(_) => self.unknown("the best action"),
             None => self.unknown("the value"),
@@ -174,7 +174,7 @@ impl<G: Game> Solver<G> {
     /// The value of `state` and of each of its actions. `more` gets the nodes so far and what is known of `state` from
     /// time to time, and as soon as its value is known; it ends the search by returning false.
     pub fn solve(&mut self, state: &G::State, mut more: impl FnMut(u64, Bounds) -> bool) -> Solved {
-        turns::solve(self, state, Wanted::Everything, &mut more)
+        turns::solve(self, state, Goal::Everything, &mut more)
     }
 
     /// The value of `state` and of each of its actions, asked one after the other: for those who need the values of all

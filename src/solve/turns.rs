@@ -17,7 +17,7 @@ const THRESHOLDS: [i8; 2] = [1, 0];
 
 /// What is to be found out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Goal {
     /// The value of the position.
     Value,
     /// Which actions keep it.
@@ -30,7 +30,7 @@ pub(super) enum Wanted {
 pub(super) type More<'a> = &'a mut dyn FnMut(u64, Bounds) -> bool;
 
 /// A position, and what is known of it.
-struct Asked<S> {
+struct Question<S> {
     state: S,
     key: u64,
     bounds: Bounds,
@@ -38,7 +38,7 @@ struct Asked<S> {
     stuck: [bool; 2],
 }
 
-impl<S> Asked<S> {
+impl<S> Question<S> {
     /// Whether a question about a position with these bounds is worth nodes.
     fn is_open(&self, bounds: Bounds, question: usize, drawless: bool) -> bool {
         let is_open = |question: usize| !self.stuck[question] && !is_answered(bounds, THRESHOLDS[question]);
@@ -48,20 +48,20 @@ impl<S> Asked<S> {
 }
 
 /// A solver with nodes for all questions together.
-struct Budget<'a, G: Game> {
+struct NodeBudget<'a, G: Game> {
     solver: &'a mut Solver<G>,
     whole: u64,
     more: More<'a>,
     ended: bool,
 }
 
-impl<G: Game> Budget<'_, G> {
+impl<G: Game> NodeBudget<'_, G> {
     fn left(&self) -> u64 {
         if self.ended { 0 } else { self.whole.saturating_sub(self.solver.nodes) }
     }
 
     /// Asks a question with at most `share` nodes, which is more than none, while this is known of the root.
-    fn ask(&mut self, asked: &mut Asked<G::State>, question: usize, share: u64, root: Bounds) {
+    fn ask(&mut self, asked: &mut Question<G::State>, question: usize, share: u64, root: Bounds) {
         let threshold = THRESHOLDS[question];
         let solver = &mut *self.solver;
         (solver.limits.nodes, solver.stopped) = (self.whole.min(solver.nodes.saturating_add(share)), false);
@@ -79,22 +79,22 @@ impl<G: Game> Budget<'_, G> {
 
 /// One search in progress.
 struct Turns<'a, G: Game> {
-    budget: Budget<'a, G>,
+    budget: NodeBudget<'a, G>,
     player: Player,
-    root: Asked<G::State>,
-    actions: Vec<(Action, Asked<G::State>)>,
-    wanted: Wanted,
+    root: Question<G::State>,
+    actions: Vec<(Action, Question<G::State>)>,
+    wanted: Goal,
     announced: bool,
 }
 
 /// Solves `state` by turns, within the solver's limits.
-pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: Wanted, more: More) -> Solved {
+pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: Goal, more: More) -> Solved {
     solver.begin();
     if let Some(outcome) = solver.game.outcome(state) {
         return Solved { bounds: Bounds::of(outcome), actions: Vec::new(), nodes: 0 };
     }
     let player = solver.game.to_move(state);
-    let legal = if wanted == Wanted::Value { Vec::new() } else { solver.game.legal(state) };
+    let legal = if wanted == Goal::Value { Vec::new() } else { solver.game.legal(state) };
     let after = |action: Action| {
         let mut next = state.clone();
         solver.game.play(&mut next, action);
@@ -102,7 +102,7 @@ pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: W
     };
     let actions = legal.into_iter().map(after).collect();
     let (root, whole) = (asked(solver, state.clone()), solver.limits.nodes);
-    let budget = Budget { solver, whole, more, ended: false };
+    let budget = NodeBudget { solver, whole, more, ended: false };
     let mut turns = Turns { budget, player, root, actions, wanted, announced: false };
     turns.run();
     let actions = turns.actions.into_iter().map(|(action, asked)| (action, asked.bounds)).collect();
@@ -110,10 +110,10 @@ pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: W
 }
 
 /// A position, with its result or what the table knows.
-fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> Asked<G::State> {
+fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> Question<G::State> {
     let (key, known) = solver.known(&state);
     let bounds = solver.game.outcome(&state).map_or(known, Bounds::of);
-    Asked { state, key, bounds, stuck: [false; 2] }
+    Question { state, key, bounds, stuck: [false; 2] }
 }
 
 impl<G: Game> Turns<'_, G> {
@@ -170,19 +170,19 @@ impl<G: Game> Turns<'_, G> {
         if self.player == Player::First { [0, 1] } else { [1, 0] }
     }
 
-    fn open_questions(&self, asked: &Asked<G::State>) -> u64 {
+    fn open_questions(&self, asked: &Question<G::State>) -> u64 {
         (0..2).filter(|question| self.is_wanted(asked, *question)).count() as u64
     }
 
     /// Whether the answer is unknown and matters.
-    fn is_wanted(&self, asked: &Asked<G::State>, question: usize) -> bool {
+    fn is_wanted(&self, asked: &Question<G::State>, question: usize) -> bool {
         let capped = asked.bounds.and(self.at_most(self.root.bounds));
         if !asked.is_open(capped, question, self.drawless()) {
             return false;
         }
         match (self.wanted, self.root.bounds.outcome()) {
             // is the action worth as much as the position?
-            (Wanted::Best, Some(outcome)) => {
+            (Goal::Best, Some(outcome)) => {
                 let value = outcome.value_for(Player::First) as i8;
                 let threshold = if self.player == Player::First { value } else { value + 1 };
                 self.drawless() || THRESHOLDS[question] == threshold
@@ -218,7 +218,7 @@ impl<G: Game> Turns<'_, G> {
         for (_, asked) in &mut self.actions {
             asked.bounds = asked.bounds.and(most);
         }
-        let reaches = |asked: &Asked<G::State>| asked.bounds.for_player(player).1 >= worth;
+        let reaches = |asked: &Question<G::State>| asked.bounds.for_player(player).1 >= worth;
         let mut reaching = self.actions.iter_mut().filter(|(_, asked)| reaches(asked));
         // where a single action can be worth as much as the position, it is
         if let (Some((_, only)), None) = (reaching.next(), reaching.next()) {

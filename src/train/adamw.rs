@@ -40,7 +40,7 @@ impl Optimizer for AdamW {
         let time = old.as_ref().map_or(0, |old| old.time) + 1;
         let corrections = KEPT.map(|kept| 1.0 - kept.powi(time as i32));
         let decay = rate * f64::from(self.weight_decay);
-        let step = Step { rate: rate as f32, corrections, left: (1.0 - decay) as f32 };
+        let step = Update { rate: rate as f32, corrections, left: (1.0 - decay) as f32 };
         let mut moments = match old {
             Some(old) => [numbers(old.moment_1), numbers(old.moment_2)],
             None => [vec![0.0; weights.len()], vec![0.0; weights.len()]],
@@ -71,7 +71,7 @@ impl AdamW {
 }
 
 /// The numbers of one step.
-struct Step {
+struct Update {
     rate: f32,
     /// By what the moments, which begin at 0, are too small.
     corrections: [f32; 2],
@@ -79,7 +79,7 @@ struct Step {
     left: f32,
 }
 
-impl Step {
+impl Update {
     fn apply(&self, weights: &mut [f32], gradient: &[f32], [first, second]: &mut [Vec<f32>; 2]) {
         let moments = first.iter_mut().zip(second);
         for ((weight, gradient), (first, second)) in weights.iter_mut().zip(gradient).zip(moments) {

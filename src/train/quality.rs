@@ -54,7 +54,7 @@ pub struct Quality {
 /// An output is not finite.
 pub fn measure(net: &Arc<CpuNet>, batches: &[Batch]) -> Result<Quality> {
     let said = parallel::map(batches.len(), &|index| predict(net.clone(), &batches[index]))?;
-    let mut tally = Tally::default();
+    let mut tally = LossTally::default();
     batches.iter().zip(&said).for_each(|(batch, said)| tally.add(batch, said));
     Ok(tally.quality())
 }
@@ -103,13 +103,13 @@ fn log_softmax(logits: &mut [f32]) {
 
 /// Sums over positions; see [`Quality`].
 #[derive(Default)]
-struct Tally {
+struct LossTally {
     sums: Quality,
     targets: [f64; 3],
     reliability: Reliability,
 }
 
-impl Tally {
+impl LossTally {
     /// Adds a batch.
     fn add(&mut self, batch: &Batch, said: &Predictions) {
         for row in 0..batch.rows() {
@@ -200,7 +200,7 @@ mod tests {
             log_policy: logs([[0.5, 0.5, 7.0], [third; 3]]),
             log_wdl: logs([[0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]),
         };
-        let mut tally = Tally::default();
+        let mut tally = LossTally::default();
         tally.add(&batch, &said);
         let found = tally.quality();
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found} {expected}");

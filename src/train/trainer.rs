@@ -197,32 +197,32 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
 
 /// The global norm of all gradients.
 pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
-    let mut squares = Squares { gradients, sums: Vec::new() };
+    let mut squares = GradientSquares { gradients, sums: Vec::new() };
     network.visit(&mut squares);
     model::read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()
 }
 
 /// Whether all parameters are finite numbers.
 fn is_finite(network: &impl Module) -> bool {
-    let mut sums = Sums(Vec::new());
+    let mut sums = ParameterSums(Vec::new());
     network.visit(&mut sums);
     model::read(sums.0).into_iter().sum::<f32>().is_finite()
 }
 
-struct Sums(Vec<Tensor<1>>);
+struct ParameterSums(Vec<Tensor<1>>);
 
-impl ModuleVisitor for Sums {
+impl ModuleVisitor for ParameterSums {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         self.0.push(param.val().sum());
     }
 }
 
-struct Squares<'a> {
+struct GradientSquares<'a> {
     gradients: &'a GradientsParams,
     sums: Vec<Tensor<1>>,
 }
 
-impl ModuleVisitor for Squares<'_> {
+impl ModuleVisitor for GradientSquares<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(gradient) = self.gradients.get::<D>(param.id) {
             self.sums.push(gradient.powi_scalar(2).sum());

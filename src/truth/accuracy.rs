@@ -88,7 +88,7 @@ impl Tally {
         (self.valued > 0).then(|| self.squares / self.valued as f64)
     }
 
-    fn add(&mut self, position: &Position, answer: &Answer) {
+    fn add(&mut self, position: &Position, answer: &AgentAnswer) {
         let value = position.value;
         self.positions += 1;
         if let Some(place) = position.values.iter().position(|(action, _)| *action == answer.action) {
@@ -142,7 +142,7 @@ pub struct Accuracy {
 
 /// An agent's answer for a position.
 #[derive(Clone, Copy, Debug)]
-struct Answer {
+struct AgentAnswer {
     action: Action,
     value: Option<f32>,
 }
@@ -187,7 +187,7 @@ pub fn measure(
             let state = &positions[index].state;
             let action = checked(game, state, agent.agent(random(index)).choose(state)?)?;
             done.fetch_add(1, Ordering::Relaxed);
-            Ok(Answer { action, value: None })
+            Ok(AgentAnswer { action, value: None })
         })?
     } else {
         return Err(Error::Config(format!("agent {} does not search", agent.identity())));
@@ -196,17 +196,17 @@ pub fn measure(
 }
 
 /// A search's answer.
-fn answer(analysis: &Analysis, budget: Budget) -> Answer {
+fn answer(analysis: &Analysis, budget: Budget) -> AgentAnswer {
     let priors = analysis.priors.iter().rev();
     let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
     let action = match budget {
         Budget::Policy => most_likely.unwrap_or(analysis.action),
         _ => analysis.action,
     };
-    Answer { action, value: Some(analysis.value) }
+    AgentAnswer { action, value: Some(analysis.value) }
 }
 
-fn counted(set: &Set, answers: &[Answer]) -> Accuracy {
+fn counted(set: &Set, answers: &[AgentAnswer]) -> Accuracy {
     let mut all = Tally::default();
     let mut classes: BTreeMap<usize, Tally> = BTreeMap::new();
     let mut plies: BTreeMap<usize, Tally> = BTreeMap::new();
@@ -225,7 +225,7 @@ fn counted(set: &Set, answers: &[Answer]) -> Accuracy {
 }
 
 /// The mean of the true values where the agent's value was in some range.
-fn reliability(set: &Set, answers: &[Answer]) -> Vec<Bin> {
+fn reliability(set: &Set, answers: &[AgentAnswer]) -> Vec<Bin> {
     let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {
         answer.value.into_iter().for_each(|expected| table.add(expected, f64::from(position.value)));

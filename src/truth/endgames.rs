@@ -32,7 +32,7 @@ const CANDIDATES: usize = 1_000;
 
 /// A set to be made.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SetPlan {
     /// The number of positions.
     pub count: usize,
     /// The random seed.
@@ -51,7 +51,7 @@ pub struct Plan {
 /// [`Error::Interrupted`] if `tick` says so; too few positions can be solved.
 pub fn make(
     rules: &Opened,
-    plan: &Plan,
+    plan: &SetPlan,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<(Header, Vec<Line>)> {
     let game = &rules.game;
@@ -89,7 +89,7 @@ pub fn make(
     Ok((header(rules, plan), lines))
 }
 
-fn header(rules: &Opened, plan: &Plan) -> Header {
+fn header(rules: &Opened, plan: &SetPlan) -> Header {
     Header {
         format: FORMAT,
         game: rules.identity.id.clone(),
@@ -102,7 +102,7 @@ fn header(rules: &Opened, plan: &Plan) -> Header {
 }
 
 /// A position of a random game, and the actions played before.
-fn candidate(game: &AnyGame, plan: &Plan, number: u64) -> (AnyState, usize) {
+fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
     let mut random = stream(plan.seed, Purpose::Endgame, &[number]);
     let mut states = vec![game.initial()];
     while let Some(state) = states.last()

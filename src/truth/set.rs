@@ -188,7 +188,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
         }
         // all of them, so that it is the first error that is reported
         let checked = |index: usize| Ok(parsed(&texts[index].1).and_then(|given| checked(rules, &given)));
-        let read: Vec<Result<Checked>> = parallel::map(texts.len(), &checked)?;
+        let read: Vec<Result<CheckedPosition>> = parallel::map(texts.len(), &checked)?;
         for (read, (number, _)) in read.into_iter().zip(&texts) {
             let position = read.and_then(|read| read.of_class(&mut header.classes, is_open));
             positions.push(position.map_err(|error| at_line(path, *number, error))?);
@@ -302,12 +302,12 @@ fn check_game(header: &Header, rules: &Opened) -> Result<()> {
 }
 
 /// A position that fits the rules, with the name of its class.
-struct Checked {
+struct CheckedPosition {
     position: Position,
     class: Option<String>,
 }
 
-impl Checked {
+impl CheckedPosition {
     /// The position with its class, one of `classes`; new ones are added if the list `is_open`.
     fn of_class(self, classes: &mut Vec<String>, is_open: bool) -> Result<Position> {
         let Some(name) = self.class else { return Ok(self.position) };
@@ -327,7 +327,7 @@ impl Checked {
 }
 
 /// Checks a position against the rules.
-fn checked(rules: &Opened, given: &Given) -> Result<Checked> {
+fn checked(rules: &Opened, given: &Given) -> Result<CheckedPosition> {
     let wrong = |what: String| Err(Error::Data(what));
     let game = &rules.game;
     let state = game.parse_state(&given.position)?;
@@ -369,7 +369,7 @@ fn checked(rules: &Opened, given: &Given) -> Result<Checked> {
     }
     let scores = scores.into_iter().map(|(_, score)| score).collect();
     let position = Position { state, class: None, plies: given.plies, value, values, scores };
-    Ok(Checked { position, class: given.class.clone() })
+    Ok(CheckedPosition { position, class: given.class.clone() })
 }
 
 /// The numbers of the legal actions, ascending by action: one for each, and for no other.

@@ -29,7 +29,7 @@ struct Kept {
 }
 
 /// An agent, and what its network is: equal texts are the same network.
-pub(super) struct Known {
+pub(super) struct LoadedAgent {
     pub(super) contestant: Arc<Contestant<AnyGame>>,
     pub(super) network: Option<String>,
 }
@@ -40,7 +40,7 @@ impl Agents {
     }
 
     /// The agent as its files are now. Nobody else waits while it is loaded.
-    pub(super) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<Known> {
+    pub(super) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<LoadedAgent> {
         let name = spec.to_string();
         let path = match spec {
             AgentSpec::Trained(path, ..) => Some(path.clone()),
@@ -49,7 +49,7 @@ impl Agents {
         // before it is loaded: what changes meanwhile is loaded again the next time
         let network = path.as_deref().map(network_at).transpose()?;
         if let Some(contestant) = self.find(&name, network.as_deref()) {
-            return Ok(Known { contestant, network });
+            return Ok(LoadedAgent { contestant, network });
         }
         let Means { threads, processor } = means;
         let contestant = Arc::new(Contestant::on(rules, spec, processor)?.with_threads(*threads));
@@ -59,7 +59,7 @@ impl Agents {
             kept.remove(0);
         }
         kept.push(Kept { name, path, network: network.clone(), contestant: contestant.clone() });
-        Ok(Known { contestant, network })
+        Ok(LoadedAgent { contestant, network })
     }
 
     fn find(&self, name: &str, network: Option<&str>) -> Option<Arc<Contestant<AnyGame>>> {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::arena::journal::Line;
+use crate::arena::journal::JournalLine;
 use crate::error::{Error, Result};
 use crate::game::Player;
 use crate::options::Settings;
@@ -25,13 +25,13 @@ struct First {
 
 /// The first line of the file of a match or ladder.
 #[derive(Deserialize)]
-struct Header {
-    game: Played,
+struct FileHead {
+    game: GameFile,
     agents: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Played {
+struct GameFile {
     id: String,
     options: Settings,
 }
@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
 
 fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
     let wrong = |line: usize| Error::Data(format!("line {line} of the file is not one of a match"));
-    let Header { game, agents } = serde_json::from_str(first).map_err(|_| wrong(1))?;
+    let FileHead { game, agents } = serde_json::from_str(first).map_err(|_| wrong(1))?;
     // an agent's identity goes on with the hash of its weights
     let name = |agent: &String| {
         let name = agent.split(", SHA-256").next().unwrap_or_default();
@@ -95,7 +95,7 @@ fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
     let agents: Vec<String> = agents.iter().map(name).collect();
     let mut games = Vec::new();
     for (number, line) in text.lines().enumerate().skip(1) {
-        let line: Line = match serde_json::from_str(line) {
+        let line: JournalLine = match serde_json::from_str(line) {
             Ok(line) => line,
             // the last line of a match in progress may lack its end
             Err(error) if error.is_eof() => break,

@@ -24,7 +24,7 @@ use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
 use super::players::{plain, spec};
 use super::runs::Runs;
-use super::table::{Asked, Played, Table, Wanted};
+use super::table::{GameTable, Played, PositionAsked, SearchAsked};
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::arena::perfect;
@@ -42,7 +42,7 @@ const TABLES: usize = 32;
 /// The length of a page's name for itself.
 const PAGE_NAME: usize = 64;
 
-type Answer = std::result::Result<Json<Value>, Refusal>;
+type JsonAnswer = std::result::Result<Json<Value>, Refusal>;
 
 /// The state that requests share.
 pub(super) struct Site {
@@ -51,7 +51,7 @@ pub(super) struct Site {
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
     catalog: Catalog,
-    tables: Mutex<HashMap<(String, String), Arc<Table>>>,
+    tables: Mutex<HashMap<(String, String), Arc<GameTable>>>,
     means: Means,
     index: String,
     workers: Workers,
@@ -152,13 +152,13 @@ impl Site {
     }
 
     /// The table of a game, kept for the next request.
-    fn table(&self, place: &Played) -> Result<Arc<Table>> {
+    fn table(&self, place: &Played) -> Result<Arc<GameTable>> {
         let key = (place.game.clone(), json!(place.options).to_string());
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
         }
         let rules = self.catalog.open(&place.game, &place.options)?;
-        let table = Arc::new(Table::new(rules, self.means.clone()));
+        let table = Arc::new(GameTable::new(rules, self.means.clone()));
         let mut tables = locked(&self.tables);
         if tables.len() >= TABLES {
             tables.clear();
@@ -222,12 +222,12 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, Refusal> {
 }
 
 /// Does work that reads no files.
-async fn compute(site: Arc<Site>, work: impl FnOnce(&Site) -> Result<Value> + Send + 'static) -> Answer {
+async fn compute(site: Arc<Site>, work: impl FnOnce(&Site) -> Result<Value> + Send + 'static) -> JsonAnswer {
     let all = site.clone();
     all.workers.compute(move || Ok(Json(work(&site)?))).await
 }
 
-async fn home(State(site): State<Arc<Site>>) -> Answer {
+async fn home(State(site): State<Arc<Site>>) -> JsonAnswer {
     let all = site.clone();
     let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
     let ((runs, mut players), trouble) = match listed {
@@ -252,17 +252,17 @@ async fn home(State(site): State<Arc<Site>>) -> Answer {
     })))
 }
 
-async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
     let place: Played = read(&body)?;
     compute(site, move |site| Ok(json!({"html": site.table(&place)?.rules()?}))).await
 }
 
-async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
-    let asked: Asked = read(&body)?;
+async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
+    let asked: PositionAsked = read(&body)?;
     compute(site, move |site| site.table(&asked.place)?.position(&asked)).await
 }
 
-async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
     let place: Played = read(&body)?;
     compute(site, move |site| {
         let today = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
@@ -277,7 +277,7 @@ struct Text {
     text: String,
 }
 
-async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
     let Text { text } = read(&body)?;
     compute(site, move |site| {
         let games = games::read(&text)?.into_iter().map(|loaded| site.settled(loaded));
@@ -296,20 +296,20 @@ async fn of_run(
     site: Arc<Site>,
     id: &str,
     work: impl FnOnce(&Site, usize) -> Result<Value> + Send + 'static,
-) -> Answer {
+) -> JsonAnswer {
     let (id, all) = (number(id)?, site.clone());
     all.workers.read(&format!("run {id}"), READING, move || Ok(Json(work(&site, id)?))).await
 }
 
-async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
+async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> JsonAnswer {
     of_run(site, &id, |site, id| site.runs.about(id)).await
 }
 
-async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
+async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> JsonAnswer {
     of_run(site, &id, |site, id| site.runs.charts(id)).await
 }
 
-async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer {
+async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> JsonAnswer {
     of_run(site, &id, |site, id| {
         let (generation, records) = site.runs.games(id)?;
         let games = records.into_iter().map(|record| site.settled(Loaded::of_record(record)));
@@ -365,7 +365,7 @@ impl Drop for Running {
     }
 }
 
-async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer {
+async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
     let query: Query = read(&body)?;
     if query.seconds.is_some_and(|seconds| seconds <= 0.0) {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
@@ -384,6 +384,6 @@ async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
     // the permit goes with the request: if the client is gone, its search has been told to stop
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
     let stop = running.stop.clone();
-    let wanted = Wanted { seconds, seed, vary };
+    let wanted = SearchAsked { seconds, seed, vary };
     site.workers.compute(move || Ok(Json(agent.search(&place, &wanted, &stop)?))).await
 }

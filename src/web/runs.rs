@@ -39,11 +39,11 @@ pub(super) struct Runs {
     known: Mutex<Vec<PathBuf>>,
     files: Vec<PathBuf>,
     /// Their metrics, as far as they were read.
-    read: Mutex<BTreeMap<PathBuf, Arc<Mutex<Watched>>>>,
+    read: Mutex<BTreeMap<PathBuf, Arc<Mutex<WatchedRun>>>>,
 }
 
 /// The metrics of a run, of which only what was added is read.
-struct Watched {
+struct WatchedRun {
     reader: Reader,
     /// The strength of its generations, and for how many lines and which opponent that was computed.
     strengths: (usize, String, Strengths),
@@ -52,9 +52,9 @@ struct Watched {
 /// The strength of generations in Elo above the first rated one, with its bounds.
 type Strengths = BTreeMap<usize, [Option<f64>; 3]>;
 
-impl Watched {
-    fn new(folder: &Path) -> Watched {
-        Watched { reader: Reader::new(folder), strengths: Default::default() }
+impl WatchedRun {
+    fn new(folder: &Path) -> WatchedRun {
+        WatchedRun { reader: Reader::new(folder), strengths: Default::default() }
     }
 
     /// Reads what was added, at most `most` bytes, which are counted down.
@@ -116,9 +116,9 @@ impl Runs {
     }
 
     /// The metrics of a run, as far as they were read.
-    fn watched(&self, folder: &Path) -> Arc<Mutex<Watched>> {
+    fn watched(&self, folder: &Path) -> Arc<Mutex<WatchedRun>> {
         let mut read = locked(&self.read);
-        let new = || Arc::new(Mutex::new(Watched::new(folder)));
+        let new = || Arc::new(Mutex::new(WatchedRun::new(folder)));
         read.entry(folder.to_path_buf()).or_insert_with(new).clone()
     }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Means;
-use super::agents::{Agents, Known};
+use super::agents::{Agents, LoadedAgent};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
@@ -48,7 +48,7 @@ pub(super) struct Played {
 
 /// A position, and what to draw on it.
 #[derive(Deserialize)]
-pub(super) struct Asked {
+pub(super) struct PositionAsked {
     #[serde(flatten)]
     pub(super) place: Played,
     /// Actions with weights from 0 to 1.
@@ -75,7 +75,7 @@ pub(super) struct Asked {
 }
 
 /// A question to an agent.
-pub(super) struct Wanted {
+pub(super) struct SearchAsked {
     /// Search for so long instead of the agent's number of simulations.
     pub(super) seconds: Option<f64>,
     pub(super) seed: u64,
@@ -84,21 +84,21 @@ pub(super) struct Wanted {
 }
 
 /// The rules of a game and its agents.
-pub(super) struct Table {
+pub(super) struct GameTable {
     rules: Opened,
     means: Means,
     agents: Agents,
 }
 
 /// An agent at a table.
-pub(super) struct Seat {
-    table: Arc<Table>,
-    agent: Known,
+pub(super) struct SeatedAgent {
+    table: Arc<GameTable>,
+    agent: LoadedAgent,
 }
 
-impl Table {
-    pub(super) fn new(rules: Opened, means: Means) -> Table {
-        Table { rules, means, agents: Agents::new() }
+impl GameTable {
+    pub(super) fn new(rules: Opened, means: Means) -> GameTable {
+        GameTable { rules, means, agents: Agents::new() }
     }
 
     fn game(&self) -> &AnyGame {
@@ -184,7 +184,7 @@ impl Table {
     }
 
     /// The position that a game has reached.
-    pub(super) fn position(&self, asked: &Asked) -> Result<Value> {
+    pub(super) fn position(&self, asked: &PositionAsked) -> Result<Value> {
         let game = self.game();
         let session = self.session(&asked.place)?;
         let state = session.state();
@@ -241,9 +241,9 @@ impl Table {
     }
 
     /// An agent, which is loaded if it is not yet, or no longer what it was.
-    pub(super) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<Seat> {
+    pub(super) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<SeatedAgent> {
         let agent = self.agents.get(&self.rules, spec, &self.means)?;
-        Ok(Seat { table: self, agent })
+        Ok(SeatedAgent { table: self, agent })
     }
 
     /// A game as the text of a file.
@@ -274,10 +274,10 @@ impl Table {
     }
 }
 
-impl Seat {
+impl SeatedAgent {
     /// Its choice in a position, with the numbers of its search.
-    pub(super) fn search(&self, place: &Played, wanted: &Wanted, stop: &AtomicBool) -> Result<Value> {
-        let Seat { table, agent: Known { contestant, network } } = self;
+    pub(super) fn search(&self, place: &Played, wanted: &SearchAsked, stop: &AtomicBool) -> Result<Value> {
+        let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
         let game = table.game();
         let session = table.session(place)?;
         let state = session.state();

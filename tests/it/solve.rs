@@ -13,7 +13,7 @@ use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, choose, stream};
 use petteia::registry::Registry;
 use petteia::solve::{Bounds, Limits, Solved, Solver};
-use petteia::truth::endgames::{Plan, make};
+use petteia::truth::endgames::{SetPlan, make};
 use proptest::prelude::*;
 
 use crate::search::tree_text;
@@ -348,7 +348,7 @@ proptest! {
 fn a_set_does_not_depend_on_threads_and_its_values_are_those_of_minimax() {
     let rules = Rules::<Phage>::new(&GameOptions::default()).unwrap();
     let limits = Limits { nodes: 20_000, table: 4 };
-    let plan = Plan { count: 12, seed: 3, before_end: 4..=9, limits, made_by: "a test".into() };
+    let plan = SetPlan { count: 12, seed: 3, before_end: 4..=9, limits, made_by: "a test".into() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| make(&rules.clone().opened(), &plan, &|_| true).unwrap())

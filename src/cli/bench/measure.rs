@@ -33,15 +33,15 @@ pub struct Measuring {
 
 /// Units of work per second: minimum, median, maximum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread([f64; 3]);
+pub struct RateSpread([f64; 3]);
 
 /// The result of a measurement.
 pub struct Measurement {
     bench: &'static str,
     game: String,
     unit: &'static str,
-    wall: Spread,
-    cpu: Spread,
+    wall: RateSpread,
+    cpu: RateSpread,
     /// Additional fields of its JSON line.
     pub about: Map<String, Value>,
 }
@@ -133,7 +133,7 @@ impl Measuring {
             wall.push(units as f64 / clock.elapsed().as_secs_f64());
             cpu.push(units as f64 / processor.elapsed().as_secs_f64().max(1e-9));
         }
-        let (wall, cpu) = (Spread::of(wall), Spread::of(cpu));
+        let (wall, cpu) = (RateSpread::of(wall), RateSpread::of(cpu));
         Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
     }
 
@@ -186,7 +186,7 @@ impl Measuring {
         let mut named = named.into_iter();
         Ok(rates.map(|[wall, cpu]| {
             let (bench, unit) = named.next().expect("a name for each counter");
-            let (wall, cpu) = (Spread::of(wall), Spread::of(cpu));
+            let (wall, cpu) = (RateSpread::of(wall), RateSpread::of(cpu));
             Measurement { bench, game: game.into(), unit, wall, cpu, about: Map::new() }
         }))
     }
@@ -216,15 +216,15 @@ impl Measuring {
     }
 }
 
-impl Spread {
-    fn of(mut rates: Vec<f64>) -> Spread {
+impl RateSpread {
+    fn of(mut rates: Vec<f64>) -> RateSpread {
         rates.sort_unstable_by(f64::total_cmp);
         let half = rates.len() / 2;
         let median = match rates.len() % 2 {
             0 => (rates[half - 1] + rates[half]) / 2.0,
             _ => rates[half],
         };
-        Spread([rates[0], median, rates[rates.len() - 1]])
+        RateSpread([rates[0], median, rates[rates.len() - 1]])
     }
 }
 
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn the_spread_is_minimum_median_and_maximum() {
-        assert_eq!(Spread::of(vec![5.0, 1.0, 2.0]), Spread([1.0, 2.0, 5.0]));
-        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 3.0]), Spread([1.0, 2.5, 4.0]));
+        assert_eq!(RateSpread::of(vec![5.0, 1.0, 2.0]), RateSpread([1.0, 2.0, 5.0]));
+        assert_eq!(RateSpread::of(vec![4.0, 1.0, 2.0, 3.0]), RateSpread([1.0, 2.5, 4.0]));
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
                 Ok(())
             })
             .expect("nothing fails");
-        let Spread([low, _, high]) = measured.wall;
+        let RateSpread([low, _, high]) = measured.wall;
         assert!(low > 0.0, "{low} to {high} units of 20 ms per second");
     }
 

@@ -20,17 +20,17 @@ use crate::error::Result;
 #[derive(Args)]
 pub struct Bench {
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum BenchCommand {
     Rules(rules::RulesBench),
     Net(net::Net),
-    Search(search::Search),
+    Search(search::SearchBench),
     Selfplay(selfplay::Selfplay),
     #[cfg(feature = "train")]
-    Train(train::Train),
+    Train(train::TrainBench),
     /// Print a number that changes if the search's behavior changes
     Signature,
 }
@@ -39,13 +39,13 @@ impl Bench {
     /// Runs the benchmark.
     pub fn run(self, games: Catalog) -> Result<()> {
         match self.what {
-            What::Rules(rules) => rules.run(games),
-            What::Net(net) => net.run(games),
-            What::Search(search) => search.run(games),
-            What::Selfplay(selfplay) => selfplay.run(games),
+            BenchCommand::Rules(rules) => rules.run(games),
+            BenchCommand::Net(net) => net.run(games),
+            BenchCommand::Search(search) => search.run(games),
+            BenchCommand::Selfplay(selfplay) => selfplay.run(games),
             #[cfg(feature = "train")]
-            What::Train(train) => train.run(games),
-            What::Signature => print(format_args!("{:016x}", signature::signature(games)?)),
+            BenchCommand::Train(train) => train.run(games),
+            BenchCommand::Signature => print(format_args!("{:016x}", signature::signature(games)?)),
         }
     }
 }

@@ -20,12 +20,12 @@ Each thread has one tree. Measures the tree and the rules alone (the uniform \
 evaluator costs nothing), and with the network, leaf by leaf. The size of the tree \
 is that after a search from the initial position.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
-pub struct Search {
+pub struct SearchBench {
     #[command(flatten)]
     setup: Setup,
 }
 
-impl Search {
+impl SearchBench {
     /// Measures, and prints each line as soon as it is known.
     pub fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?)

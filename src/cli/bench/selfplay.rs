@@ -143,9 +143,9 @@ fn play(
 }
 
 /// Seconds of this thread's CPU time, which other programs do not add to, or of a clock where a GPU computes.
-type Clock = fn() -> f64;
+type SecondsNow = fn() -> f64;
 
-fn clock(processor: &Processor) -> Clock {
+fn clock(processor: &Processor) -> SecondsNow {
     fn by_the_clock() -> f64 {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         START.elapsed().as_secs_f64()

@@ -33,12 +33,12 @@ optimizer, in f32 unless --precision bf16 is given; --device vulkan trains on a 
 #[command(mut_arg("device", |arg| arg.help("What trains: cpu, or vulkan (any GPU, in a build for it)")))]
 #[command(mut_arg("precision", |arg| arg.help("Of the products of convolutions: bf16 needs a CPU with AMX or AVX-512 BF16 [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
-pub struct Train {
+pub struct TrainBench {
     #[command(flatten)]
     setup: Setup,
 }
 
-impl Train {
+impl TrainBench {
     /// Measures and prints.
     pub fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?)

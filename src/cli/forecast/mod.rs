@@ -2,7 +2,7 @@
 //! with their times. Output: seconds. No clock is read here.
 //!
 //! A run is a list of phases: each generation plays, trains, passes the gate, is evaluated and rated. Each kind of
-//! [`Work`] has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and
+//! [`RunWork`] has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and
 //! observations gradually replace them. The amount of work depends on the length of games. Games in flight were started
 //! together and will end together, so each counts with its expected final length ([`rest`]).
 
@@ -40,7 +40,7 @@ const GATE_REST: f64 = 0.2;
 
 /// Kinds of work in the order of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Work {
+enum RunWork {
     /// Simulations of games without a network.
     Bootstrap,
     /// Simulations of games by the network.
@@ -93,7 +93,7 @@ pub struct Forecast {
     gate: (f64, f64),
     generation: usize,
     /// The next work of the generation that has not begun; all work before it is done.
-    next: Work,
+    next: RunWork,
     phase: Option<Phase>,
     /// The time of the last event.
     last_event: f64,
@@ -101,7 +101,7 @@ pub struct Forecast {
 
 /// The current work.
 struct Phase {
-    work: Work,
+    work: RunWork,
     began: f64,
     load: Load,
     done: f64,
@@ -123,7 +123,7 @@ impl Forecast {
             knows_network: false,
             gate: (0.0, 0.0),
             generation: 0,
-            next: Work::Done,
+            next: RunWork::Done,
             phase: None,
             last_event: 0.0,
         }
@@ -136,7 +136,7 @@ impl Forecast {
 
     /// Sets the searched actions per game by the network, known from an earlier session.
     pub fn know_plies(&mut self, plies: f64) {
-        self.plies[Work::Selfplay as usize] = plies;
+        self.plies[RunWork::Selfplay as usize] = plies;
         self.knows_network = true;
     }
 
@@ -156,21 +156,21 @@ impl Forecast {
                 }
             }
             Event::Step { done, steps } => {
-                self.advance(now, Work::Training, *done as f64, Load::alone(*steps as f64))
+                self.advance(now, RunWork::Training, *done as f64, Load::alone(*steps as f64))
             }
             Event::Evaluating { standing, games } => {
-                self.advance_match(now, Work::Evaluation, standing, *games)
+                self.advance_match(now, RunWork::Evaluation, standing, *games)
             }
-            Event::Gating { standing, games } => self.advance_match(now, Work::Gate, standing, *games),
+            Event::Gating { standing, games } => self.advance_match(now, RunWork::Gate, standing, *games),
             Event::Gated { decision, .. } => {
                 self.close(now);
                 let last = self.generation == self.plan.generations;
-                self.next = if decision.promoted || last { Work::Evaluation } else { Work::Rating };
+                self.next = if decision.promoted || last { RunWork::Evaluation } else { RunWork::Rating };
             }
-            Event::Rating { standing, games } => self.advance_match(now, Work::Rating, standing, *games),
+            Event::Rating { standing, games } => self.advance_match(now, RunWork::Rating, standing, *games),
             Event::Rated(_) => {
                 self.close(now);
-                self.next = Work::Done;
+                self.next = RunWork::Done;
             }
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
             Event::Played(_) | Event::Training { .. } | Event::Sign(_) | Event::Warning(_) => {}
@@ -192,13 +192,13 @@ impl Forecast {
     /// and the last one differ from the others, and of those only the simulations, in which the time is linear.
     fn later(&self) -> f64 {
         let (next, last) = (self.generation + 1, self.plan.generations);
-        let whole = |generation: usize| self.seconds(generation, Work::Bootstrap);
+        let whole = |generation: usize| self.seconds(generation, RunWork::Bootstrap);
         let first = if next == 1 && last >= 1 { whole(1) } else { 0.0 };
         let end = if last >= next.max(2) { whole(last) } else { 0.0 };
         let between = next.max(2)..last;
         let like = between.start;
         let simulations = self.plan.mean_simulations(between.clone());
-        let each = |simulations| self.seconds_with(like, simulations, Work::Bootstrap);
+        let each = |simulations| self.seconds_with(like, simulations, RunWork::Bootstrap);
         first + simulations.map_or(0.0, |simulations| between.len() as f64 * each(simulations)) + end
     }
 
@@ -217,13 +217,13 @@ impl Forecast {
         first + (last + 1).saturating_sub(next.max(2)) as f64 * positions(2)
     }
 
-    fn begin(&mut self, now: f64, work: Work) {
+    fn begin(&mut self, now: f64, work: RunWork) {
         self.next = match work {
-            Work::Bootstrap | Work::Selfplay => Work::Training,
-            Work::Training => Work::Gate,
-            Work::Gate => Work::Evaluation,
-            Work::Evaluation => Work::Rating,
-            Work::Rating | Work::Done => Work::Done,
+            RunWork::Bootstrap | RunWork::Selfplay => RunWork::Training,
+            RunWork::Training => RunWork::Gate,
+            RunWork::Gate => RunWork::Evaluation,
+            RunWork::Evaluation => RunWork::Rating,
+            RunWork::Rating | RunWork::Done => RunWork::Done,
         };
         let load = Load { units: 0.0, jobs: 0, threads: 1 };
         let (play, length) = (Progress::default(), OnceCell::new());
@@ -234,13 +234,13 @@ impl Forecast {
     fn close(&mut self, now: f64) {
         let Some(phase) = self.phase.take() else { return };
         let load = self.load(&phase);
-        if phase.work <= Work::Selfplay {
+        if phase.work <= RunWork::Selfplay {
             let (length, kind) = (self.length(&phase), phase.work as usize);
             self.spent[kind] = self.searches(&phase) / self.plan.games(self.generation).simulations;
             self.plies[kind..].fill(length);
-            self.knows_network |= phase.work == Work::Selfplay;
+            self.knows_network |= phase.work == RunWork::Selfplay;
         }
-        if phase.work == Work::Gate {
+        if phase.work == RunWork::Gate {
             self.gate = (self.gate.0 + phase.done, self.gate.1 + phase.load.units);
         }
         let span = load.span(phase.done);
@@ -252,7 +252,7 @@ impl Forecast {
     }
 
     /// Sets the progress of `work`, which begins now if it is not the current work.
-    fn advance(&mut self, now: f64, work: Work, done: f64, load: Load) {
+    fn advance(&mut self, now: f64, work: RunWork, done: f64, load: Load) {
         if self.phase.as_ref().is_none_or(|phase| phase.work != work) {
             self.close(now);
             self.begin(now, work);
@@ -262,7 +262,7 @@ impl Forecast {
         }
     }
 
-    fn advance_match(&mut self, now: f64, work: Work, standing: &Standing, all: usize) {
+    fn advance_match(&mut self, now: f64, work: RunWork, standing: &Standing, all: usize) {
         let begun = Begun::of_match(standing);
         let done = begun.worth(begun.length(self.match_plies(), TRUSTED)) + standing.kept as f64;
         self.advance(now, work, done.min(all as f64), self.match_load(all));
@@ -272,30 +272,30 @@ impl Forecast {
 /// The amount of work and its duration.
 impl Forecast {
     /// The seconds of a generation's work from `next` on.
-    fn seconds(&self, generation: usize, next: Work) -> f64 {
+    fn seconds(&self, generation: usize, next: RunWork) -> f64 {
         self.seconds_with(generation, self.plan.games(generation).simulations, next)
     }
 
     /// [`Forecast::seconds`] with another number of simulations per action.
-    fn seconds_with(&self, generation: usize, simulations: f64, next: Work) -> f64 {
+    fn seconds_with(&self, generation: usize, simulations: f64, next: RunWork) -> f64 {
         #[cfg(test)]
         COMPUTED.set([COMPUTED.get()[0], COMPUTED.get()[1] + 1]);
         let training = self.trained(generation) * self.plan.steps_per_position;
         let loads = [
             (self.player(generation), self.games_load(generation, simulations)),
-            (Work::Training, Load::alone(training.max(1.0))),
-            (Work::Gate, self.gate_load(generation)),
-            (Work::Evaluation, self.evaluation_load(generation)),
-            (Work::Rating, self.rating_load(generation)),
+            (RunWork::Training, Load::alone(training.max(1.0))),
+            (RunWork::Gate, self.gate_load(generation)),
+            (RunWork::Evaluation, self.evaluation_load(generation)),
+            (RunWork::Rating, self.rating_load(generation)),
         ];
         let ahead = loads.into_iter().filter(|(work, _)| *work >= next);
         ahead.map(|(work, load)| self.pace(work) * load.whole()).sum()
     }
 
     /// The kind of work by which the games of a generation are played.
-    fn player(&self, generation: usize) -> Work {
+    fn player(&self, generation: usize) -> RunWork {
         let bootstrap = generation == 1 && self.plan.bootstrap.is_some();
-        if bootstrap { Work::Bootstrap } else { Work::Selfplay }
+        if bootstrap { RunWork::Bootstrap } else { RunWork::Selfplay }
     }
 
     /// Positions of a generation that are trained on.
@@ -339,14 +339,14 @@ impl Forecast {
 
     /// Chosen actions per game of a match.
     fn match_plies(&self) -> f64 {
-        (self.plies(Work::Selfplay) - self.plan.opening_plies as f64).max(1.0)
+        (self.plies(RunWork::Selfplay) - self.plan.opening_plies as f64).max(1.0)
     }
 
     /// The total load of the current work, by the current estimate.
     fn load(&self, phase: &Phase) -> Load {
         match phase.work {
-            Work::Bootstrap | Work::Selfplay => {}
-            Work::Gate => {
+            RunWork::Bootstrap | RunWork::Selfplay => {}
+            RunWork::Gate => {
                 // a test may end the match after any game
                 let more = (phase.load.units - phase.done) * GATE_REST;
                 return self.match_load(self.gate_load(2).units.max(phase.done + more) as usize);
@@ -363,7 +363,7 @@ impl Forecast {
     }
 
     /// Thread seconds per unit, from the measurement before the run and all observations since.
-    fn pace(&self, work: Work) -> f64 {
+    fn pace(&self, work: RunWork) -> f64 {
         let guess = self.guess(work);
         let (mut span, mut seconds) = self.seen[work as usize];
         let mut trust = TRUST;
@@ -371,11 +371,11 @@ impl Forecast {
             let load = self.load(phase);
             (span, seconds) = (span + load.span(phase.done), seconds + self.last_event - phase.began);
             // playouts get shorter during a game: the first half of a thread's work says little about the second
-            if work == Work::Bootstrap {
+            if work == RunWork::Bootstrap {
                 trust = TRUST.max(guess * load.units / load.jobs.max(1) as f64 / 2.0);
             }
         }
-        if work >= Work::Gate {
+        if work >= RunWork::Gate {
             // the agents of a match differ from those of the measurement
             trust = 2.0 * guess;
         }
@@ -387,21 +387,21 @@ impl Forecast {
     }
 
     /// The cost of a unit by the measurement before the run.
-    fn guess(&self, work: Work) -> f64 {
+    fn guess(&self, work: RunWork) -> f64 {
         match work {
-            Work::Bootstrap => self.costs.bootstrap,
-            Work::Selfplay => self.costs.selfplay,
-            Work::Training => self.costs.step,
-            Work::Gate | Work::Rating => self.costs.gate * self.match_plies(),
-            Work::Evaluation | Work::Done => self.costs.evaluation * self.match_plies(),
+            RunWork::Bootstrap => self.costs.bootstrap,
+            RunWork::Selfplay => self.costs.selfplay,
+            RunWork::Training => self.costs.step,
+            RunWork::Gate | RunWork::Rating => self.costs.gate * self.match_plies(),
+            RunWork::Evaluation | RunWork::Done => self.costs.evaluation * self.match_plies(),
         }
     }
 
     /// Searched actions per game; during the bootstrap, games by the network are assumed to be as long as the current
     /// ones.
-    fn plies(&self, work: Work) -> f64 {
+    fn plies(&self, work: RunWork) -> f64 {
         match &self.phase {
-            Some(phase) if phase.work == work || phase.work == Work::Bootstrap => self.length(phase),
+            Some(phase) if phase.work == work || phase.work == RunWork::Bootstrap => self.length(phase),
             _ => self.plies[work as usize],
         }
     }
@@ -415,7 +415,7 @@ impl Forecast {
     fn length_of(&self, phase: &Phase) -> f64 {
         #[cfg(test)]
         COMPUTED.set([COMPUTED.get()[0] + 1, COMPUTED.get()[1]]);
-        let trust = match phase.work == Work::Selfplay && !self.knows_network {
+        let trust = match phase.work == RunWork::Selfplay && !self.knows_network {
             true => DOUBTED,
             false => TRUSTED,
         };

@@ -420,7 +420,7 @@ fn later_generations_are_those_one_by_one() {
             let mut forecast = Forecast::new(Plan::new(&world.config, 3), COSTS);
             for done in 0..=generations + 1 {
                 forecast.resume(done);
-                let whole = |later| forecast.seconds(later, Work::Bootstrap);
+                let whole = |later| forecast.seconds(later, RunWork::Bootstrap);
                 let one_by_one: f64 = (done + 1..=generations).map(whole).sum();
                 let later = forecast.later();
                 let difference = (later - one_by_one).abs();

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Findings, identity_here};
-use crate::arena::journal::{LONGEST_LINE, Line};
+use crate::arena::journal::{JournalLine, LONGEST_LINE};
 use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
@@ -80,7 +80,7 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     }
     let (mut scores, mut unreadable) = ([0; 3], Unreadable::new(path));
     for (line, number) in storage::lines(path, LONGEST_LINE)?.zip(1..).skip(1) {
-        match serde_json::from_slice::<Line>(&line?) {
+        match serde_json::from_slice::<JournalLine>(&line?) {
             Ok(pair) => pair.games.iter().map(|game| game.score).for_each(|score| {
                 scores[match score {
                     1.0 => 0,

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Findings, identity_here, network, plain, records};
 use crate::checkpoint::lineage::Lineage;
 use crate::checkpoint::{self, Checkpoint};
-use crate::cli::records::Source;
+use crate::cli::records::Found;
 use crate::cli::records::verify::verify;
 use crate::error::Result;
 use crate::replay::store::generation_of;
@@ -59,7 +59,7 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
             format!("{loaded}: their SHA-256; network and optimizer can be loaded"),
         );
     }
-    let source = Source::of(path)?;
+    let source = Found::of(path)?;
     if let Some(found) = report.checked(verify(&source, games)) {
         records::counts(&source, found, report);
     }

@@ -83,7 +83,7 @@ impl New {
         let folder = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.name));
         refuse_filled(&folder)?;
         let checkout = self.from_checkout.as_deref().map(find_checkout).transpose()?;
-        let names = Names::new(&self.name, checkout.as_deref());
+        let names = CrateNames::new(&self.name, checkout.as_deref());
         let write = |folder: &Path| {
             for (path, text) in FILES {
                 let path = folder.join(names.filled(path));
@@ -125,10 +125,10 @@ impl New {
 }
 
 /// The placeholders of the files with their values.
-struct Names([(&'static str, String); 6]);
+struct CrateNames([(&'static str, String); 6]);
 
-impl Names {
-    fn new(name: &str, checkout: Option<&Path>) -> Names {
+impl CrateNames {
+    fn new(name: &str, checkout: Option<&Path>) -> CrateNames {
         let words: Vec<&str> = name.split('-').collect();
         let capital = |word: &&str| format!("{}{}", word[..1].to_uppercase(), &word[1..]);
         let module = name.replace('-', "_");
@@ -138,7 +138,7 @@ impl Names {
             Some(path) => format!("{{ path = {} }}", toml::Value::String(path.display().to_string())),
             None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
         };
-        Names([
+        CrateNames([
             ("{{name}}", name.to_string()),
             ("{{crate}}", module.clone()),
             ("{{module}}", module),
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled() {
-        let names = Names::new("nine-stones", None);
+        let names = CrateNames::new("nine-stones", None);
         let text = names.filled("{{name}} {{crate}}::{{module}}::{{type}}, {{title}} = {{dependency}}");
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(
@@ -306,7 +306,7 @@ mod tests {
         );
         assert_eq!(names.filled("{{type}}"), "NineStones");
         for taken in ["state", "game", "outcome", "option", "board-view"] {
-            assert!(Names::new(taken, None).filled("{{type}}").ends_with("Game"), "{taken}");
+            assert!(CrateNames::new(taken, None).filled("{{type}}").ends_with("Game"), "{taken}");
         }
         for (path, text) in FILES {
             assert!(!names.filled(path).contains("{{") && !names.filled(text).contains("{{"), "{path}");

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Source;
+use super::Found;
 use super::arrays::Arrays;
-use super::rows::{self, Row};
+use super::rows::{self, PositionRow};
 use crate::cli::play::result_text;
 use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
@@ -61,14 +61,14 @@ the command with an error that names it; `verify` lists all damaged shards.")]
 pub struct Convert {
     /// Output format, see below
     #[arg(long, value_enum, hide_possible_values = true)]
-    format: Format,
+    format: TableFormat,
     /// File to write, which must not exist [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
+enum TableFormat {
     Jsonl,
     Text,
     Csv,
@@ -77,9 +77,9 @@ enum Format {
 }
 
 impl Convert {
-    pub fn run(self, source: &Source, games: Catalog) -> Result<()> {
+    pub fn run(self, source: &Found, games: Catalog) -> Result<()> {
         let Some(path) = &self.out else {
-            if self.format == Format::Npz {
+            if self.format == TableFormat::Npz {
                 return Err(Error::Config("npz is a binary file: name it with --out FILE".into()));
             }
             let mut out = BufWriter::new(std::io::stdout().lock());
@@ -93,9 +93,9 @@ impl Convert {
         print(format_args!("{}: {shards}, {size} bytes", path.display()))
     }
 
-    fn write(&self, source: &Source, out: &mut dyn Write, place: &str, games: Catalog) -> Result<()> {
-        if self.format != Format::Jsonl {
-            return Played { source, format: self.format, out, place }.on(source.opened(games)?);
+    fn write(&self, source: &Found, out: &mut dyn Write, place: &str, games: Catalog) -> Result<()> {
+        if self.format != TableFormat::Jsonl {
+            return Conversion { source, format: self.format, out, place }.on(source.opened(games)?);
         }
         for path in &source.shards.paths {
             for line in store::Lines::open(path)? {
@@ -107,40 +107,40 @@ impl Convert {
 }
 
 /// Writes the formats for which the games are replayed.
-struct Played<'a> {
-    source: &'a Source,
-    format: Format,
+struct Conversion<'a> {
+    source: &'a Found,
+    format: TableFormat,
     out: &'a mut dyn Write,
     place: &'a str,
 }
 
-impl Played<'_> {
+impl Conversion<'_> {
     /// Runs it on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let mut arrays = Arrays::new(&rules.identity);
-        if self.format == Format::Csv {
+        if self.format == TableFormat::Csv {
             writeln!(self.out, "{}", rows::COLUMNS).map_err(Error::io(self.place))?;
         }
         for path in &self.source.shards.paths {
             for record in store::read_shard(path, &rules, None)?.records {
-                let lines = |line: fn(&Row) -> String| -> Result<String> {
-                    Ok(Row::of(&rules, &record)?.iter().map(|row| line(row) + "\n").collect())
+                let lines = |line: fn(&PositionRow) -> String| -> Result<String> {
+                    Ok(PositionRow::of(&rules, &record)?.iter().map(|row| line(row) + "\n").collect())
                 };
                 let text = match self.format {
-                    Format::Csv => lines(Row::csv)?,
-                    Format::Positions => lines(Row::json)?,
-                    Format::Text => heading_and_actions(&rules.game, &record),
-                    Format::Npz => {
+                    TableFormat::Csv => lines(PositionRow::csv)?,
+                    TableFormat::Positions => lines(PositionRow::json)?,
+                    TableFormat::Text => heading_and_actions(&rules.game, &record),
+                    TableFormat::Npz => {
                         arrays.add(&rules, &record)?;
                         continue;
                     }
-                    Format::Jsonl => unreachable!("it is copied as it is stored"),
+                    TableFormat::Jsonl => unreachable!("it is copied as it is stored"),
                 };
                 self.out.write_all(text.as_bytes()).map_err(Error::io(self.place))?;
             }
         }
         match self.format {
-            Format::Npz => arrays.write(self.out).map_err(Error::io(self.place)),
+            TableFormat::Npz => arrays.write(self.out).map_err(Error::io(self.place)),
             _ => Ok(()),
         }
     }

@@ -43,11 +43,11 @@ pub struct Records {
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<RecordsCommand>,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum RecordsCommand {
     List(list::List),
     Show(show::Show),
     Verify(verify::Verify),
@@ -55,7 +55,7 @@ enum What {
 }
 
 /// The place of the records.
-pub struct Source {
+pub struct Found {
     path: PathBuf,
     /// The shards found there.
     pub shards: Shards,
@@ -64,22 +64,22 @@ pub struct Source {
 impl Records {
     /// Lists, shows, verifies or converts.
     pub fn run(self, games: Catalog) -> Result<()> {
-        let source = Source::of(&self.source)?;
+        let source = Found::of(&self.source)?;
         // verify itself reports missing shards
-        if !matches!(self.what, Some(What::Verify(_))) || self.json {
+        if !matches!(self.what, Some(RecordsCommand::Verify(_))) || self.json {
             source.expect_some()?;
         }
-        match self.what.unwrap_or(What::List(list::List::default())) {
-            What::List(list) => list.or_json(self.json).run(&source),
+        match self.what.unwrap_or(RecordsCommand::List(list::List::default())) {
+            RecordsCommand::List(list) => list.or_json(self.json).run(&source),
             _ if self.json => Err(Error::Config("--json is for the list of shards; omit it".into())),
-            What::Show(show) => show.run(&source, games),
-            What::Verify(verify) => verify.run(&source, games),
-            What::Convert(convert) => convert.run(&source, games),
+            RecordsCommand::Show(show) => show.run(&source, games),
+            RecordsCommand::Verify(verify) => verify.run(&source, games),
+            RecordsCommand::Convert(convert) => convert.run(&source, games),
         }
     }
 }
 
-impl Source {
+impl Found {
     /// The number of shards, as text.
     pub fn count(&self) -> String {
         counted(self.shards.all().count(), "shard", "shards")
@@ -97,13 +97,13 @@ impl Source {
     }
 
     /// The records of a run, a generation or one shard.
-    pub fn of(path: &Path) -> Result<Source> {
+    pub fn of(path: &Path) -> Result<Found> {
         // `.` and `..` have no file name to tell what they are
         let path = match path.file_name() {
             None => path.canonicalize().map_err(Error::io(path))?,
             Some(_) => path.to_path_buf(),
         };
-        Ok(Source { shards: store::find(&path)?, path })
+        Ok(Found { shards: store::find(&path)?, path })
     }
 
     /// The run to which the records belong, with its settings; `None` if the path is not inside a run.

@@ -17,7 +17,7 @@ pub const COLUMNS: &str =
 
 /// A recorded position.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct PositionRow {
     generation: usize,
     game: usize,
     ply: usize,
@@ -46,12 +46,12 @@ pub struct Row {
     evaluator: String,
 }
 
-impl Row {
+impl PositionRow {
     /// The positions of a game, which is replayed.
     ///
     /// # Errors
     /// The record contradicts the rules.
-    pub fn of(rules: &Opened, record: &Record) -> Result<Vec<Row>> {
+    pub fn of(rules: &Opened, record: &Record) -> Result<Vec<PositionRow>> {
         let (game, mut rows) = (&rules.game, Vec::with_capacity(record.actions.len()));
         record.replay(rules, |seen| {
             let ply = rows.len();
@@ -72,7 +72,7 @@ impl Row {
             };
             let [win, draw, loss] = record.wdl[ply];
             let value = record.value(ply);
-            rows.push(Row {
+            rows.push(PositionRow {
                 generation: record.generation,
                 game: record.index,
                 ply,

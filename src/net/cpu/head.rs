@@ -42,19 +42,19 @@ impl Place {
 
 /// A list of layers, packed.
 pub(super) struct Head {
-    steps: Vec<Step>,
+    steps: Vec<HeadStep>,
     /// The outputs of the last step.
     pub(super) end: Source,
 }
 
-struct Step {
-    work: Work,
+struct HeadStep {
+    work: StepWork,
     /// Rows per position that it writes, and floats of each.
     count: usize,
     stride: usize,
 }
 
-enum Work {
+enum StepWork {
     /// A 1x1 convolution of padded boards with so many floats per square.
     Boards { layer: Dense, finish: Finish, stride: usize },
     /// A convolution of interleaved boards.
@@ -96,31 +96,31 @@ impl Head {
                             Direct::in_bytes(sizes, (weight, bias), board, tiles, steps)
                         }
                     };
-                    let work = Work::Interleaved { layer, finish: Finish::of(conv.relu) };
-                    Step { work, count: cells, stride: channels.next_multiple_of(BLOCK) }
+                    let work = StepWork::Interleaved { layer, finish: Finish::of(conv.relu) };
+                    HeadStep { work, count: cells, stride: channels.next_multiple_of(BLOCK) }
                 }
                 (Layer::Conv(conv), from) => {
                     channels = conv.outputs;
                     let layer = Dense::conv(conv, weights.of(&conv.name), packing);
                     let (finish, written) = (Finish::of(conv.relu), layer.stride());
                     let work = match from {
-                        Source::Boards { stride } => Work::Boards { layer, finish, stride },
-                        Source::Rows { stride, .. } => Work::Rows { layer, finish, width: stride },
+                        Source::Boards { stride } => StepWork::Boards { layer, finish, stride },
+                        Source::Rows { stride, .. } => StepWork::Rows { layer, finish, width: stride },
                         Source::Interleaved(..) => unreachable!("multiplied by tiles"),
                     };
-                    Step { work, count: cells, stride: written }
+                    HeadStep { work, count: cells, stride: written }
                 }
                 // what follows reads all rows of a position
                 (Layer::Flatten, _) => continue,
                 (Layer::Pool, Source::Rows { count: squares, stride: width }) => {
-                    let work = Work::Pool { channels, squares, width };
-                    Step { work, count: 1, stride: (2 * channels).next_multiple_of(BLOCK) }
+                    let work = StepWork::Pool { channels, squares, width };
+                    HeadStep { work, count: 1, stride: (2 * channels).next_multiple_of(BLOCK) }
                 }
                 (Layer::Linear(linear), Source::Rows { count, stride }) => {
                     let layer = Dense::linear(linear, weights.of(&linear.name), [count, stride], packing);
                     let (finish, written) = (Finish::of(linear.relu), layer.stride());
-                    let work = Work::Rows { layer, finish, width: count * stride };
-                    Step { work, count: 1, stride: written }
+                    let work = StepWork::Rows { layer, finish, width: count * stride };
+                    HeadStep { work, count: 1, stride: written }
                 }
                 (other, _) => panic!("a head with {other:?}"),
             };
@@ -160,21 +160,21 @@ impl Head {
     }
 }
 
-impl Step {
+impl HeadStep {
     fn apply(&self, place: &Place, from: &Aligned, to: &mut Aligned) {
         let Interleaved { board, positions } = place.layout;
         match &self.work {
-            Work::Interleaved { layer, finish } => {
+            StepWork::Interleaved { layer, finish } => {
                 let (from, to) = (from.as_ref(), to.as_mut());
                 layer.apply(place.layout, place.configured(), from, to, Written::Rows, *finish);
             }
-            Work::Boards { layer, finish, stride } => {
+            StepWork::Boards { layer, finish, stride } => {
                 layer.on_boards((board, positions), (from, *stride), to, *finish);
             }
-            Work::Rows { layer, finish, width } => {
+            StepWork::Rows { layer, finish, width } => {
                 layer.on_rows(positions * self.count, from, *width, to, *finish);
             }
-            &Work::Pool { channels, squares, width } => {
+            &StepWork::Pool { channels, squares, width } => {
                 let (read, written) = (positions * squares * width, positions * self.stride);
                 let (from, to) = (from.as_ref().get(..read), to.as_mut().get_mut(..written));
                 let (from, to) = from.zip(to).expect("a scratch of another network");

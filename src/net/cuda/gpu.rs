@@ -39,7 +39,7 @@ pub(super) struct Device {
     context: Handle,
     name: String,
     version: c_int,
-    pub(super) limits: Limits,
+    pub(super) limits: GpuLimits,
 }
 
 // SAFETY: a context may be used by any thread; each makes it current before it calls the driver.
@@ -49,7 +49,7 @@ unsafe impl Sync for Device {}
 
 /// Properties of the GPU that a launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct GpuLimits {
     /// Compute capability.
     pub(super) compute: (i32, i32),
     /// Multiprocessors.
@@ -114,7 +114,7 @@ impl Gpu {
         format!("CUDA {}", cuda_version(self.device.version))
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> GpuLimits {
         self.device.limits
     }
 
@@ -157,7 +157,7 @@ fn name(driver: &Driver, number: c_int) -> Result<String> {
     Ok(shown(&String::from_utf8_lossy(&bytes[..end])))
 }
 
-fn limits(driver: &Driver, number: c_int) -> Result<Limits> {
+fn limits(driver: &Driver, number: c_int) -> Result<GpuLimits> {
     let attribute = |attribute: c_int| -> Result<c_int> {
         let mut value = 0;
         // SAFETY: `value` takes a number.
@@ -166,7 +166,7 @@ fn limits(driver: &Driver, number: c_int) -> Result<Limits> {
         Ok(value)
     };
     let size = |number: c_int| attribute(number).map(|value| usize::try_from(value).unwrap_or(0));
-    Ok(Limits {
+    Ok(GpuLimits {
         compute: (attribute(COMPUTE_MAJOR)?, attribute(COMPUTE_MINOR)?),
         multiprocessors: size(MULTIPROCESSORS)?.max(1),
         shared: [size(SHARED_PER_BLOCK)?, size(SHARED_PER_MULTIPROCESSOR)?],

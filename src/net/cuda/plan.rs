@@ -5,7 +5,7 @@
 //! so that every multiprocessor has some. Which tiles a warp multiplies at a time follows from an estimate, not from
 //! measurements.
 
-use super::gpu::Limits;
+use super::gpu::GpuLimits;
 use super::program::Program;
 
 /// Tiles of 16 rows and of 8 outputs that a warp multiplies at a time, and the warps of a block at most: one kernel for
@@ -56,7 +56,7 @@ impl Layout {
 
 impl Launch {
     /// The launch for so many positions; `None` if not even one fits into a block.
-    pub(super) fn new(program: &Program, limits: &Limits, positions: usize) -> Option<Launch> {
+    pub(super) fn new(program: &Program, limits: &GpuLimits, positions: usize) -> Option<Launch> {
         let mut best: Option<(f64, Launch)> = None;
         for group in 1..=positions.clamp(1, MOST_GROUP) {
             let layout = Layout::new(program, group);
@@ -81,7 +81,7 @@ impl Launch {
 /// About how long a batch takes, in products of tiles one after the other, and the best number of threads.
 fn time(
     program: &Program,
-    limits: &Limits,
+    limits: &GpuLimits,
     positions: usize,
     (group, bytes): (usize, usize),
     tiles: usize,

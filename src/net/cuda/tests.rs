@@ -10,7 +10,7 @@ use libloading::Library;
 
 use super::emulated;
 use super::fragments::Format;
-use super::gpu::{Gpu, Limits};
+use super::gpu::{Gpu, GpuLimits};
 use super::pass::Work;
 use super::plan::{Launch, Layout, TILES};
 use super::program::{Program, Step};
@@ -212,7 +212,7 @@ fn launches_fit_into_every_gpu() {
     for case in odd_cases().into_iter().chain(shipped_cases()) {
         let program = Program::new(&case.weights, Format::Bf16).unwrap();
         for (block, all, multiprocessors) in gpus {
-            let limits = Limits { compute: (8, 0), multiprocessors, shared: [block, all] };
+            let limits = GpuLimits { compute: (8, 0), multiprocessors, shared: [block, all] };
             for positions in [1, 2, 64, 256, 1000, 4096] {
                 let what = format!("{positions} positions of {} in {block} bytes", case.what);
                 let Some(launch) = Launch::new(&program, &limits, positions) else { panic!("{what}") };

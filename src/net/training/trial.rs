@@ -38,14 +38,14 @@ pub(in crate::net) fn times_of_f32(
         isa: Isa::widest(),
         halves,
     };
-    let mut layers = [None, Some(halves)].map(|halves| Layer::new(conv(halves)));
+    let mut layers = [None, Some(halves)].map(|halves| TrialLayer::new(conv(halves)));
     let timed = || {
         let begun = Instant::now();
         for round in 0.. {
             if round >= ROUNDS && begun.elapsed() > LONG_ENOUGH {
                 break;
             }
-            layers.iter_mut().for_each(Layer::time);
+            layers.iter_mut().for_each(TrialLayer::time);
         }
         layers[1].best.as_secs_f64() / layers[0].best.as_secs_f64()
     };
@@ -55,7 +55,7 @@ pub(in crate::net) fn times_of_f32(
 }
 
 /// A layer that learns, with numbers of no meaning.
-struct Layer {
+struct TrialLayer {
     conv: Conv,
     x: Vec<f32>,
     z: Vec<f32>,
@@ -64,17 +64,17 @@ struct Layer {
     best: Duration,
 }
 
-impl Layer {
-    fn new(conv: Conv) -> Layer {
+impl TrialLayer {
+    fn new(conv: Conv) -> TrialLayer {
         let numbers = |len: usize| (0..len).map(|i| (i % 7) as f32 - 3.0).collect::<Vec<f32>>();
         let boards = IMAGES * conv.input_len();
         let weight = numbers(conv.inputs * conv.outputs * conv.kernel * conv.kernel);
         let of_channel = numbers(padded(conv.outputs));
-        Layer { x: numbers(boards), z: vec![0.0; boards], weight, of_channel, best: Duration::MAX, conv }
+        TrialLayer { x: numbers(boards), z: vec![0.0; boards], weight, of_channel, best: Duration::MAX, conv }
     }
 
     fn time(&mut self) {
-        let Layer { conv, x, z, weight, of_channel, best } = self;
+        let TrialLayer { conv, x, z, weight, of_channel, best } = self;
         let begun = Clock::now();
         conv.forward(weight, x, z);
         let [mean, scale, slope, shift] = [&of_channel[..]; 4];
