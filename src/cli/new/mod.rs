@@ -287,7 +287,7 @@ mod tests {
             "proptest",
             "proc-macro",
             "burn",
-            "burn-store",
+            "burn-pack",
             "nix",
             "zstd",
         ] {
