@@ -1,7 +1,7 @@
 //! Encoded positions: a few words that expand into the network's input.
 //!
-//! A plane is a bit set of up to 128 squares times one number, so a record's position stays small in the replay
-//! window and its symmetries are bit permutations. [`Planes::expand`] writes the `[planes, height, width]` floats
+//! A plane is a bit set of up to 400 squares times one number, so a record's position stays small in the replay window
+//! and its symmetries are bit permutations. [`Planes::expand`] writes the `[planes, height, width]` floats
 //! that the network reads. Planes are from the point of view of the player to move.
 
 use crate::board::Symmetry;
@@ -41,35 +41,74 @@ impl Shape {
     }
 }
 
-/// One plane in 24 bytes: `value` on the squares of the two halves of a bit set, 0 elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Plane {
-    low: u64,
-    high: u64,
-    value: f32,
-}
-
-impl Plane {
-    fn new(bits: u128, value: f32) -> Plane {
-        Plane { low: bits as u64, high: (bits >> 64) as u64, value }
-    }
-
-    fn bits(self) -> u128 {
-        (self.high as u128) << 64 | self.low as u128
-    }
-}
-
-/// Maximum number of squares of a plane.
-pub const MAX_CELLS: usize = 128;
+/// Maximum number of squares of a plane: a board of 20x20.
+pub const MAX_CELLS: usize = 400;
 /// Maximum number of planes; far more than any game has, and few enough for memory.
 pub const MAX_PLANES: usize = 4096;
 /// Maximum number of actions: an action is a `u16`, from 0 to 65,535.
 pub const MAX_ACTIONS: usize = 1 << 16;
 
+/// Squares of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// A set of squares, as [`Planes::set_bits`] takes it: numbers whose lowest bit is square 0, and arrays of such words.
+///
+/// ```
+/// use petteia::encode::Bits;
+///
+/// assert_eq!((1_u128 << 64).word(1), 1);
+/// assert_eq!([0, 7].word(1), 7);
+/// assert_eq!(5_u16.word(0), 5);
+/// ```
+pub trait Bits: Copy {
+    /// Words that it has; further ones are 0.
+    const WORDS: usize;
+
+    /// Squares `64 * index` to `64 * index + 63`: bit n is square `64 * index + n`.
+    fn word(self, index: usize) -> u64;
+}
+
+macro_rules! bits {
+    ($($number:ty)*) => { $(
+        impl Bits for $number {
+            const WORDS: usize = 1;
+
+            #[inline]
+            fn word(self, index: usize) -> u64 {
+                if index == 0 { self.into() } else { 0 }
+            }
+        }
+    )* };
+}
+
+bits!(u8 u16 u32 u64);
+
+impl Bits for u128 {
+    const WORDS: usize = 2;
+
+    #[inline]
+    fn word(self, index: usize) -> u64 {
+        if index < 2 { (self >> (index * WORD)) as u64 } else { 0 }
+    }
+}
+
+impl<const N: usize> Bits for [u64; N] {
+    const WORDS: usize = N;
+
+    #[inline]
+    fn word(self, index: usize) -> u64 {
+        self.get(index).copied().unwrap_or(0)
+    }
+}
+
 /// The planes of one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes {
-    planes: Vec<Plane>,
+    /// Of each plane, the words of its set of squares, and one with the bits of its value. A set of all ones, with
+    /// those beyond the board, is a filled plane.
+    words: Vec<u64>,
+    /// Words of a plane.
+    each: usize,
     height: usize,
     width: usize,
 }
@@ -81,49 +120,78 @@ impl Planes {
     /// The board has more than [`MAX_CELLS`] squares.
     pub fn new(shape: Shape) -> Planes {
         assert!(shape.cells() <= MAX_CELLS, "a board has at most {MAX_CELLS} squares");
-        let unset = Plane::new(u128::MAX, f32::NAN);
-        Planes { planes: vec![unset; shape.planes], height: shape.height, width: shape.width }
+        let Shape { planes, height, width, .. } = shape;
+        let each = shape.cells().div_ceil(WORD) + 1;
+        let mut new = Planes { words: vec![0; planes * each], each, height, width };
+        (0..planes).for_each(|plane| new.fill(plane, f32::NAN));
+        new
+    }
+
+    fn cells(&self) -> usize {
+        self.height * self.width
+    }
+
+    /// The words of a plane's squares, and that of its value.
+    #[inline]
+    fn plane_mut(&mut self, plane: usize) -> (&mut u64, &mut [u64]) {
+        self.words[plane * self.each..][..self.each].split_last_mut().expect("a plane has a value")
     }
 
     /// Sets a plane to 1 on the squares of `bits` and to 0 elsewhere.
     ///
     /// # Panics
-    /// There is no such plane.
-    pub fn set_bits(&mut self, plane: usize, bits: u128) {
-        self.planes[plane] = Plane::new(bits, 1.0);
+    /// There is no such plane, or `bits` has squares in words that lie beyond the board.
+    #[inline]
+    pub fn set_bits<B: Bits>(&mut self, plane: usize, bits: B) {
+        let (value, words) = self.plane_mut(plane);
+        assert!(
+            (words.len()..B::WORDS).all(|index| bits.word(index) == 0),
+            "plane {plane}: squares beyond the board"
+        );
+        *value = 1.0_f32.to_bits().into();
+        match words {
+            // no loop for the boards of most games: it takes as long as all of the rest
+            [low] => *low = bits.word(0),
+            [low, high] => [*low, *high] = [0, 1].map(|index| bits.word(index)),
+            more => more.iter_mut().enumerate().for_each(|(index, word)| *word = bits.word(index)),
+        }
     }
 
     /// Sets every square of a plane to the same number.
     ///
     /// # Panics
     /// There is no such plane.
-    pub fn fill(&mut self, plane: usize, value: f32) {
-        self.planes[plane] = Plane::new(u128::MAX, value);
+    pub fn fill(&mut self, plane: usize, number: f32) {
+        let (value, words) = self.plane_mut(plane);
+        *value = number.to_bits().into();
+        words.fill(u64::MAX);
     }
 
     /// A hash of the planes.
     pub fn hash(&self) -> u64 {
-        let words = |plane: &Plane| [plane.low, plane.high, plane.value.to_bits().into()];
-        self.planes.iter().flat_map(words).fold(0, |hash, word| mix(hash.rotate_left(1) ^ word))
+        self.words.iter().fold(0, |hash, word| mix(hash.rotate_left(1) ^ word))
     }
 
     /// Writes `[planes, height, width]` floats.
     ///
     /// # Panics
-    /// The length of `out` is not planes x squares.
+    /// The length of `out` is not planes x squares, or a plane has squares beyond the board.
     pub fn expand(&self, out: &mut [f32]) {
-        let cells = self.height * self.width;
-        assert_eq!(out.len(), self.planes.len() * cells);
-        for (plane, out) in self.planes.iter().zip(out.chunks_exact_mut(cells)) {
-            let mut bits = plane.bits();
-            if bits == u128::MAX {
-                out.fill(plane.value);
+        let (cells, each) = (self.cells(), self.each);
+        assert_eq!(out.len(), self.words.len() / each * cells);
+        for (plane, out) in self.words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
+            let (value, words) = (f32::from_bits(plane[each - 1] as u32), &plane[..each - 1]);
+            if words.iter().all(|word| *word == u64::MAX) {
+                out.fill(value);
                 continue;
             }
             out.fill(0.0);
-            while bits != 0 {
-                out[bits.trailing_zeros() as usize] = plane.value;
-                bits &= bits - 1;
+            for (word, out) in words.iter().zip(out.chunks_mut(WORD)) {
+                let mut bits = *word;
+                while bits != 0 {
+                    out[bits.trailing_zeros() as usize] = value;
+                    bits &= bits - 1;
+                }
             }
         }
     }
@@ -134,13 +202,17 @@ impl Planes {
         if symmetry == Symmetry::IDENTITY {
             return mapped;
         }
-        let cells = self.height * self.width;
-        for plane in mapped.planes.iter_mut().filter(|plane| plane.bits() != u128::MAX) {
-            let mut bits = 0;
-            for cell in (0..cells).filter(|cell| plane.bits() >> cell & 1 == 1) {
-                bits |= 1 << symmetry.square(cell, self.height, self.width);
+        let (cells, each) = (self.cells(), self.each);
+        for (from, to) in self.words.chunks_exact(each).zip(mapped.words.chunks_exact_mut(each)) {
+            let (from, to) = (&from[..each - 1], &mut to[..each - 1]);
+            if from.iter().all(|word| *word == u64::MAX) {
+                continue;
             }
-            *plane = Plane::new(bits, plane.value);
+            to.fill(0);
+            for cell in (0..cells).filter(|cell| from[cell / WORD] >> (cell % WORD) & 1 == 1) {
+                let square = symmetry.square(cell, self.height, self.width);
+                to[square / WORD] |= 1 << (square % WORD);
+            }
         }
         mapped
     }
@@ -157,10 +229,37 @@ mod tests {
         let mut out = vec![0.0; 12];
         planes.expand(&mut out);
         assert!(out.iter().all(|x| x.is_nan()));
-        planes.set_bits(0, 0b000_001);
+        planes.set_bits(0, 0b000_001_u8);
         planes.fill(1, 0.25);
         planes.mapped(Symmetry::COLUMN_MIRROR[1]).expand(&mut out);
         assert_eq!(out[..6], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
         assert_eq!(out[6..], [0.25; 6]);
+    }
+
+    #[test]
+    fn planes_of_all_sizes_are_what_their_squares_say() {
+        for (height, width) in [(1, 1), (8, 8), (5, 13), (8, 16), (3, 43), (15, 15), (20, 20)] {
+            let shape = Shape { planes: 3, height, width, actions: 1 };
+            let (cells, mut planes) = (shape.cells(), Planes::new(shape));
+            let is_set = |cell: usize| (cell * cell + cell / 7).is_multiple_of(3);
+            let mut bits = [0; MAX_CELLS.div_ceil(WORD)];
+            (0..cells).filter(|cell| is_set(*cell)).for_each(|cell| bits[cell / WORD] |= 1 << (cell % WORD));
+            planes.set_bits(0, bits);
+            planes.set_bits(1, 0_u64);
+            planes.fill(2, 0.5);
+            for symmetry in [Symmetry::IDENTITY, Symmetry::ROW_MIRROR, Symmetry::COLUMN_MIRROR[1]] {
+                let mut out = vec![f32::NAN; shape.input_len()];
+                planes.mapped(symmetry).expand(&mut out);
+                for cell in 0..cells {
+                    let image = symmetry.square(cell, height, width);
+                    let expected = [f32::from(u8::from(is_set(cell))), 0.0, 0.5];
+                    assert_eq!(
+                        [0, 1, 2].map(|plane| out[plane * cells + image]),
+                        expected,
+                        "{height}x{width}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -448,10 +448,10 @@ impl Game for Caissa {
         let sight = state.sight();
         let occupied = sight.own_set | sight.enemy_set;
         for (kind, targets) in state.targets(self).into_iter().enumerate() {
-            planes.set_bits(kind, bit(sight.own[kind]) as u128);
-            planes.set_bits(4 + kind, bit(sight.enemy[kind]) as u128);
-            planes.set_bits(12 + kind, targets as u128);
-            planes.set_bits(16 + kind, lines(kind, sight.enemy[kind] as usize, occupied) as u128);
+            planes.set_bits(kind, bit(sight.own[kind]));
+            planes.set_bits(4 + kind, bit(sight.enemy[kind]));
+            planes.set_bits(12 + kind, targets);
+            planes.set_bits(16 + kind, lines(kind, sight.enemy[kind] as usize, occupied));
         }
         let mut parting = state.tiles;
         let mut left = state.tiles;
@@ -461,10 +461,10 @@ impl Game for Caissa {
             }
             left &= left - 1;
         }
-        planes.set_bits(8, state.tiles as u128);
-        planes.set_bits(9, (ALL & !state.tiles) as u128);
-        planes.set_bits(10, parting as u128);
-        planes.set_bits(11, (bit(state.ban[0]) | bit(state.ban[1])) as u128);
+        planes.set_bits(8, state.tiles);
+        planes.set_bits(9, ALL & !state.tiles);
+        planes.set_bits(10, parting);
+        planes.set_bits(11, bit(state.ban[0]) | bit(state.ban[1]));
         planes.fill(20, sight.in_check as u8 as f32);
         planes.fill(21, state.plies as f32 / MAX_PLIES as f32);
     }

@@ -167,8 +167,10 @@ impl Game for ConnectFour {
         planes.set_bits(0, plane(state.discs[own]));
         planes.set_bits(1, plane(state.discs[1 - own]));
         let landings = (0..WIDTH).filter(|column| state.height(*column) < HEIGHT);
-        planes
-            .set_bits(2, landings.fold(0, |set, column| set | 1 << (state.height(column) * WIDTH + column)));
+        planes.set_bits(
+            2,
+            landings.fold(0_u64, |set, column| set | 1 << (state.height(column) * WIDTH + column)),
+        );
     }
 
     fn key(&self, state: &State) -> u64 {

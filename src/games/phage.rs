@@ -276,9 +276,8 @@ impl Game for Phage {
 
     fn encode(&self, state: &State, planes: &mut Planes) {
         let own = state.to_move.index();
-        let set = |planes: &mut Planes, plane: usize, squares: u64| {
-            planes.set_bits(plane, seen(squares, own) as u128)
-        };
+        let set =
+            |planes: &mut Planes, plane: usize, squares: u64| planes.set_bits(plane, seen(squares, own));
         for (side, player) in [own, 1 - own].into_iter().enumerate() {
             for (kind, targets) in state.reach(player).into_iter().enumerate() {
                 set(planes, side * 4 + kind, 1 << state.pieces[player][kind]);

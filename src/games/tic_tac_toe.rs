@@ -155,8 +155,8 @@ impl Game for TicTacToe {
 
     fn encode(&self, state: &State, planes: &mut Planes) {
         let mover = state.mover();
-        planes.set_bits(0, state.marks[mover.index()] as u128);
-        planes.set_bits(1, state.marks[mover.other().index()] as u128);
+        planes.set_bits(0, state.marks[mover.index()]);
+        planes.set_bits(1, state.marks[mover.other().index()]);
     }
 
     fn key(&self, state: &State) -> u64 {

@@ -123,11 +123,11 @@ fn a_run_needs_the_rules_and_the_ranges_of_its_settings() {
 
 #[test]
 fn a_shape_that_no_network_can_have_is_refused() {
-    let possible = Shape { planes: 2, height: 8, width: 16, actions: 128 };
+    let possible = Shape { planes: 2, height: 20, width: 20, actions: 128 };
     assert!(possible.is_possible());
     for shape in [
         Shape { planes: 0, ..possible },
-        Shape { height: 12, width: 12, ..possible },
+        Shape { width: 21, ..possible },
         Shape { width: 0, ..possible },
         Shape { actions: 0, ..possible },
         Shape { actions: (1 << 16) + 1, ..possible },

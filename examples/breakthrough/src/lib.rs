@@ -1,8 +1,9 @@
-//! Breakthrough, a game for [Petteia](petteia).
+//! Breakthrough and Gomoku, two games for [Petteia](petteia).
 
+pub mod gomoku;
 pub mod rules;
 
 petteia::games! {
     /// The games of this program.
-    pub struct Games: rules::Breakthrough
+    pub struct Games: rules::Breakthrough, gomoku::Gomoku
 }

@@ -201,8 +201,8 @@ impl Game for Breakthrough {
     }
 
     fn encode(&self, state: &State, planes: &mut Planes) {
-        planes.set_bits(0, self.packed(state.own).into());
-        planes.set_bits(1, self.packed(state.enemy).into());
+        planes.set_bits(0, self.packed(state.own));
+        planes.set_bits(1, self.packed(state.enemy));
         planes.fill(2, 1.0);
     }
 

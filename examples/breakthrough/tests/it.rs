@@ -1,12 +1,13 @@
-//! Compares Breakthrough with a slow second implementation of its rules, and runs Petteia's checks for any game.
+//! Compares Breakthrough and Gomoku with slow second implementations, and runs Petteia's checks for any game.
 
 use std::path::Path;
 
 use breakthrough::Games;
+use breakthrough::gomoku::Gomoku;
 use breakthrough::rules::Breakthrough;
-use petteia::conformance::{check, playthrough, unchanged};
-use petteia::game::{Game, Rules};
-use petteia::options::Settings;
+use petteia::conformance::{check, playthrough, random_game, unchanged};
+use petteia::game::{Game, Outcome, Player, Rules};
+use petteia::options::{GameOptions, Settings};
 use petteia::registry::Registry;
 
 /// A simple implementation: squares are letters, ranks start at White's side; no reversed boards, no bitboards.
@@ -97,11 +98,63 @@ fn the_file_agrees_with_the_slow_rules() {
 fn the_rules_conform() {
     for id in Games::ids() {
         let rules = Games::open(&id, &Settings::new()).unwrap();
-        if let Err(problem) = check(&rules.game, 200, 1) {
+        let games = if id.starts_with("gomoku") { 10 } else { 200 };
+        if let Err(problem) = check(&rules.game, games, 1) {
             panic!("{id}: {problem}");
+        }
+        if id == "gomoku-19" {
+            continue; // 160 kB that nobody reads
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/playthrough/{id}.txt"));
         unchanged(&path, &playthrough(&rules, 7)).unwrap_or_else(|problem| panic!("{problem}"));
+    }
+}
+
+/// All ranks, files and diagonals of the board as text.
+fn lines(text: &str) -> Vec<String> {
+    let ranks: Vec<Vec<char>> = text.split('/').map(|rank| rank.chars().collect()).collect();
+    let side = ranks.len();
+    let at = |row: usize, column: usize| ranks.get(row).and_then(|rank| rank.get(column)).copied();
+    let line = |next: &dyn Fn(usize) -> Option<char>| (0..side).filter_map(next).collect();
+    let mut lines: Vec<String> = ranks.iter().map(|rank| rank.iter().collect()).collect();
+    lines.extend((0..side).map(|column| line(&|n| at(n, column))));
+    for first in 0..2 * side {
+        lines.push(line(&|n| at(n, (first + n).checked_sub(side)?)));
+        lines.push(line(&|n| at(n, first.checked_sub(n)?)));
+    }
+    lines
+}
+
+#[test]
+fn gomoku_ends_when_its_text_has_five_in_a_row() {
+    for id in ["gomoku", "gomoku-19"] {
+        let variant = id.strip_prefix("gomoku").unwrap().trim_start_matches('-');
+        let options = GameOptions { variant: variant.into(), ..GameOptions::default() };
+        let Rules { game, .. } = Rules::<Gomoku>::new(&options).unwrap();
+        let mut wins = [0, 0];
+        for seed in 0..40 {
+            for state in random_game(&game, seed).0 {
+                let view = game.view(&state);
+                let board: Vec<String> = view.cells.iter().map(|rank| rank.concat()).collect();
+                let lines = lines(&board.join("/"));
+                let has = |row: &str| lines.iter().any(|line| line.contains(row));
+                let expected = match (has("BBBBB"), has("WWWWW")) {
+                    (false, false) => None,
+                    (black, _) => Some(Outcome::Win(if black { Player::First } else { Player::Second })),
+                };
+                let outcome = game.outcome(&state);
+                assert_eq!(
+                    outcome.filter(|outcome| *outcome != Outcome::Draw),
+                    expected,
+                    "{}",
+                    board.join("/")
+                );
+                if let Some(Outcome::Win(player)) = outcome {
+                    wins[player.index()] += 1;
+                }
+            }
+        }
+        assert!(wins.iter().all(|wins| *wins > 5), "{wins:?}");
     }
 }
 

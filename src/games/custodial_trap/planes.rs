@@ -30,7 +30,7 @@ pub(super) fn encode(game: &CustodialTrap, state: &State, planes: &mut Planes) {
         INNER,
     ];
     for (plane, set) in sets.into_iter().enumerate() {
-        planes.set_bits(plane, set as u128);
+        planes.set_bits(plane, set);
     }
     let turn = state.turn as usize;
     for (side, (color, men)) in [(turn, own), (1 - turn, other)].into_iter().enumerate() {
@@ -52,10 +52,10 @@ fn encode_set_up(state: &State, planes: &mut Planes) {
         planes.fill(PLAY + phase, if phase == state.phase as usize { 1.0 } else { 0.0 });
     }
     for color in 0..2 {
-        planes.set_bits(PLAY + 8 + color, state.places(color) as u128);
+        planes.set_bits(PLAY + 8 + color, state.places(color));
         // the color that goes first matters only until then
         let begins = set_up && state.first as usize == color;
         planes.fill(PLAY + 11 + color, if begins { 1.0 } else { 0.0 });
     }
-    planes.set_bits(PLAY + 10, if state.pointer == NOWHERE { 0 } else { 1 << state.pointer });
+    planes.set_bits(PLAY + 10, if state.pointer == NOWHERE { 0_u64 } else { 1 << state.pointer });
 }

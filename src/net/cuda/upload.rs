@@ -1,15 +1,17 @@
 //! What goes up to the GPU with a batch: in go positions and wanted actions, out comes one run of 32-bit words.
 //!
 //! First come, for each position, the index of its first action, and one more; then the actions; then the planes. A
-//! plane of a game is a set of squares times one number: five words. If any plane of a batch is not, all go up as
-//! 16-bit numbers.
+//! plane of a game is a set of squares times one number: five words. If any plane of a batch is not, or has more
+//! squares than fit, all go up as 16-bit numbers.
 
 use super::fragments::Format;
 use crate::encode::Shape;
 use crate::net::cpu::Wanted;
 
-/// Words of a plane that is a set of squares.
+/// Words of a plane that is a set of squares: the number, and four of 32 squares each.
 const PLANE: usize = 5;
+/// Squares of such a plane at most.
+const SQUARES: usize = 32 * (PLANE - 1);
 
 /// Where things are, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +50,12 @@ pub(super) fn write(
     }
     let mut sets = words[at..].as_chunks_mut::<PLANE>().0.iter_mut();
     let all = planes.chunks_exact(shape.cells());
-    let are_sets = all.zip(&mut sets).all(|(plane, set)| {
-        let found = set_of(plane);
-        *set = found.unwrap_or_default();
-        found.is_some()
-    });
+    let are_sets = shape.cells() <= SQUARES
+        && all.zip(&mut sets).all(|(plane, set)| {
+            let found = set_of(plane);
+            *set = found.unwrap_or_default();
+            found.is_some()
+        });
     if are_sets {
         let words = at + positions * shape.planes * PLANE;
         return Sections { actions, planes: at, words, dense: false };
@@ -107,6 +110,18 @@ mod tests {
             assert_eq!(at, Sections { actions: 3, planes: 5, words: 11, dense: true });
             assert_eq!(words[6], 0x3800);
         }
+        let large = Shape { planes: 1, height: 10, width: 13, ..shape };
+        let mut planes = [0.0; 130];
+        planes[129] = 1.0;
+        let mut words = vec![0; most_words(large, 1, 3)];
+        let wanted = Wanted { actions: &[2, 0, 1], ends: &[3] };
+        let at = write(large, Format::Bf16, &planes, (wanted, 0), &mut words);
+        assert_eq!(
+            at,
+            Sections { actions: 2, planes: 4, words: 69, dense: true },
+            "its sets would have six words"
+        );
+        assert_eq!(words[68], 0x3f80_0000, "the last square");
         assert_eq!(set_of(&[0.0, -0.0]), Some([0, 0b11, 0, 0, 0]));
         assert_eq!(set_of(&[f32::INFINITY; 128]), Some([0x7f80_0000, !0, !0, !0, !0]));
     }

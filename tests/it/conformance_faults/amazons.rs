@@ -125,7 +125,7 @@ impl Game for Amazons {
         let [own, enemy] = [state.mover, state.mover.other()].map(|player| state.amazons[player.index()]);
         let shooter = state.shooter.map_or(0, |square| 1 << square);
         for (plane, squares) in [own, enemy, state.arrows, shooter].into_iter().enumerate() {
-            planes.set_bits(plane, squares.into());
+            planes.set_bits(plane, squares);
         }
         planes.fill(4, f32::from(u8::from(state.shooter.is_some())));
     }

@@ -131,7 +131,7 @@ impl Game for Hex {
     }
     fn encode(&self, state: &State, planes: &mut Planes) {
         for (plane, player) in [state.mover, state.mover.other()].into_iter().enumerate() {
-            planes.set_bits(plane, mapped(state.stones[player.index()], view_of(state.mover)).into());
+            planes.set_bits(plane, mapped(state.stones[player.index()], view_of(state.mover)));
         }
         planes.fill(2, f32::from(u8::from(state.swap)));
     }

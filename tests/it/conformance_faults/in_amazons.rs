@@ -21,7 +21,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
             Wrong {
                 encode: Some(|game, state, planes| {
                     game.encode(state, planes);
-                    (0..2).for_each(|plane| planes.set_bits(plane, state.amazons[plane].into()));
+                    (0..2).for_each(|plane| planes.set_bits(plane, state.amazons[plane]));
                 }),
                 ..wrong()
             },
@@ -32,7 +32,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
             Wrong {
                 encode: Some(|game, state, planes| {
                     game.encode(state, planes);
-                    planes.set_bits(2, 0);
+                    planes.set_bits(2, 0_u64);
                 }),
                 ..wrong()
             },
@@ -43,7 +43,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
             Wrong {
                 encode: Some(|game, state, planes| {
                     game.encode(state, planes);
-                    planes.set_bits(3, 0);
+                    planes.set_bits(3, 0_u64);
                 }),
                 ..wrong()
             },
@@ -54,7 +54,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
             Wrong {
                 encode: Some(|game, state, planes| {
                     game.encode(state, planes);
-                    planes.set_bits(3, 0);
+                    planes.set_bits(3, 0_u64);
                     planes.fill(4, 0.0);
                 }),
                 ..wrong()

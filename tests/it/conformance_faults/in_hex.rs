@@ -22,7 +22,7 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
             Wrong {
                 encode: Some(|game, state, planes| {
                     game.encode(state, planes);
-                    (0..2).for_each(|plane| planes.set_bits(plane, state.stones[plane].into()));
+                    (0..2).for_each(|plane| planes.set_bits(plane, state.stones[plane]));
                 }),
                 ..wrong()
             },
@@ -44,7 +44,7 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
             Wrong {
                 encode: Some(|game, state, planes| {
                     game.encode(state, planes);
-                    planes.set_bits(1, state.stones[state.mover.other().index()].into());
+                    planes.set_bits(1, state.stones[state.mover.other().index()]);
                 }),
                 ..wrong()
             },

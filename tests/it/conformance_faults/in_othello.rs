@@ -150,8 +150,8 @@ fn mistakes_in_othello_are_named() {
                 Wrong {
                     encode: Some(|game, state, planes| {
                         game.encode(state, planes);
-                        planes.set_bits(0, state.discs[0].into());
-                        planes.set_bits(1, state.discs[1].into());
+                        planes.set_bits(0, state.discs[0]);
+                        planes.set_bits(1, state.discs[1]);
                     }),
                     ..wrong()
                 },

@@ -113,14 +113,14 @@ fn other_faults() -> Vec<Fault<TicTacToe>> {
         ),
         (
             "forgotten plane",
-            Wrong { encode: Some(|_, _, planes| planes.set_bits(0, 1)), ..wrong() },
+            Wrong { encode: Some(|_, _, planes| planes.set_bits(0, 1_u64)), ..wrong() },
             "encode leaves plane 1 unwritten or not finite",
         ),
         (
             "infinite plane",
             Wrong {
                 encode: Some(|_, _, planes| {
-                    planes.set_bits(0, 1);
+                    planes.set_bits(0, 1_u64);
                     planes.fill(1, f32::INFINITY);
                 }),
                 ..wrong()
@@ -131,8 +131,8 @@ fn other_faults() -> Vec<Fault<TicTacToe>> {
             "planes without symmetries",
             Wrong {
                 encode: Some(|_, _, planes| {
-                    planes.set_bits(0, 0b1);
-                    planes.set_bits(1, 0b10);
+                    planes.set_bits(0, 0b1_u64);
+                    planes.set_bits(1, 0b10_u64);
                 }),
                 ..wrong()
             },

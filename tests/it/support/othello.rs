@@ -128,8 +128,8 @@ impl Game for Othello {
     }
     fn encode(&self, state: &State, planes: &mut Planes) {
         for (side, player) in [state.mover, state.mover.other()].into_iter().enumerate() {
-            planes.set_bits(side, state.discs[player.index()].into());
-            planes.set_bits(2 + side, self.places(state, player).into());
+            planes.set_bits(side, state.discs[player.index()]);
+            planes.set_bits(2 + side, self.places(state, player));
         }
     }
     fn key(&self, state: &State) -> u64 {
