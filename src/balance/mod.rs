@@ -11,13 +11,13 @@ pub mod page;
 #[cfg(test)]
 mod tests;
 
-use crate::any::{AnyGame, Opened};
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use self::game::{Observed, Table};
 pub use self::metrics::Character;
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
 use crate::arena::elo::wilson;
 use crate::error::Result;

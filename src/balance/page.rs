@@ -1,11 +1,11 @@
 //! The designer's page: what was measured, in words, pictures and tables.
 
-use crate::any::Opened;
 use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
 use super::{Balance, Equals, Opening};
+use crate::any::Opened;
 use crate::draw::{self, Marks};
 use crate::game::Game;
 use crate::report::chart::{Chart, Series, number};

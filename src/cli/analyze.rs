@@ -1,6 +1,5 @@
 //! `petteia analyze`: an agent's analysis of positions.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::ffi::OsString;
 use std::io::BufRead;
 
@@ -9,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::flags::Device;
 use super::{AGENTS, GameArgs, print, use_threads};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::searching::Analysis;
 use crate::encode::Planes;

@@ -1,6 +1,5 @@
 //! `petteia arena`: which of two agents is stronger.
 
-use crate::any::{AnyGame, Opened};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use super::flags::Device;
 use super::progress::{fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
 use super::signals::stop_flag;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;

@@ -4,7 +4,6 @@
 //! Input: the game and the settings. Output: [`Costs`] and sizes. The games played here, and the network trained for a
 //! few steps, are discarded. They have their own random streams and weights, so the run does not depend on them.
 
-use crate::any::Opened;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::forecast::{Costs, finished};
+use crate::any::Opened;
 use crate::arena::agent::AgentSpec;
 use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};

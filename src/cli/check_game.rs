@@ -1,12 +1,12 @@
 //! `petteia check-game`: tests the rules of a game for conformance, and shows a finished game.
 
-use crate::any::{AnyGame, Opened};
 use clap::Args;
 
 use super::board::{Marks, drawn, player_text};
 use super::play::result_text;
 use super::text::{counted, terminal_width, wrapped};
 use super::{GameArgs, print};
+use crate::any::{AnyGame, Opened};
 use crate::conformance;
 use crate::error::{Error, Result};
 use crate::game::{Game, line_text};

@@ -1,6 +1,5 @@
 //! The progress of a command that counts: a bar on a terminal, otherwise a line from time to time. On standard error.
 
-use crate::any::AnyGame;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::forecast::{Begun, DOUBTED};
 use super::progress::roughly;
 use super::text::draws_bars;
+use crate::any::AnyGame;
 use crate::arena::Standing;
 use crate::game::Game;
 use crate::random::{Purpose, choose, stream};

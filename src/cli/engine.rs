@@ -1,6 +1,5 @@
 //! `petteia engine`: an agent for match runners and juries.
 
-use crate::any::{AnyGame, Opened};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::converse::converse;
 use super::flags::Device;
 use super::{AGENTS, GameArgs};
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::{Error, Result};

@@ -1,6 +1,5 @@
 //! `petteia perft`: counts action sequences, to compare the rules with another program.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::time::Instant;
 
 use clap::Args;
@@ -8,8 +7,9 @@ use serde_json::json;
 
 use super::counter::Counter;
 use super::{GameArgs, print};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::error::{Error, Result};
-use crate::game::{Game, perft};
+use crate::game::Game;
 
 /// Count action sequences, to compare the rules with another program.
 #[derive(Args)]
@@ -88,7 +88,7 @@ impl Perft {
         if self.depth == 0 {
             return Vec::new();
         }
-        let pairs = perft(game, state, self.depth.min(2));
+        let pairs = game.perft(state, self.depth.min(2));
         let counter = (self.depth > 2).then(|| Counter::new(pairs, "pairs of actions"));
         let after = |state: &AnyState, action| {
             let mut next = state.clone();
@@ -97,9 +97,9 @@ impl Perft {
         };
         let mut done = 0;
         let mut beneath = |first: &AnyState| -> u64 {
-            let Some(counter) = &counter else { return perft(game, first, self.depth - 1) };
+            let Some(counter) = &counter else { return game.perft(first, self.depth - 1) };
             let count = |second| {
-                let nodes = perft(game, &after(first, second), self.depth - 2);
+                let nodes = game.perft(&after(first, second), self.depth - 2);
                 done += 1;
                 counter.show(done, "");
                 nodes

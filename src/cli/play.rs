@@ -1,6 +1,5 @@
 //! `petteia play`: a game between a person and an agent in the terminal.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
@@ -14,6 +13,7 @@ use super::flags::Device;
 use super::review::review;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};

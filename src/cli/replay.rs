@@ -1,6 +1,5 @@
 //! `petteia replay`: plays actions from standard input and prints every position.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::io::BufRead;
 use std::path::PathBuf;
 
@@ -11,6 +10,7 @@ use super::board::{Marks, drawn, player_text};
 use super::play::result_text;
 use super::text::{counted, terminal_width};
 use super::{GameArgs, print};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::draw;
 use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Outcome};

@@ -1,6 +1,5 @@
 //! `petteia rules`: how a game is played.
 
-use crate::any::Opened;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use clap::Args;
 use super::board::{Marks, drawn};
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width};
 use super::{GameArgs, print};
+use crate::any::Opened;
 use crate::draw;
 use crate::error::Result;
 use crate::game::Game;

@@ -1,6 +1,5 @@
 //! `petteia solve`: the exact value of a position, and sets of solved positions.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::counter::Counter;
 use super::text::counted;
 use super::{GameArgs, catch_interrupts, interrupted, print, refuse_existing, use_threads};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Game, Outcome};
 use crate::program::Program;

@@ -5,9 +5,9 @@
 //! no records; and how far answers in int8 are from those in f32 then. The same checkpoint and records give the same
 //! ranges.
 
-use crate::any::{AnyState, Opened};
 use std::path::Path;
 
+use crate::any::{AnyState, Opened};
 use crate::checkpoint::{Checkpoint, FOLDER};
 use crate::config::Precision;
 use crate::conformance::random_positions;

@@ -5,12 +5,12 @@
 //! fit as well: a player who moves several times in a row prints, or receives, several lines. The jury's input is
 //! always valid; an invalid line changes nothing and is reported on the stream for people.
 
-use crate::any::AnyGame;
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{MEBIBYTE, OVERHEAD, Order, Protocol, Reply, Urgency};
+use crate::any::AnyGame;
 use crate::error::quoted;
 use crate::game::{Game, Player};
 use crate::session::Session;

@@ -8,12 +8,12 @@
 //! Match runners do not know when a game is over. Then, as in Go, the loser resigns, and everybody else passes; a
 //! `pass` that is played is accepted until it is taken back. The score is `B+1`, `W+1` or `0`.
 
-use crate::any::AnyGame;
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{MEBIBYTE, OVERHEAD, Order, Protocol, Reply, Urgency};
+use crate::any::AnyGame;
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
 use crate::program::Program;

@@ -5,11 +5,11 @@
 //! ends when more thought could not change the action, and continues beyond its share while the most visited action is
 //! not the one with the best value.
 
-use crate::any::{AnyGame, AnyState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::clock::{Budget, Clock};
+use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Agent;
 use crate::arena::searching::{Analysis, SearchAgent};
 use crate::config::limits::MAX_SIMULATIONS;

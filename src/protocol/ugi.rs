@@ -11,12 +11,12 @@
 //! always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
 //! conversation ends.
 
-use crate::any::AnyGame;
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::thinker::{DEFAULT_HASH, Limits, Report, Task};
 use super::{MEBIBYTE, Order, Protocol, Reply, Urgency};
+use crate::any::AnyGame;
 use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};

@@ -12,7 +12,6 @@ pub mod page;
 #[cfg(test)]
 mod tests;
 
-use crate::any::Opened;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,6 +19,7 @@ use maud::{Markup, html};
 
 use self::chart::{Bars, Chart, Series};
 pub use self::numbers::Numbers;
+use crate::any::Opened;
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::run::{Health, RatedGeneration, Thinned, TrainLine};

@@ -5,12 +5,12 @@
 //! beginning would: its learning rate is what the schedule of the new length gives at that point, so it rises if the
 //! run had come further down the old one.
 
-use crate::any::Opened;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::audit::{Depth, audit, settle};
 use super::folder::{Folder, other_settings, settings_of, write_settings};
+use crate::any::Opened;
 use crate::checkpoint;
 use crate::checkpoint::lineage::{Change, Chapter, Lineage};
 use crate::config::{Config, TrainConfig};

@@ -121,6 +121,16 @@ pub fn is_run(folder: &Path) -> bool {
         && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
 }
 
+/// The run that a path means: its folder, or the settings in it.
+pub fn run_of(path: &Path) -> Option<PathBuf> {
+    if is_run(path) {
+        return Some(path.to_path_buf());
+    }
+    let parent = path.parent().filter(|_| path.ends_with(SETTINGS))?;
+    let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    is_run(folder).then(|| folder.to_path_buf())
+}
+
 /// The settings of the run in `folder`.
 ///
 /// # Errors

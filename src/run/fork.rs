@@ -4,13 +4,13 @@
 //! The copy appears whole, and only if it holds what its newest checkpoint was trained on. From then on it is a run of
 //! its own; without changed settings it makes the same bytes as the original.
 
-use crate::any::Opened;
 use std::path::{Path, PathBuf};
 
 use super::METRICS;
 use super::folder::{settings_of, write_settings};
 use super::inherit::{Progress, check_new, check_whole, other_net};
 use super::metrics::copy_until;
+use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, GATE};
 use crate::config::{Config, GateKind};

@@ -6,11 +6,11 @@
 //! from the newest network either way, as with KataGo's gatekeeper (lightvector/KataGo, SelfplayTraining.md), here
 //! with a sequential test instead of a fixed number of games.
 
-use crate::any::{AnyGame, Opened};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
 use crate::arena::sprt::{Sprt, Verdict};
 use crate::arena::{Match, MatchResult, Standing};

@@ -1,10 +1,10 @@
 //! What forks and runs that begin with another's weights have in common.
 
-use crate::any::Opened;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::audit::{Depth, audit};
+use crate::any::Opened;
 use crate::config::{Config, NetConfig};
 use crate::error::{Error, Input, Result};
 use crate::replay::place::Place;

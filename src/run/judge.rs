@@ -1,10 +1,10 @@
 //! What follows a checkpoint: the gate's decision about it, and the evaluation of the network that represents the run.
 
-use crate::any::AnyGame;
 use std::time::Instant;
 
 use super::lines::{EvaluationLine, GateLine, Line};
 use super::{Event, Run, gate, rounded};
+use crate::any::AnyGame;
 use crate::arena::Match;
 use crate::arena::agent::Contestant;
 use crate::checkpoint::{self, Checkpoint};

@@ -3,10 +3,10 @@
 //! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people.
 //! Measurements take some milliseconds of CPU time.
 
-use crate::any::{AnyGame, Opened};
 use std::path::Path;
 
 use super::{is_run, settings_of};
+use crate::any::{AnyGame, Opened};
 use crate::config::{Config, DeviceKind, EvaluatorKind, Precision, TrainDevice};
 use crate::error::{Error, Result};
 use crate::game::Game;

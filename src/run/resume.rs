@@ -1,11 +1,11 @@
 //! What an interrupted run takes up again: the check that its folder holds what it was trained on, and its window.
 
-use crate::any::Opened;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::audit::{self, Audit, Depth};
 use super::{Event, Observer, Run};
+use crate::any::Opened;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Result};

@@ -4,12 +4,12 @@
 //! lack begin anew: auxiliary heads, or, if the weights are those of another size of the board or variant, what depends
 //! on it. The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
 
-use crate::any::Opened;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
 use super::folder::{settings_of, write_settings};
 use super::inherit::{Progress, check_new, check_whole, other_net};
+use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::Config;

@@ -10,13 +10,13 @@
 //!
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 
-use crate::any::AnyGame;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
 use super::set::{Position, Set};
+use crate::any::AnyGame;
 use crate::arena::agent::Contestant;
 use crate::arena::checked;
 use crate::arena::elo::wilson;

@@ -4,13 +4,13 @@
 //! number, and it is solved with an empty table, so a set does not depend on threads. What cannot be solved with the
 //! given nodes is left out, so is a position that was there before, and so is one that is too easy.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
 use rand::RngExt;
 
 use super::set::{FORMAT, Header, Line};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::parallel;

@@ -5,13 +5,13 @@
 //! header, and of a line all but the position and a value: its own or those of the actions. Reading checks everything
 //! against the rules; whether the values are right is the word of whoever made the set.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Settings, option_differences};
 use crate::replay::store::{Lines, write_checksum};

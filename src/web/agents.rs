@@ -3,13 +3,13 @@
 //! What is kept is told apart by what its files are, not only where: a run that was trained anew in the same folder and
 //! an export that was replaced in place are other agents, and the ones they replaced are dropped.
 
-use crate::any::{AnyGame, Opened};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use super::{Means, locked};
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::checkpoint::{Checkpoint, MANIFEST};
 use crate::error::{Error, Result};

@@ -3,11 +3,12 @@
 //! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their drawings,
 //! the answers of agents, what runs have written down. The page holds its game and sends all of it each time, so the
 //! server keeps nothing but loaded agents. It only reads: no request writes a file, and no text of a request becomes a
-//! path. `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests
+//! path. `api` has the questions and answers as types, `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests
 //! to answers, `work` does it on other threads, `table` answers about a game, `players` names the agents, `agents`
 //! keeps those that are loaded, `runs` finds and describes runs, `games` reads recorded games.
 
 mod agents;
+mod api;
 mod assets;
 mod connection;
 mod games;
@@ -18,7 +19,6 @@ mod runs;
 mod table;
 mod work;
 
-use crate::registry::Catalog;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +29,7 @@ use self::routes::Site;
 use self::runs::Runs;
 use crate::error::{Error, Result};
 use crate::net::device::Processor;
+use crate::registry::Catalog;
 
 /// The port if no other is asked for.
 pub const PORT: u16 = 7180;

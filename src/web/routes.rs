@@ -1,7 +1,5 @@
 //! Requests and their answers.
 
-use crate::any::{AnyGame, Opened};
-use crate::registry::Catalog;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,25 +11,29 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::api::{
+    Charts, Described, Games, Home, LoadAsked, NamedGame, OptionForm, OptionKind, Played, PositionAnswer,
+    PositionAsked, Refused, RulesAnswer, RunAnswer, RunGames, SavedFile, SearchAnswer, SearchAsked,
+};
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
 use super::players::{plain, spec};
 use super::runs::Runs;
-use super::table::{GameTable, Played, PositionAsked, SearchAsked};
+use super::table::GameTable;
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
+use crate::any::{AnyGame, Opened};
 use crate::arena::perfect;
 use crate::error::{Error, Result, quoted};
 use crate::game::Game;
 use crate::options::{Permitted, Settings};
 use crate::program::Program;
+use crate::registry::Catalog;
 
 /// Searches at the same time; each uses all threads.
 const SEARCHES: usize = 2;
@@ -42,12 +44,12 @@ const TABLES: usize = 32;
 /// The length of a page's name for itself.
 const PAGE_NAME: usize = 64;
 
-type JsonAnswer = std::result::Result<Json<Value>, Refusal>;
+type Answer<T> = std::result::Result<Json<T>, Refusal>;
 
 /// The state that requests share.
 pub(super) struct Site {
     runs: Runs,
-    games: Vec<Value>,
+    games: Vec<Described>,
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
     catalog: Catalog,
@@ -91,38 +93,34 @@ impl From<Error> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(json!({"error": self.words}))).into_response()
+        (self.status, Json(Refused { error: self.words })).into_response()
     }
 }
 
 /// A game as the page's list shows it.
-fn described(rules: &Opened) -> Value {
+fn described(rules: &Opened) -> Described {
     let about = rules.game.about();
-    json!({
-        "id": rules.identity.id,
-        "title": about.title,
-        "author": about.author,
-        "players": rules.game.players(),
-        "name": about.name,
-        "options": options_of(&rules.game),
-    })
+    Described {
+        id: rules.identity.id.clone(),
+        title: about.title,
+        author: about.author,
+        players: rules.game.players(),
+        name: about.name,
+        options: options_of(&rules.game),
+    }
 }
 
 /// The options that can be chosen in a form: what they do, their values, and the default.
-fn options_of(game: &AnyGame) -> Vec<Value> {
+fn options_of(game: &AnyGame) -> Vec<OptionForm> {
     let options = game.about().options;
     let about = |name: &str| options.iter().find(|option| option.0 == name).map_or("", |option| option.1);
     let described = game.option_values().into_iter().map(|option| {
-        let mut described =
-            json!({"name": option.name, "about": about(option.name), "default": option.default});
-        let (kind, values) = match option.permitted {
-            Permitted::Range(range) => ("number", json!([range.start(), range.end()])),
-            Permitted::OneOf(values) if values.iter().all(toml::Value::is_bool) => ("flag", json!(values)),
-            Permitted::OneOf(values) => ("choice", json!(values)),
+        let values = match option.permitted {
+            Permitted::Range(range) => OptionKind::Number([*range.start(), *range.end()]),
+            Permitted::OneOf(values) if values.iter().all(toml::Value::is_bool) => OptionKind::Flag(values),
+            Permitted::OneOf(values) => OptionKind::Choice(values),
         };
-        described["kind"] = json!(kind);
-        described["values"] = values;
-        described
+        OptionForm { name: option.name, about: about(option.name), default: option.default, values }
     });
     described.collect()
 }
@@ -153,7 +151,7 @@ impl Site {
 
     /// The table of a game, kept for the next request.
     fn table(&self, place: &Played) -> Result<Arc<GameTable>> {
-        let key = (place.game.clone(), json!(place.options).to_string());
+        let key = (place.game.clone(), serde_json::to_string(&place.options).expect("they came as JSON"));
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
         }
@@ -168,7 +166,7 @@ impl Site {
     }
 
     /// A game that was read somewhere, as the page wants it.
-    fn settled(&self, loaded: Loaded) -> Result<Value> {
+    fn settled(&self, loaded: Loaded) -> Result<NamedGame> {
         let place = Played {
             game: loaded.game,
             options: loaded.options,
@@ -176,14 +174,16 @@ impl Site {
             actions: loaded.actions,
             resigned: loaded.resigned,
         };
-        let (mut game, result) = self.table(&place)?.settled(&place, &loaded.values)?;
-        game["name"] = json!(match result.filter(|_| loaded.of_selfplay) {
+        let (settled, result) = self.table(&place)?.settled(&place, &loaded.values)?;
+        let name = match result.filter(|_| loaded.of_selfplay) {
             Some(result) => format!("{}: {result} after {} actions", loaded.name, place.actions.len()),
             None => loaded.name,
-        });
-        game["game"] = json!(place.game);
-        game["options"] = json!(place.options);
-        Ok(game)
+        };
+        Ok(NamedGame { name, game: place.game, options: place.options, settled })
+    }
+
+    fn all_settled(&self, games: Vec<Loaded>) -> Result<Vec<NamedGame>> {
+        games.into_iter().map(|loaded| self.settled(loaded)).collect()
     }
 }
 
@@ -222,12 +222,15 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, Refusal> {
 }
 
 /// Does work that reads no files.
-async fn compute(site: Arc<Site>, work: impl FnOnce(&Site) -> Result<Value> + Send + 'static) -> JsonAnswer {
+async fn compute<T: Send + 'static>(
+    site: Arc<Site>,
+    work: impl FnOnce(&Site) -> Result<T> + Send + 'static,
+) -> Answer<T> {
     let all = site.clone();
     all.workers.compute(move || Ok(Json(work(&site)?))).await
 }
 
-async fn home(State(site): State<Arc<Site>>) -> JsonAnswer {
+async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     let all = site.clone();
     let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
     let ((runs, mut players), trouble) = match listed {
@@ -240,50 +243,38 @@ async fn home(State(site): State<Arc<Site>>) -> JsonAnswer {
     };
     let mut agents = BTreeMap::new();
     for game in &site.games {
-        let id = game["id"].as_str().unwrap_or_default().to_string();
-        let mut known = players.remove(&id).unwrap_or_default();
-        known.extend(plain(site.small.contains(&id)));
-        agents.insert(id, known);
+        let mut known = players.remove(&game.id).unwrap_or_default();
+        known.extend(plain(site.small.contains(&game.id)));
+        agents.insert(game.id.clone(), known);
     }
     let program = Program::current();
     let program = format!("{} {}", program.title(), program.version);
-    Ok(Json(json!({
-        "program": program, "games": site.games, "agents": agents, "runs": runs, "trouble": trouble,
-    })))
+    Ok(Json(Home { program, games: site.games.clone(), agents, runs, trouble }))
 }
 
-async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
+async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<RulesAnswer> {
     let place: Played = read(&body)?;
-    compute(site, move |site| Ok(json!({"html": site.table(&place)?.rules()?}))).await
+    compute(site, move |site| site.table(&place)?.rules()).await
 }
 
-async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
+async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<PositionAnswer> {
     let asked: PositionAsked = read(&body)?;
     compute(site, move |site| site.table(&asked.place)?.position(&asked)).await
 }
 
-async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
+async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SavedFile> {
     let place: Played = read(&body)?;
     compute(site, move |site| {
         let today = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
         let name = format!("{}-{}.json", place.game, today.replace(':', "-").trim_end_matches('Z'));
-        Ok(json!({"name": name, "text": site.table(&place)?.saved(&place)?}))
+        Ok(SavedFile { name, text: site.table(&place)?.saved(&place)? })
     })
     .await
 }
 
-#[derive(Deserialize)]
-struct Text {
-    text: String,
-}
-
-async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
-    let Text { text } = read(&body)?;
-    compute(site, move |site| {
-        let games = games::read(&text)?.into_iter().map(|loaded| site.settled(loaded));
-        Ok(json!({"games": games.collect::<Result<Vec<Value>>>()?}))
-    })
-    .await
+async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<Games> {
+    let LoadAsked { text } = read(&body)?;
+    compute(site, move |site| Ok(Games { games: site.all_settled(games::read(&text)?)? })).await
 }
 
 /// The number of a run.
@@ -292,48 +283,30 @@ fn number(id: &str) -> Result<usize> {
 }
 
 /// What is asked of a run, apart from what is asked of others.
-async fn of_run(
+async fn of_run<T: Send + 'static>(
     site: Arc<Site>,
     id: &str,
-    work: impl FnOnce(&Site, usize) -> Result<Value> + Send + 'static,
-) -> JsonAnswer {
+    work: impl FnOnce(&Site, usize) -> Result<T> + Send + 'static,
+) -> Answer<T> {
     let (id, all) = (number(id)?, site.clone());
     all.workers.read(&format!("run {id}"), READING, move || Ok(Json(work(&site, id)?))).await
 }
 
-async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> JsonAnswer {
+async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<RunAnswer> {
     of_run(site, &id, |site, id| site.runs.about(id)).await
 }
 
-async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> JsonAnswer {
+async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<Charts> {
     of_run(site, &id, |site, id| site.runs.charts(id)).await
 }
 
-async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> JsonAnswer {
+async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<RunGames> {
     of_run(site, &id, |site, id| {
         let (generation, records) = site.runs.games(id)?;
-        let games = records.into_iter().map(|record| site.settled(Loaded::of_record(record)));
-        Ok(json!({"generation": generation, "games": games.collect::<Result<Vec<Value>>>()?}))
+        let games = site.all_settled(records.into_iter().map(Loaded::of_record).collect())?;
+        Ok(RunGames { generation, games })
     })
     .await
-}
-
-/// A page's question to an agent.
-#[derive(Deserialize)]
-struct Query {
-    #[serde(flatten)]
-    place: Played,
-    agent: String,
-    #[serde(default)]
-    simulations: Option<NonZero<usize>>,
-    #[serde(default)]
-    seconds: Option<f64>,
-    #[serde(default)]
-    page: String,
-    #[serde(default)]
-    seed: u64,
-    #[serde(default)]
-    vary: bool,
 }
 
 /// Ends the search of a page when its request ends, for whatever reason.
@@ -365,25 +338,23 @@ impl Drop for Running {
     }
 }
 
-async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> JsonAnswer {
-    let query: Query = read(&body)?;
-    if query.seconds.is_some_and(|seconds| seconds <= 0.0) {
+async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SearchAnswer> {
+    let asked: SearchAsked = read(&body)?;
+    if asked.seconds.is_some_and(|seconds| seconds <= 0.0) {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
     }
-    let running = Running::begin(&site, &query.page);
-    let Query { place, agent, simulations, seconds, seed, vary, .. } = query;
+    let running = Running::begin(&site, &asked.page);
     // before its turn: an agent whose file hangs must not take the turns of others
-    let (files, all) = (format!("agent {agent}"), site.clone());
+    let (files, all) = (format!("agent {}", asked.agent), site.clone());
     let load = move || {
-        let spec = spec(&all.runs, &agent, simulations.map(NonZero::get))?;
-        Ok((all.table(&place)?.agent(&spec)?, place))
+        let spec = spec(&all.runs, &asked.agent, asked.simulations.map(NonZero::get))?;
+        Ok((all.table(&asked.place)?.agent(&spec)?, asked))
     };
-    let (agent, place) = site.workers.read(&files, LOADING, load).await?;
+    let (agent, asked) = site.workers.read(&files, LOADING, load).await?;
     let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
     let turn = timeout(TURN, site.turns.acquire()).await;
     // the permit goes with the request: if the client is gone, its search has been told to stop
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
     let stop = running.stop.clone();
-    let wanted = SearchAsked { seconds, seed, vary };
-    site.workers.compute(move || Ok(Json(agent.search(&place, &wanted, &stop)?))).await
+    site.workers.compute(move || Ok(Json(agent.search(&asked, &stop)?))).await
 }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use serde_json::{Value, json};
-
+use super::api::{Charts, CheckpointRow, RunAnswer, RunInShort};
 use super::players::{Player, key_of};
 use super::{Shown, locked};
 use crate::checkpoint::{self, Checkpoint};
@@ -28,6 +27,8 @@ const END_OF_LOG: u64 = 6000;
 const PORTION: u64 = 64 << 20;
 /// Checkpoints that are listed: the newest ones, and some of the others.
 const LISTED: usize = 200;
+/// The state of a run that cannot be read.
+const DAMAGED: &str = "damaged";
 /// Games of the newest generation that are shown.
 const GAMES: usize = 200;
 
@@ -124,7 +125,7 @@ impl Runs {
 
     /// The runs in a few words, and the agents that they and the files have to offer, by game. A run that cannot be
     /// read is there with the reason.
-    pub(super) fn list(&self) -> (Vec<Value>, BTreeMap<String, Vec<Player>>) {
+    pub(super) fn list(&self) -> (Vec<RunInShort>, BTreeMap<String, Vec<Player>>) {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
         let mut most = PORTION;
         for (id, folder) in self.all().iter().enumerate() {
@@ -139,9 +140,7 @@ impl Runs {
                 }
                 Err(error) => {
                     let problem = error.to_string();
-                    runs.push(
-                        json!({"id": id, "name": name(folder), "state": "damaged", "problem": problem}),
-                    );
+                    runs.push(RunInShort::Damaged { id, name: name(folder), state: DAMAGED, problem });
                 }
             }
         }
@@ -155,18 +154,23 @@ impl Runs {
     }
 
     /// A run in a few words, its game, and the agents that it has to offer.
-    fn in_short(&self, id: usize, folder: &Path, most: &mut u64) -> Result<(Value, String, Vec<Player>)> {
+    fn in_short(
+        &self,
+        id: usize,
+        folder: &Path,
+        most: &mut u64,
+    ) -> Result<(RunInShort, String, Vec<Player>)> {
         let config = run::reading_of(folder)?.config;
         let game = &config.game;
         let done = generations(folder);
-        let run = json!({
-            "id": id,
-            "name": name(folder),
-            "game": game.id,
-            "state": state(folder),
-            "generation": done.last().copied().unwrap_or(0),
-            "planned": config.train.generations,
-        });
+        let run = RunInShort::Known {
+            id,
+            name: name(folder),
+            game: game.id.clone(),
+            state: state(folder),
+            generation: done.last().copied().unwrap_or(0),
+            planned: config.train.generations,
+        };
         let watched = self.watched(folder);
         let mut watched = locked(&watched);
         watched.read(most)?;
@@ -181,7 +185,7 @@ impl Runs {
     }
 
     /// A run's state, and its present work.
-    pub(super) fn about(&self, id: usize) -> Result<Value> {
+    pub(super) fn about(&self, id: usize) -> Result<RunAnswer> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
         let (done, planned) = (generations(&folder), config.train.generations);
@@ -198,40 +202,31 @@ impl Runs {
             let seconds = line.seconds.filter(|seconds| *seconds > 0.0)?;
             Some(line.positions as f64 / seconds)
         });
-        let checkpoints: Vec<Value> = listed(&done)
-            .into_iter()
-            .map(|generation| {
-                let [elo, low, high] = elo.get(&generation).copied().unwrap_or_default();
-                json!({
-                    "generation": generation,
-                    "elo": elo,
-                    "low": low,
-                    "high": high,
-                    "agent": key_of(id, generation),
-                    "steps": steps.get(&generation),
-                })
-            })
-            .collect();
-        Ok(json!({
-            "id": id,
-            "name": name(&folder),
-            "game": config.game.id,
-            "options": config.game.options,
-            "state": state,
-            "doing": is_running.then(|| run::doing(&folder, history)),
-            "generation": done.last().copied().unwrap_or(0),
-            "planned": planned,
-            "seconds_left": run::seconds_left(history, planned).filter(|_| is_running),
-            "positions_per_second": speed,
-            "log": end_of_log(&folder.join(LOG)),
-            "stamp": stamp(&folder, &watched.reader),
-            "checkpoints": checkpoints,
-            "all_checkpoints": done.len(),
-        }))
+        let checkpoints = listed(&done).into_iter().map(|generation| {
+            let [elo, low, high] = elo.get(&generation).copied().unwrap_or_default();
+            let (agent, steps) = (key_of(id, generation), steps.get(&generation).copied());
+            CheckpointRow { generation, elo, low, high, agent, steps }
+        });
+        Ok(RunAnswer {
+            id,
+            name: name(&folder),
+            game: config.game.id,
+            options: config.game.options,
+            state,
+            doing: is_running.then(|| run::doing(&folder, history)),
+            generation: done.last().copied().unwrap_or(0),
+            planned,
+            seconds_left: run::seconds_left(history, planned).filter(|_| is_running),
+            positions_per_second: speed,
+            log: end_of_log(&folder.join(LOG)),
+            stamp: stamp(&folder, &watched.reader),
+            checkpoints: checkpoints.collect(),
+            all_checkpoints: done.len(),
+        })
     }
 
     /// The curves of a run.
-    pub(super) fn charts(&self, id: usize) -> Result<Value> {
+    pub(super) fn charts(&self, id: usize) -> Result<Charts> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
         let (stamp, history) = {
@@ -241,7 +236,7 @@ impl Runs {
             (stamp(&folder, &watched.reader), watched.reader.history().clone())
         };
         let html = crate::report::charts(&[Numbers::of(&folder, config, history)?]).into_string();
-        Ok(json!({"stamp": stamp, "html": html}))
+        Ok(Charts { stamp, html })
     }
 
     /// Games of the newest generation, which may be in progress: then only its finished shards are there.
@@ -268,7 +263,7 @@ fn name(path: &Path) -> String {
 }
 
 fn state(folder: &Path) -> &'static str {
-    run::state_of(folder).map_or("damaged", State::id)
+    run::state_of(folder).map_or(DAMAGED, State::id)
 }
 
 /// The generations with a checkpoint.

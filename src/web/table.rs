@@ -1,6 +1,5 @@
 //! A game without type parameters, for the page: positions with drawings, and agents that play it.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,17 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use maud::{PreEscaped, html};
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::Means;
 use super::agents::{Agents, LoadedAgent};
+use super::api::{
+    LegalAction, Over, Played, PositionAnswer, PositionAsked, RulesAnswer, SearchAnswer, SearchAsked,
+    Settled, Visited,
+};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
 use crate::manual::{Block, blocks};
-use crate::options::Settings;
 use crate::random::{Purpose, stream};
 use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
@@ -29,59 +30,6 @@ const LONGEST: f64 = 60.0;
 const MEMORY: usize = 256 << 20;
 /// Actions of an expected line that are drawn.
 const LINE: usize = 5;
-
-/// A game in progress, as the page sends it.
-#[derive(Deserialize)]
-pub(super) struct Played {
-    pub(super) game: String,
-    #[serde(default)]
-    pub(super) options: Settings,
-    /// The usual start if there is none.
-    #[serde(default)]
-    pub(super) start: Option<String>,
-    #[serde(default)]
-    pub(super) actions: Vec<String>,
-    /// Who resigned after them.
-    #[serde(default)]
-    pub(super) resigned: Option<Player>,
-}
-
-/// A position, and what to draw on it.
-#[derive(Deserialize)]
-pub(super) struct PositionAsked {
-    #[serde(flatten)]
-    pub(super) place: Played,
-    /// Actions with weights from 0 to 1.
-    #[serde(default)]
-    weights: Vec<(String, f32)>,
-    /// Weights of a second kind, drawn in another color.
-    #[serde(default)]
-    priors: Vec<(String, f32)>,
-    /// Whether these are written as numbers, too.
-    #[serde(default)]
-    numbered: bool,
-    /// An expected line.
-    #[serde(default)]
-    line: Vec<String>,
-    /// An action that a user tried: the answer says why it is not legal.
-    #[serde(default)]
-    tried: Option<String>,
-    /// Whose side the board is seen from; the first player's if nothing is said.
-    #[serde(default)]
-    viewer: Option<Player>,
-    /// The user wants to see it from the other side.
-    #[serde(default)]
-    flipped: bool,
-}
-
-/// A question to an agent.
-pub(super) struct SearchAsked {
-    /// Search for so long instead of the agent's number of simulations.
-    pub(super) seconds: Option<f64>,
-    pub(super) seed: u64,
-    /// Not always the same reply in the first plies.
-    pub(super) vary: bool,
-}
 
 /// The rules of a game and its agents.
 pub(super) struct GameTable {
@@ -162,7 +110,7 @@ impl GameTable {
     }
 
     /// The rules of the game as HTML.
-    pub(super) fn rules(&self) -> Result<String> {
+    pub(super) fn rules(&self) -> Result<RulesAnswer> {
         let game = self.game();
         let blocks = blocks(game)?;
         let page = html! {
@@ -180,11 +128,11 @@ impl GameTable {
                 }
             }
         };
-        Ok(page.into_string())
+        Ok(RulesAnswer { html: page.into_string() })
     }
 
     /// The position that a game has reached.
-    pub(super) fn position(&self, asked: &PositionAsked) -> Result<Value> {
+    pub(super) fn position(&self, asked: &PositionAsked) -> Result<PositionAnswer> {
         let game = self.game();
         let session = self.session(&asked.place)?;
         let state = session.state();
@@ -199,15 +147,14 @@ impl GameTable {
         let view = game.view(state);
         let over = self.result(state, asked.place.resigned);
         let legal = if over.is_some() { Vec::new() } else { game.legal(state) };
-        let legal: Vec<Value> = legal
-            .into_iter()
-            .map(|action| {
-                let (text, words) = (self.text(state, action), game.action_words(state, action));
-                json!({"text": text, "places": game.touched(state, action), "words": words})
-            })
-            .collect();
+        let legal = legal.into_iter().map(|action| LegalAction {
+            text: self.text(state, action),
+            places: game.touched(state, action),
+            words: game.action_words(state, action),
+        });
+        let legal = legal.collect();
         let tried = asked.tried.as_deref().filter(|_| over.is_none());
-        let movers: Vec<&str> = session.plies().map(|(state, _)| game.to_move(&state).id()).collect();
+        let movers = session.plies().map(|(state, _)| game.to_move(&state).id()).collect();
         let words: Vec<Option<String>> =
             session.plies().map(|(state, action)| game.action_words(&state, action)).collect();
         let players = game.players();
@@ -217,27 +164,27 @@ impl GameTable {
             Some((_, text)) => text.clone(),
             None => format!("{} to move", players[to_move.index()]),
         };
-        Ok(json!({
-            "svg": draw::svg(game, state, &marks, &title),
-            "position": game.state_text(state),
-            "start": game.state_text(session.start()),
-            "actions": session.texts(),
-            "movers": movers,
-            "words": words.iter().any(Option::is_some).then_some(words),
-            "players": players,
-            "colors": colors,
-            "to_move": to_move.id(),
-            "over": over.map(|(outcome, text)| json!({"outcome": outcome.id(), "text": text})),
-            "rows": view.rows.len(),
-            "columns": view.columns.len(),
-            "turned": turned,
-            "upright": game.about().upright,
-            "note": view.caption(game.players()),
-            "last": marks.last,
-            "names": draw::names(game, state),
-            "why": tried.and_then(|text| game.why_illegal(state, text)),
-            "legal": legal,
-        }))
+        Ok(PositionAnswer {
+            svg: draw::svg(game, state, &marks, &title),
+            position: game.state_text(state),
+            start: game.state_text(session.start()),
+            actions: session.texts(),
+            movers,
+            words: words.iter().any(Option::is_some).then_some(words),
+            players,
+            colors,
+            to_move: to_move.id(),
+            over: over.map(|(outcome, text)| Over { outcome: outcome.id(), text }),
+            rows: view.rows.len(),
+            columns: view.columns.len(),
+            turned,
+            upright: game.about().upright,
+            note: view.caption(game.players()).into(),
+            last: marks.last,
+            names: draw::names(game, state),
+            why: tried.and_then(|text| game.why_illegal(state, text)),
+            legal,
+        })
     }
 
     /// An agent, which is loaded if it is not yet, or no longer what it was.
@@ -253,7 +200,11 @@ impl GameTable {
 
     /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in
     /// words, if it is over.
-    pub(super) fn settled(&self, place: &Played, values: &[Option<f32>]) -> Result<(Value, Option<String>)> {
+    pub(super) fn settled(
+        &self,
+        place: &Played,
+        values: &[Option<f32>],
+    ) -> Result<(Settled, Option<String>)> {
         let session = self.session(place)?;
         let scores: Vec<Option<f32>> = session
             .plies()
@@ -263,44 +214,44 @@ impl GameTable {
             })
             .collect();
         let outcome = self.result(session.state(), place.resigned).map(|(outcome, _)| outcome);
-        let settled = json!({
-            "start": self.game().state_text(session.start()),
-            "actions": session.texts(),
-            "resigned": place.resigned,
-            "outcome": outcome.map(Outcome::id),
-            "scores": (!scores.is_empty()).then_some(scores),
-        });
+        let settled = Settled {
+            start: self.game().state_text(session.start()),
+            actions: session.texts(),
+            resigned: place.resigned,
+            outcome: outcome.map(Outcome::id),
+            scores: (!scores.is_empty()).then_some(scores),
+        };
         Ok((settled, outcome.map(|outcome| outcome_text(self.game(), outcome))))
     }
 }
 
 impl SeatedAgent {
     /// Its choice in a position, with the numbers of its search.
-    pub(super) fn search(&self, place: &Played, wanted: &SearchAsked, stop: &AtomicBool) -> Result<Value> {
+    pub(super) fn search(&self, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
         let game = table.game();
-        let session = table.session(place)?;
+        let session = table.session(&asked.place)?;
         let state = session.state();
-        if session.is_over() || place.resigned.is_some() {
+        if session.is_over() || asked.place.resigned.is_some() {
             return Err(Error::Position("the game is over: there is nothing to search for".into()));
         }
-        let random = stream(wanted.seed, Purpose::Agent, &[session.actions().len() as u64]);
+        let random = stream(asked.seed, Purpose::Agent, &[session.actions().len() as u64]);
         let Some(mut agent) = contestant.search_agent(random.clone()) else {
             let action = contestant.agent(random).choose(state)?;
             let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
             let score = known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0);
-            return Ok(json!({
-                "action": table.text(state, action),
-                "value": known.map(|outcome| outcome.value_for(game.to_move(state))),
-                "score": score,
-                "simulations": null,
-                "visits": [],
-                "line": [],
-                "proven": known.map(Outcome::id),
-                "network": network,
-            }));
+            return Ok(SearchAnswer {
+                action: table.text(state, action),
+                value: known.map(|outcome| outcome.value_for(game.to_move(state))),
+                score,
+                simulations: None,
+                visits: Vec::new(),
+                line: Vec::new(),
+                proven: known.map(Outcome::id),
+                network: network.clone(),
+            });
         };
-        let seconds = wanted.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+        let seconds = asked.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
         let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
         let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(LONGEST).min(LONGEST));
         let analysis = agent.search(state, planned, |search| {
@@ -313,25 +264,24 @@ impl SeatedAgent {
         let priors: BTreeMap<Action, f32> = analysis.priors.iter().copied().collect();
         let mut visits = analysis.visits.clone();
         visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
-        let visits: Vec<Value> = visits
-            .iter()
-            .map(|(action, visits)| {
-                json!({"action": table.text(state, *action), "visits": visits, "prior": priors.get(action)})
-            })
-            .collect();
-        let varies = wanted.vary && session.actions().len() < VARIED_PLIES;
+        let visits = visits.into_iter().map(|(action, visits)| Visited {
+            action: table.text(state, action),
+            visits,
+            prior: priors.get(&action).copied(),
+        });
+        let varies = asked.vary && session.actions().len() < VARIED_PLIES;
         let action = if varies { agent.varied(&analysis) } else { analysis.action };
         let proven = agent.forget().and_then(|search| search.tree().proven());
         let score = (for_first(game.to_move(state), analysis.value) + 1.0) / 2.0;
-        Ok(json!({
-            "action": table.text(state, action),
-            "value": analysis.value,
-            "score": score,
-            "simulations": analysis.simulations,
-            "visits": visits,
-            "line": line_text(game, state, &analysis.principal_variation),
-            "proven": proven.map(Outcome::id),
-            "network": network,
-        }))
+        Ok(SearchAnswer {
+            action: table.text(state, action),
+            value: Some(analysis.value),
+            score: Some(score),
+            simulations: Some(analysis.simulations),
+            visits: visits.collect(),
+            line: line_text(game, state, &analysis.principal_variation),
+            proven: proven.map(Outcome::id),
+            network: network.clone(),
+        })
     }
 }

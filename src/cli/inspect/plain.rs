@@ -126,9 +126,10 @@ pub fn read_settings(path: &Path) -> Result<Reading> {
 pub fn read_config(path: &Path) -> Result<Config> {
     let text = storage::read_text(path, "a config")?;
     let place = path.display().to_string();
-    let is_kept = path.parent().is_some_and(run::is_run);
-    let parsed =
-        if is_kept { Config::parse_kept(&place, &text, &[]) } else { Config::parse(&place, &text, &[]) };
+    let parsed = match run::run_of(path) {
+        Some(_) => Config::parse_kept(&place, &text, &[]),
+        None => Config::parse(&place, &text, &[]),
+    };
     parsed.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 

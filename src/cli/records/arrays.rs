@@ -4,13 +4,13 @@
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Planes are packed to bits, and the
 //! policy lists the legal actions of each position, so a position takes a few hundred bytes in the file and in memory.
 
-use crate::any::Opened;
 use std::io::{self, Write};
 
 use serde_json::json;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
+use crate::any::Opened;
 use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::{Game, GameIdentity, Outcome};

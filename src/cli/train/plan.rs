@@ -3,11 +3,11 @@
 //! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins
 //! with.
 
-use crate::any::Opened;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Train;
+use crate::any::Opened;
 use crate::checkpoint::RUNS;
 use crate::checkpoint::lineage::{Change, Lineage};
 use crate::checkpoint::{self, Checkpoint};
@@ -84,7 +84,8 @@ impl Plan {
             let folder = flags.run.clone().expect("clap asks for a config or a folder");
             return Plan::resume(folder, &sets, None);
         };
-        if let Some(folder) = run_of(path).filter(|folder| flags.run.as_ref().is_none_or(|run| run == folder))
+        if let Some(folder) =
+            run::run_of(path).filter(|folder| flags.run.as_ref().is_none_or(|run| run == folder))
         {
             let (path, place) = (path.display(), folder.display());
             let note = format!("{path} belongs to the run in {place}, which is resumed");
@@ -275,19 +276,9 @@ impl Plan {
     }
 }
 
-/// The run that a path means instead of a config: its folder, or its settings.
-fn run_of(path: &Path) -> Option<PathBuf> {
-    if run::is_run(path) {
-        return Some(path.to_path_buf());
-    }
-    let parent = path.parent().filter(|_| path.ends_with(SETTINGS))?;
-    let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    run::is_run(folder).then(|| folder.to_path_buf())
-}
-
 /// Whether the config at `path` begins a run in `folder`, and is not the one that another run has kept.
 fn is_new(path: &Path, folder: &Path) -> bool {
-    run_of(path).is_none() && !run::is_run(folder)
+    run::run_of(path).is_none() && !run::is_run(folder)
 }
 
 /// The settings of the config at `path` for the run in `folder`, which keeps its own in what the config does not name.
@@ -295,7 +286,7 @@ fn parsed(path: &Path, folder: &Path, place: &str, text: &str, sets: &[String]) 
     if run::is_run(folder) {
         return run::settings_of(folder)?.parse_over(place, text, sets);
     }
-    match run_of(path) {
+    match run::run_of(path) {
         Some(_) => Config::parse_kept(place, text, sets),
         None => Config::parse(place, text, sets),
     }

@@ -1,0 +1,317 @@
+//! What the page asks and what it is told: the questions and answers of the server as types.
+//!
+//! Every request under `/api` has its body and its answer here, as JSON with these names. A player is `first` or
+//! `second`, an outcome one of these or `draw`, an action its text, a square a row and a column of the drawn board,
+//! from its top left. What a file that plays by itself answers its own page is the same.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+
+use super::players::Player as Agent;
+use crate::draw::Place;
+use crate::game::Player;
+use crate::options::Settings;
+
+/// A game in progress, as the page sends it: the body of `rules` and `save`, and part of other questions.
+#[derive(Deserialize)]
+pub(super) struct Played {
+    pub(super) game: String,
+    #[serde(default)]
+    pub(super) options: Settings,
+    /// The usual start if there is none.
+    #[serde(default)]
+    pub(super) start: Option<String>,
+    #[serde(default)]
+    pub(super) actions: Vec<String>,
+    /// Who resigned after them.
+    #[serde(default)]
+    pub(super) resigned: Option<Player>,
+}
+
+/// `position`: a position, and what to draw on it.
+#[derive(Deserialize)]
+pub(super) struct PositionAsked {
+    #[serde(flatten)]
+    pub(super) place: Played,
+    /// Actions with weights from 0 to 1.
+    #[serde(default)]
+    pub(super) weights: Vec<(String, f32)>,
+    /// Weights of a second kind, drawn in another color.
+    #[serde(default)]
+    pub(super) priors: Vec<(String, f32)>,
+    /// Whether these are written as numbers, too.
+    #[serde(default)]
+    pub(super) numbered: bool,
+    /// An expected line.
+    #[serde(default)]
+    pub(super) line: Vec<String>,
+    /// An action that a user tried: the answer says why it is not legal.
+    #[serde(default)]
+    pub(super) tried: Option<String>,
+    /// Whose side the board is seen from; the first player's if nothing is said.
+    #[serde(default)]
+    pub(super) viewer: Option<Player>,
+    /// The user wants to see it from the other side.
+    #[serde(default)]
+    pub(super) flipped: bool,
+}
+
+/// `search`: a question to an agent.
+#[derive(Deserialize)]
+pub(super) struct SearchAsked {
+    #[serde(flatten)]
+    pub(super) place: Played,
+    /// Its key.
+    pub(super) agent: String,
+    #[serde(default)]
+    pub(super) simulations: Option<NonZero<usize>>,
+    /// Search for so long instead of the agent's number of simulations.
+    #[serde(default)]
+    pub(super) seconds: Option<f64>,
+    /// What the page calls itself: its earlier search ends.
+    #[serde(default)]
+    pub(super) page: String,
+    #[serde(default)]
+    pub(super) seed: u64,
+    /// Not always the same reply in the first plies.
+    #[serde(default)]
+    pub(super) vary: bool,
+}
+
+/// `load`: the text of a file with games.
+#[derive(Deserialize)]
+pub(super) struct LoadAsked {
+    pub(super) text: String,
+}
+
+/// Any question without an answer: the reason, for people.
+#[derive(Serialize)]
+pub(super) struct Refused {
+    pub(super) error: String,
+}
+
+/// `home`: everything that can be played and watched.
+#[derive(Serialize)]
+pub(super) struct Home {
+    /// Name and version.
+    pub(super) program: String,
+    pub(super) games: Vec<Described>,
+    /// By the game's id.
+    pub(super) agents: BTreeMap<String, Vec<Agent>>,
+    pub(super) runs: Vec<RunInShort>,
+    /// Why there are no runs, if they could not be looked for.
+    pub(super) trouble: Option<String>,
+}
+
+/// A game in the list.
+#[derive(Clone, Serialize)]
+pub(super) struct Described {
+    pub(super) id: String,
+    pub(super) title: &'static str,
+    pub(super) author: &'static str,
+    pub(super) players: [&'static str; 2],
+    /// That of its family, whatever the variant.
+    pub(super) name: &'static str,
+    pub(super) options: Vec<OptionForm>,
+}
+
+/// An option as a form shows it.
+#[derive(Clone, Serialize)]
+pub(super) struct OptionForm {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) default: toml::Value,
+    #[serde(flatten)]
+    pub(super) values: OptionKind,
+}
+
+/// What an option may be.
+#[derive(Clone, Serialize)]
+#[serde(tag = "kind", content = "values", rename_all = "lowercase")]
+pub(super) enum OptionKind {
+    /// The least and the greatest.
+    Number([i64; 2]),
+    Flag(Vec<toml::Value>),
+    Choice(Vec<toml::Value>),
+}
+
+/// A run in the list.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum RunInShort {
+    Known {
+        id: usize,
+        name: String,
+        game: String,
+        state: &'static str,
+        /// The newest one; 0 if there is none.
+        generation: usize,
+        planned: usize,
+    },
+    /// One that cannot be read; its state is `damaged`.
+    Damaged { id: usize, name: String, state: &'static str, problem: String },
+}
+
+/// `runs/ID`: a run's state, and its present work.
+#[derive(Serialize)]
+pub(super) struct RunAnswer {
+    pub(super) id: usize,
+    pub(super) name: String,
+    pub(super) game: String,
+    pub(super) options: Settings,
+    pub(super) state: &'static str,
+    /// In words, while it is running.
+    pub(super) doing: Option<String>,
+    pub(super) generation: usize,
+    pub(super) planned: usize,
+    pub(super) seconds_left: Option<f64>,
+    pub(super) positions_per_second: Option<f64>,
+    /// The end of it.
+    pub(super) log: Vec<String>,
+    pub(super) stamp: String,
+    /// Some of them, if there are many.
+    pub(super) checkpoints: Vec<CheckpointRow>,
+    pub(super) all_checkpoints: usize,
+}
+
+/// A checkpoint with its strength in Elo above the first rated generation.
+#[derive(Serialize)]
+pub(super) struct CheckpointRow {
+    pub(super) generation: usize,
+    pub(super) elo: Option<f64>,
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+    /// Its key.
+    pub(super) agent: String,
+    pub(super) steps: Option<usize>,
+}
+
+/// `runs/ID/charts`.
+#[derive(Serialize)]
+pub(super) struct Charts {
+    /// Changes whenever the run has written something.
+    pub(super) stamp: String,
+    pub(super) html: String,
+}
+
+/// `runs/ID/games`: games of the newest generation.
+#[derive(Serialize)]
+pub(super) struct RunGames {
+    pub(super) generation: usize,
+    pub(super) games: Vec<NamedGame>,
+}
+
+/// `load`: the games of a file.
+#[derive(Serialize)]
+pub(super) struct Games {
+    pub(super) games: Vec<NamedGame>,
+}
+
+/// A game from elsewhere.
+#[derive(Serialize)]
+pub(super) struct NamedGame {
+    pub(super) name: String,
+    pub(super) game: String,
+    pub(super) options: Settings,
+    #[serde(flatten)]
+    pub(super) settled: Settled,
+}
+
+/// A game from elsewhere, as the rules played it.
+#[derive(Serialize)]
+pub(super) struct Settled {
+    pub(super) start: String,
+    pub(super) actions: Vec<String>,
+    pub(super) resigned: Option<Player>,
+    pub(super) outcome: Option<&'static str>,
+    /// The first player's expected score, 0 to 1, at each ply that was searched.
+    pub(super) scores: Option<Vec<Option<f32>>>,
+}
+
+/// `rules`.
+#[derive(Serialize)]
+pub(super) struct RulesAnswer {
+    pub(super) html: String,
+}
+
+/// `save`: a file.
+#[derive(Serialize)]
+pub(super) struct SavedFile {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// `position`.
+#[derive(Serialize)]
+pub(super) struct PositionAnswer {
+    pub(super) svg: String,
+    pub(super) position: String,
+    pub(super) start: String,
+    pub(super) actions: Vec<String>,
+    /// Who made each of these.
+    pub(super) movers: Vec<&'static str>,
+    /// These in words, in games that have any.
+    pub(super) words: Option<Vec<Option<String>>>,
+    pub(super) players: [&'static str; 2],
+    pub(super) colors: [String; 2],
+    pub(super) to_move: &'static str,
+    pub(super) over: Option<Over>,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// The second player's side is below.
+    pub(super) turned: bool,
+    /// The board is never turned.
+    pub(super) upright: bool,
+    pub(super) note: String,
+    /// What the last action touched.
+    pub(super) last: Vec<Place>,
+    /// The squares in words.
+    pub(super) names: Vec<Vec<String>>,
+    /// Why the action that was tried is not legal.
+    pub(super) why: Option<String>,
+    pub(super) legal: Vec<LegalAction>,
+}
+
+/// How a game ended.
+#[derive(Serialize)]
+pub(super) struct Over {
+    pub(super) outcome: &'static str,
+    pub(super) text: String,
+}
+
+/// An action that can be clicked together.
+#[derive(Serialize)]
+pub(super) struct LegalAction {
+    pub(super) text: String,
+    pub(super) places: Vec<Place>,
+    pub(super) words: Option<String>,
+}
+
+/// `search`: an agent's choice, with the numbers of its search.
+#[derive(Serialize)]
+pub(super) struct SearchAnswer {
+    pub(super) action: String,
+    /// For the player to move, -1 to 1.
+    pub(super) value: Option<f32>,
+    /// The first player's expected score, 0 to 1.
+    pub(super) score: Option<f32>,
+    pub(super) simulations: Option<usize>,
+    /// The chosen action first, then by visits.
+    pub(super) visits: Vec<Visited>,
+    /// What is expected to follow.
+    pub(super) line: Vec<String>,
+    /// The outcome, if it is known for certain.
+    pub(super) proven: Option<&'static str>,
+    /// Which network: equal texts are equal networks.
+    pub(super) network: Option<String>,
+}
+
+/// An action at the root of a search.
+#[derive(Serialize)]
+pub(super) struct Visited {
+    pub(super) action: String,
+    pub(super) visits: u32,
+    pub(super) prior: Option<f32>,
+}
