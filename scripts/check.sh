@@ -115,6 +115,6 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
         step sanitize
     else
-        printf '\n!! NOTICE: no nightly toolchain is installed, so net/cpu IS NOT CHECKED BY A SANITIZER (rustup toolchain install nightly).\n' >&2
+        printf '\n!! NOTICE: no nightly toolchain is installed, so net/infer IS NOT CHECKED BY A SANITIZER (rustup toolchain install nightly).\n' >&2
     fi
 fi

@@ -100,7 +100,7 @@ impl Precision {
 choice! {
     /// `net.evaluator`
     pub enum EvaluatorKind {
-        /// The fused forward pass of `net/cpu`.
+        /// The fused forward pass of `net/infer`.
         Fused = "fused",
         /// burn's own forward pass: the reference.
         Burn = "burn",

@@ -85,7 +85,7 @@ mod tests {
                 "~~~~~~~~~~~~~~~~~/registry/src/index.crates.io-19/burn-0.2/src/a.rs",
             ),
             ("/root/.cargo/git/checkouts/x-1/2/src/a.rs", "~~~~~~~~~~~~/git/checkouts/x-1/2/src/a.rs"),
-            ("/home/a/games/petteia/src/net/cpu/mod.rs", "~~~~~~~~~~~~~/petteia/src/net/cpu/mod.rs"),
+            ("/home/a/games/petteia/src/net/infer/mod.rs", "~~~~~~~~~~~~~/petteia/src/net/infer/mod.rs"),
             (
                 "C:\\Users\\a\\.cargo\\registry\\src\\i-1\\b\\src\\a.rs",
                 "~~~~~~~~~~~~~~~~~\\registry\\src\\i-1\\b\\src\\a.rs",

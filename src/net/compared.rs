@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::RngExt;
 
-use super::cpu::{CpuNet, Wanted};
 use super::forward::{Batch, Forward, Pass};
+use super::infer::{CpuNet, Wanted};
 use super::network::Network;
 use super::weights::Weights;
 use crate::config::{NetConfig, Precision};

@@ -8,12 +8,12 @@ use std::sync::Arc;
 #[cfg(feature = "train")]
 use super::compared::WITH_32_BITS;
 use super::compared::{WITH_16_BITS, watched};
-use super::cpu::{CpuNet, Wanted};
 use super::cuda::CudaNet;
 use super::device::Processor;
 #[cfg(feature = "train")]
 use super::forward::BurnNet;
 use super::forward::{Batch, Forward, Pass};
+use super::infer::{CpuNet, Wanted};
 use super::network::Network;
 #[cfg(feature = "train")]
 use super::{model, vulkan};

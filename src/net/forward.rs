@@ -2,14 +2,14 @@
 //!
 //! A [`Forward`] holds the weights and is shared by all threads; each thread takes a [`Pass`] of its own, which has the
 //! buffers. The caller decides the batch: a pass may compute it at once, as here, or put it into a queue with those of
-//! other threads and wait. The two here are the fused pass of [`cpu`](super::cpu) and burn's own, the reference.
+//! other threads and wait. The two here are the fused pass of [`infer`](super::infer) and burn's own, the reference.
 
 use std::sync::Arc;
 
 #[cfg(feature = "train")]
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::cpu::{CpuNet, Scratch, Wanted};
+use super::infer::{CpuNet, Scratch, Wanted};
 #[cfg(feature = "train")]
 use super::model::{self, Model};
 #[cfg(feature = "train")]

@@ -2,7 +2,7 @@
 //!
 //! This is the one place that says what a network computes; everything else follows the list. [`model`](super::model)
 //! trains it, [`tensors`](super::tensors) expects its tensors in a file, [`weights`](super::weights) has its numbers,
-//! [`cpu`](super::cpu) runs it, and exports write it: as ONNX, and as JSON in their metadata.
+//! [`infer`](super::infer) runs it, and exports write it: as ONNX, and as JSON in their metadata.
 
 use serde::Serialize;
 

@@ -14,9 +14,9 @@ use burn_std::config::RuntimeConfig;
 
 use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
+use super::learn::{self, Halves};
 use super::network::Network;
 use super::parts::{self, Flow, Part};
-use super::training::{self, Halves};
 use crate::config::Precision;
 use crate::encode::Shape;
 
@@ -193,7 +193,7 @@ pub fn trains_in(precision: Precision) -> bool {
 pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
     let pays = |halves: Halves| match halves {
         Halves::Tiles(_) => true,
-        Halves::Pairs(_) => training::is_faster(halves, filters, [shape.height, shape.width]),
+        Halves::Pairs(_) => learn::is_faster(halves, filters, [shape.height, shape.width]),
     };
     if Halves::here().is_some_and(pays) { Precision::Bf16 } else { Precision::F32 }
 }
@@ -203,7 +203,7 @@ pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
 pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     match Halves::here()? {
         Halves::Tiles(_) => None,
-        halves @ Halves::Pairs(_) => training::times_of_f32(halves, filters, [shape.height, shape.width]),
+        halves @ Halves::Pairs(_) => learn::times_of_f32(halves, filters, [shape.height, shape.width]),
     }
 }
 

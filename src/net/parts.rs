@@ -1,6 +1,6 @@
 //! The layers as burn's modules: how each kind computes and learns.
 //!
-//! In training on the CPU, convolutions with batch norm are one operation of our own ([`training`](super::training)),
+//! In training on the CPU, convolutions with batch norm are one operation of our own ([`learn`](super::learn)),
 //! and boards flow between them with channels last; otherwise everything is burn's.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
@@ -10,7 +10,7 @@ use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use super::layers::{self, EPSILON, Layer, Weighted};
-use super::training::{self, Halves};
+use super::learn::{self, Halves};
 
 /// Activations on their way from layer to layer.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Flow {
     fn planes(self) -> Tensor<4> {
         match self {
             Flow::Planes(planes) => planes,
-            Flow::Boards(boards, channels) => training::planes(boards, channels),
+            Flow::Boards(boards, channels) => learn::planes(boards, channels),
             Flow::Row(_) => panic!("a row instead of planes"),
         }
     }
@@ -35,7 +35,7 @@ impl Flow {
     fn boards(self) -> Tensor<4> {
         match self {
             Flow::Boards(boards, _) => boards,
-            other => training::channels_last(other.planes()),
+            other => learn::channels_last(other.planes()),
         }
     }
 
@@ -151,7 +151,7 @@ impl Part {
                 y
             }
             (Part::Conv(conv), Flow::Boards(boards, _)) => {
-                training::pointwise(boards, conv.weight.val(), conv.bias.as_ref().map(Param::val))
+                learn::pointwise(boards, conv.weight.val(), conv.bias.as_ref().map(Param::val))
             }
             (Part::Conv(conv), x) => conv.forward(x.planes()),
             (Part::Linear(_), _) => panic!("a linear layer instead of a convolution"),
@@ -178,7 +178,7 @@ impl NormedConv {
     /// Whether convolution, norm and ReLU run as one operation on `[n, h, w, channels]`: in training on the CPU.
     fn is_fused(&self, x: &Flow) -> bool {
         let on_device = match x {
-            Flow::Planes(x) | Flow::Boards(x, _) => training::applies(&x.device()),
+            Flow::Planes(x) | Flow::Boards(x, _) => learn::applies(&x.device()),
             Flow::Row(_) => false,
         };
         on_device && self.norm.training.is_enabled()
@@ -187,8 +187,7 @@ impl NormedConv {
     /// `relu(norm(conv(x)) + skip)` as one operation; updates the running statistics as burn's batch norm does.
     fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>, halves: Option<Halves>) -> Tensor<4> {
         let factors = [self.norm.gamma.val(), self.norm.beta.val()];
-        let normed =
-            training::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip, halves);
+        let normed = learn::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip, halves);
         let momentum = self.norm.momentum;
         for (running, of_batch) in
             [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]

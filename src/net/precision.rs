@@ -15,8 +15,8 @@ pub(super) use Instant as Clock;
 #[cfg(unix)]
 pub(super) use cpu_time::ThreadTime as Clock;
 
-use super::cpu::CpuNet;
 use super::evaluator::{NetEvaluator, SharedNet};
+use super::infer::CpuNet;
 use super::network::Network;
 use super::ranges::Ranges;
 use crate::config::{EvaluatorKind, NetConfig, Precision};

@@ -1,6 +1,6 @@
 //! How large the activations of a network become: what its forward pass in bytes needs to know besides the weights.
 //!
-//! [`cpu`](super::cpu) measures them on positions and reads them; exports keep them with the weights.
+//! [`infer`](super::infer) measures them on positions and reads them; exports keep them with the weights.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The weights of a network as plain numbers with batch norm folded in: what an evaluator needs, and nothing that
-//! only training needs. [`model`](super::model) makes them; [`cpu`](super::cpu) and exports read them.
+//! only training needs. [`model`](super::model) makes them; [`infer`](super::infer) and exports read them.
 
 use std::collections::BTreeMap;
 

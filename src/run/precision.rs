@@ -10,7 +10,7 @@ use crate::any::{AnyGame, Opened};
 use crate::config::{Config, DeviceKind, EvaluatorKind, Precision, TrainDevice};
 use crate::error::{Error, Result};
 use crate::game::Game;
-use crate::net::cpu::CpuNet;
+use crate::net::infer::CpuNet;
 use crate::net::model;
 use crate::net::network::Network;
 use crate::net::precision::{fastest, times_of_f32};

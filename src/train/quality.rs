@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::reliability::Reliability;
 use crate::error::{Error, Result};
-use crate::net::cpu::{CpuNet, Wanted};
 use crate::net::forward::{self, Forward};
+use crate::net::infer::{CpuNet, Wanted};
 use crate::parallel;
 use crate::replay::window::Batch;
 

@@ -18,7 +18,7 @@ use super::state;
 use crate::config::{OptimizerKind, Precision, TrainConfig};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::HeadKind;
-use crate::net::cpu::CpuNet;
+use crate::net::infer::CpuNet;
 use crate::net::model::{self, Model, Outputs};
 use crate::net::network::Network;
 use crate::parallel;

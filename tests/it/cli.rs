@@ -2,7 +2,7 @@
 
 use petteia::config::Precision;
 use petteia::games::Games;
-use petteia::net::cpu::CpuNet;
+use petteia::net::infer::CpuNet;
 use petteia::registry::Registry;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

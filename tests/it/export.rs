@@ -18,7 +18,7 @@ use petteia::encode::Planes;
 use petteia::export::{Format, export, onnx, safetensors};
 use petteia::game::{Game, Shape};
 use petteia::games::Games;
-use petteia::net::cpu::{CpuNet, Wanted};
+use petteia::net::infer::{CpuNet, Wanted};
 use petteia::registry::Registry;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use petteia::config::Precision;
-use petteia::net::cpu::CpuNet;
+use petteia::net::infer::CpuNet;
 use petteia::replay::store;
 use serde_json::Value;
 use tempfile::TempDir;

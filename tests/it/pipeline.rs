@@ -14,7 +14,7 @@ use petteia::export::{Format, export};
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
-use petteia::net::cpu::CpuNet;
+use petteia::net::infer::CpuNet;
 use petteia::random::{Purpose, stream};
 use petteia::replay::store;
 use petteia::run::{Event, Observer, Summary, settings_of, train};

@@ -1,4 +1,4 @@
-//! `src/net/cpu` with its own tests and nothing else: in go the same files, out comes a test binary that a sanitizer
+//! `src/net/infer` with its own tests and nothing else: in go the same files, out comes a test binary that a sanitizer
 //! watches.
 //!
 //! `config` and `encode` stand for the modules of those names, with only what the forward pass asks of them.

@@ -17,9 +17,9 @@ use crate::config::{DeviceKind, EvaluatorKind, NetConfig, Precision, game_settin
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
 use crate::game::{GameIdentity, Rules};
-use crate::net::cpu::CpuNet;
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
+use crate::net::infer::CpuNet;
 use crate::net::network::Network;
 use crate::net::precision::ranges;
 

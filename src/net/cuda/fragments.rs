@@ -3,7 +3,7 @@
 //! A step multiplies 16 inputs by pairs of tiles of 8 outputs, and each lane reads its eight numbers of a pair at once:
 //! `[tap, step, pair, lane, number]`. Where a number belongs is the map of PTX's `mma.m16n8k16` for its second factor.
 
-use crate::net::tiles::bf16;
+use crate::net::kernels::bf16;
 
 /// Inputs of a step, and outputs of a pair of tiles.
 pub(super) const STEP: usize = 16;

@@ -1,7 +1,7 @@
 //! A forward pass on NVIDIA's GPUs: the whole network for a group of positions in one launch.
 //!
 //! In go [`Weights`] and batches of encoded positions, out come the wanted logits of the policy and those of win, draw
-//! and loss, as from [`CpuNet`](super::cpu::CpuNet); factors have 16 bits, sums 32. A result depends on its position
+//! and loss, as from [`CpuNet`](super::infer::CpuNet); factors have 16 bits, sums 32. A result depends on its position
 //! alone. Nothing is needed but the driver, which is found at run time ([`gpu`]); without one, or with one that lies,
 //! there is an error that says so in one sentence. Any number of passes may run at once, each with a stream and buffers
 //! of its own.

@@ -15,8 +15,8 @@ use super::plan::{Launch, Layout};
 use super::program::Program;
 use super::upload::{self, Sections};
 use crate::error::Result;
-use crate::net::cpu::Wanted;
 use crate::net::forward::{Batch, Pass};
+use crate::net::infer::Wanted;
 
 /// Positions of a launch at most; more come one launch after the other.
 const MOST_POSITIONS: usize = 8192;

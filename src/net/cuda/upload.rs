@@ -6,7 +6,7 @@
 
 use super::fragments::Format;
 use crate::encode::Shape;
-use crate::net::cpu::Wanted;
+use crate::net::infer::Wanted;
 
 /// Words of a plane that is a set of squares: the number, and four of 32 squares each.
 const PLANE: usize = 5;

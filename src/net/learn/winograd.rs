@@ -9,7 +9,7 @@
 use std::array::from_fn;
 
 use super::geometry::{Conv, Gradient, plane_stride};
-use crate::net::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
+use crate::net::kernels::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
 /// Where transformed images go: `[frequency, row, channel]`, in whatever form.
 pub(super) trait Planes<S: Vector> {

@@ -11,12 +11,12 @@ use rayon::prelude::*;
 
 use super::conv::{GROUPS, Target};
 use super::geometry::{Conv, Gradient};
-use crate::net::cpu::matrix::Finish;
-use crate::net::cpu::tiling::Board;
-use crate::net::tiles::Tiles;
-use crate::net::tiles::direct::{Direct, Interleaved, Written, words};
-use crate::net::tiles::outer::{IMAGES, Lines, group_words, outer, pack, pair};
-use crate::net::vector::{Aligned, Vector, padded};
+use crate::net::infer::matrix::Finish;
+use crate::net::infer::tiling::Board;
+use crate::net::kernels::Tiles;
+use crate::net::kernels::direct::{Direct, Interleaved, Written, words};
+use crate::net::kernels::outer::{IMAGES, Lines, group_words, outer, pack, pair};
+use crate::net::kernels::vector::{Aligned, Vector, padded};
 
 /// Images that go forward together at least: with fewer, packing takes more than what another thread saves.
 const FEWEST: usize = 8;

@@ -12,8 +12,8 @@ use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
 use super::tiling::{Board, Run, Tiling};
 use super::winograd::{InputTransform, Layout, OutputTransform, kernel_transforms};
+use crate::net::kernels::vector::{Aligned, BLOCK};
 use crate::net::layers::Conv;
-use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::Numbers;
 
 /// A packed 3x3 convolution.

@@ -5,8 +5,8 @@
 
 use super::Tiles;
 use super::direct::{Direct, Operands};
-use crate::net::cpu::tiling::Board;
-use crate::net::vector::Aligned;
+use crate::net::infer::tiling::Board;
+use crate::net::kernels::vector::Aligned;
 
 /// The scales of a convolution in bytes, channel by channel.
 #[derive(Clone, Copy)]
@@ -101,9 +101,9 @@ fn seen(tap: usize, kernel: usize, board: Board) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::cpu::matrix::Finish;
-    use crate::net::tiles::direct::{Interleaved, Written};
-    use crate::net::vector::padded;
+    use crate::net::infer::matrix::Finish;
+    use crate::net::kernels::direct::{Interleaved, Written};
+    use crate::net::kernels::vector::padded;
 
     const BOARD: Board = Board { height: 3, width: 4 };
     const INPUTS: usize = 5;

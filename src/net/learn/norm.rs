@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::net::vector::{Isa, Kernel, Vector};
+use crate::net::kernels::vector::{Isa, Kernel, Vector};
 
 /// Pixels that are summed in single precision.
 const RUN: usize = 64;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::conv::Target;
 use super::geometry::{Conv, Gradient, Halves};
+use crate::net::kernels::vector::{Isa, padded};
 use crate::net::precision::{Clock, WORTH_IT};
-use crate::net::vector::{Isa, padded};
 
 /// Enough for whole tiles of products.
 const IMAGES: usize = 32;
@@ -87,7 +87,7 @@ impl TrialLayer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::tiles::pairs::PairSet;
+    use crate::net::kernels::pairs::PairSet;
 
     #[test]
     fn what_is_slower_does_not_pay() {

@@ -12,9 +12,9 @@ use super::vnni;
 use super::{
     Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, Worth, bf16,
 };
-use crate::net::cpu::matrix::Finish;
-use crate::net::cpu::tiling::Board;
-use crate::net::vector::{Aligned, Vector, padded};
+use crate::net::infer::matrix::Finish;
+use crate::net::infer::tiling::Board;
+use crate::net::kernels::vector::{Aligned, Vector, padded};
 
 /// The first-level cache of the CPUs that have the instructions.
 const L1_BYTES: usize = 48 << 10;

@@ -1,9 +1,9 @@
 //! Memory layout of boards in a training step (borders, tiles, padded channels), and the gradient of a convolution's
 //! output.
 
-use crate::net::tiles::Tiles;
-use crate::net::tiles::pairs::PairSet;
-use crate::net::vector::{BLOCK, Isa, Vector, padded};
+use crate::net::kernels::Tiles;
+use crate::net::kernels::pairs::PairSet;
+use crate::net::kernels::vector::{BLOCK, Isa, Vector, padded};
 
 /// Floats from one frequency to the next: one cache line more than the rows fill, or all frequencies of a tile could
 /// map to the same few cache sets.

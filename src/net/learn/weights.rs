@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::geometry::Conv;
 use super::winograd::{kernel_gradient, kernel_transform};
-use crate::net::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors_mut};
+use crate::net::kernels::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors_mut};
 
 impl Conv {
     /// The transformed kernel: `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.

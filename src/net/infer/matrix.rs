@@ -6,8 +6,8 @@
 //! depend on the tile, so that a result does not depend on what else is in the batch.
 
 use super::products::{Packing, Products, Work};
-use crate::net::tiles::bf16;
-use crate::net::vector::{Aligned, BLOCK, Vector};
+use crate::net::kernels::bf16;
+use crate::net::kernels::vector::{Aligned, BLOCK, Vector};
 
 /// Rows of the tallest compiled tile.
 const MAX_ROWS: usize = 12;

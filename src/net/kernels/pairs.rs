@@ -1,7 +1,7 @@
 //! Products of pairs of bf16 with sums in f32, by registers of any width.
 //!
 //! A half is the bf16 of as many numbers as a register has floats; a word is a pair of bf16, and a register of words
-//! has one for each float. Buffers of both are [`Aligned`](crate::net::vector::Aligned) floats, two bf16 each. A
+//! has one for each float. Buffers of both are [`Aligned`](crate::net::kernels::vector::Aligned) floats, two bf16 each. A
 //! [`PairKernel`] is written once; [`PairSet::run`] compiles it for AVX-512 BF16, and for plain Rust, so that
 //! everything around the instructions can be tested on any CPU.
 
@@ -10,7 +10,7 @@ use std::arch::x86_64 as x86;
 use std::array::from_fn;
 
 use super::bf16;
-use crate::net::vector::{Isa, Vector};
+use crate::net::kernels::vector::{Isa, Vector};
 
 /// A register of floats whose CPU multiplies pairs of bf16.
 pub(in crate::net) trait Pairs: Vector {

@@ -10,7 +10,7 @@ use std::array::from_fn;
 use super::matrix::{Finish, finished};
 use super::products::{Products, Work};
 use super::tiling::{Board, Run};
-use crate::net::vector::Vector;
+use crate::net::kernels::vector::Vector;
 
 /// Squares of output of the largest tile along an axis.
 pub(super) const LARGEST: usize = 4;

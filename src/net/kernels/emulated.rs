@@ -1,7 +1,7 @@
 //! Products of tiles in plain Rust, to the last bit as the instructions make them (but for the bits of a NaN).
 
 use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, Worth, bf16};
-use crate::net::vector::{Plain, Vector};
+use crate::net::kernels::vector::{Plain, Vector};
 
 /// Intel's pseudocode of `tdpbf16ps` as loops: per tile, the even and the odd channels are summed apart by fused
 /// multiply-adds; numbers below the smallest normal one are zero.

@@ -11,12 +11,12 @@ use super::head::{Global, Place, Source};
 use super::matrix::Finish;
 use super::products::Packing;
 use super::tiling::Board;
+use crate::net::kernels::direct::{Direct, Interleaved, Operands, Written};
+use crate::net::kernels::quantized::{FINER, Steps, byte};
+use crate::net::kernels::vector::Aligned;
+use crate::net::kernels::{ROWS, Tiles, bf16};
 use crate::net::layers::{Conv, Layer};
 use crate::net::ranges::INPUT;
-use crate::net::tiles::direct::{Direct, Interleaved, Operands, Written};
-use crate::net::tiles::quantized::{FINER, Steps, byte};
-use crate::net::tiles::{ROWS, Tiles, bf16};
-use crate::net::vector::Aligned;
 use crate::net::weights::{Numbers, Weights};
 
 /// How many positions should pass through a convolution together, which has so many bytes of matrices and so many bytes

@@ -5,7 +5,7 @@ use std::arch::x86_64 as x86;
 use std::marker::PhantomData;
 
 use crate::config::Precision;
-use crate::net::vector::{Isa, Kernel, Vector};
+use crate::net::kernels::vector::{Isa, Kernel, Vector};
 
 /// A kind of product; the sums are f32 in either case.
 pub(super) trait Products {

@@ -6,7 +6,7 @@
 
 // Everything here is inlined into the kernels, to be compiled for their instructions; closures would not be.
 
-use crate::net::vector::Vector;
+use crate::net::kernels::vector::Vector;
 
 /// How a term of a sum is made of a left factor, which is the same for all lanes and has the size of a float, and of
 /// right factors, one for each lane.

@@ -2,7 +2,7 @@
 //!
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
 //! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads: by Winograd's
-//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of `net::tiles`.
+//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of `net::kernels`.
 //! `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers. Activations are stored
 //! channels last; bias, skip connection and ReLU need no pass of their own, and only the requested policy logits are
 //! computed. The code is compiled for several instruction sets and uses the widest available. A result does not depend
@@ -44,11 +44,11 @@ use self::head::{Dense, Head, Place, Source};
 use self::products::Packing;
 use self::tiling::Board;
 use self::tower::{Buffers, Tower};
+use super::kernels::Tiles;
+use super::kernels::direct::{Interleaved, Operands};
+use super::kernels::vector::{Aligned, Isa};
 use super::layers::Layer;
 use super::ranges::{Channels, Ranges};
-use super::tiles::Tiles;
-use super::tiles::direct::{Interleaved, Operands};
-use super::vector::{Aligned, Isa};
 use super::weights::Weights;
 use crate::config::Precision;
 use crate::encode::Shape;

@@ -30,7 +30,7 @@ pub(in crate::net) use self::geometry::Halves;
 use self::geometry::{Conv, Gradient};
 use self::norm::Moments;
 pub(in crate::net) use self::trial::{is_faster, times_of_f32};
-use crate::net::vector::{BLOCK, Isa, padded};
+use crate::net::kernels::vector::{BLOCK, Isa, padded};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
 
@@ -295,9 +295,9 @@ backward_with_parents!(5);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::kernels::Tiles;
+    use crate::net::kernels::pairs::PairSet;
     use crate::net::layers::EPSILON;
-    use crate::net::tiles::Tiles;
-    use crate::net::tiles::pairs::PairSet;
     use crate::random::{Purpose, Random, stream};
     use burn::tensor::TensorData;
     use burn::tensor::activation::relu;

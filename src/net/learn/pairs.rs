@@ -13,8 +13,8 @@ use super::conv::{ROWS, Target, with_scratch};
 use super::geometry::{Conv, Gradient, plane_stride};
 use super::products::{Terms, add_outer, product};
 use super::winograd::{Planes, gradient_transform, input_gradient, input_transform, output_transform};
-use crate::net::tiles::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
-use crate::net::vector::{Aligned, BLOCK, padded, vectors_mut};
+use crate::net::kernels::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
+use crate::net::kernels::vector::{Aligned, BLOCK, padded, vectors_mut};
 
 /// Tiles that are processed together: the gradient of the weights is read and written once for all of them.
 const TILES: usize = 96;

@@ -7,7 +7,7 @@ use std::arch::x86_64 as x86;
 
 use super::direct::{Apply, Tile, Written};
 use super::{LINE, OUTPUTS, ROWS, TILE_WORDS, bytes};
-use crate::net::cpu::matrix::Finish;
+use crate::net::infer::matrix::Finish;
 
 /// Rows of the tallest block.
 const MOST_ROWS: usize = 12;

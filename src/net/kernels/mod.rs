@@ -1,5 +1,6 @@
-//! Products of whole tiles of bf16 or of bytes, by Intel's AMX; in plain Rust too, so that everything around them can
-//! be tested on any CPU.
+//! What a CPU can multiply, for inference and for learning: floats in registers of any width ([`vector`]), pairs of bf16
+//! by AVX-512 BF16 ([`pairs`]), bytes by AVX-512 VNNI ([`vnni`]), and whole tiles of bf16 or of bytes by Intel's AMX. The
+//! last three are there in plain Rust, too, so that everything around them can be tested on any CPU.
 //!
 //! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16 or 64 in
 //! bytes; one of weights is `[word of channels, output, channel of the word]` with 16 outputs, where a word has two
@@ -7,8 +8,8 @@
 //! tiles of rows times two of outputs: all its sums stay in tile registers while the taps and channels pass by, step by
 //! step. The order of the sums is that of the steps.
 //!
-//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights. [`vnni`]
-//! is the same convolution of bytes by vectors, and [`pairs`] are products of bf16 by vectors, for CPUs without tiles.
+//! [`direct`] are the convolutions of both the forward pass and training, by tiles or by VNNI; [`outer`] the gradients of
+//! weights, by tiles.
 
 #![allow(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod emulated;
 pub(super) mod outer;
 pub(super) mod pairs;
 pub(super) mod quantized;
+pub(super) mod vector;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
@@ -28,7 +30,7 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use self::emulated::Emulated;
-use super::vector::Vector;
+use self::vector::Vector;
 
 /// Rows of the tallest tile.
 pub(super) const ROWS: usize = 16;

@@ -5,7 +5,7 @@ use std::arch::x86_64 as x86;
 use std::sync::OnceLock;
 
 use super::{Factors, LINE, OUTPUTS, ROWS, Sums, TileProducts, TileWork, Worth, bytes};
-use crate::net::vector::Isa;
+use crate::net::kernels::vector::Isa;
 
 /// Whether the CPU has the instructions and the system lets this process use them, which it must be asked once.
 pub(super) fn is_available() -> bool {

@@ -8,11 +8,11 @@ use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
 use super::tiling::Board;
 use crate::encode::Shape;
+use crate::net::kernels::direct::{Direct, Interleaved, Operands, Written};
+use crate::net::kernels::quantized::Steps;
+use crate::net::kernels::vector::{Aligned, BLOCK};
+use crate::net::kernels::{Configured, Tiles};
 use crate::net::layers::{Conv, Layer, Linear};
-use crate::net::tiles::direct::{Direct, Interleaved, Operands, Written};
-use crate::net::tiles::quantized::Steps;
-use crate::net::tiles::{Configured, Tiles};
-use crate::net::vector::{Aligned, BLOCK};
 use crate::net::weights::{Numbers, Weights};
 
 /// The input of a step.

@@ -12,15 +12,15 @@ use std::arch::x86_64 as x86;
 use std::array::from_fn;
 
 /// Channels that are adjacent in memory: a cache line of floats, to which buffers are aligned.
-pub(super) const BLOCK: usize = 16;
+pub(in crate::net) const BLOCK: usize = 16;
 
 /// The number of channels in memory, rounded up to whole blocks.
-pub(super) fn padded(channels: usize) -> usize {
+pub(in crate::net) fn padded(channels: usize) -> usize {
     channels.next_multiple_of(BLOCK)
 }
 
 /// A register of floats.
-pub(super) trait Vector: Copy {
+pub(in crate::net) trait Vector: Copy {
     /// Registers that the accumulators of a tile may occupy, leaving enough for the operands.
     const SUMS: usize;
     /// Floats in a vector.
@@ -149,9 +149,9 @@ vector!(
 
 /// The vector type that every CPU of the architecture has.
 #[cfg(target_arch = "aarch64")]
-pub(super) type Plain = arm::float32x4_t;
+pub(in crate::net) type Plain = arm::float32x4_t;
 #[cfg(not(target_arch = "aarch64"))]
-pub(super) type Plain = [f32; 4];
+pub(in crate::net) type Plain = [f32; 4];
 
 impl Vector for [f32; 4] {
     const SUMS: usize = 12;
@@ -200,50 +200,50 @@ impl Vector for [f32; 4] {
 
 /// An [`Aligned`] buffer as whole vectors.
 #[inline(always)]
-pub(super) fn vectors<S: Vector>(floats: &[f32]) -> &[S] {
+pub(in crate::net) fn vectors<S: Vector>(floats: &[f32]) -> &[S] {
     // SAFETY: a vector is made of floats and, like them, has no invalid bits.
     unsafe { floats.align_to().1 }
 }
 
 /// An [`Aligned`] buffer as whole vectors.
 #[inline(always)]
-pub(super) fn vectors_mut<S: Vector>(floats: &mut [f32]) -> &mut [S] {
+pub(in crate::net) fn vectors_mut<S: Vector>(floats: &mut [f32]) -> &mut [S] {
     // SAFETY: a vector is made of floats and, like them, has no invalid bits.
     unsafe { floats.align_to_mut().1 }
 }
 
 /// Zero-initialized floats aligned to a cache line.
-pub(super) struct Aligned {
+pub(in crate::net) struct Aligned {
     floats: Vec<f32>,
     start: usize,
     len: usize,
 }
 
 impl Aligned {
-    pub(super) fn new(len: usize) -> Aligned {
+    pub(in crate::net) fn new(len: usize) -> Aligned {
         let floats = vec![0.0; len + BLOCK];
         let start = floats.as_ptr().align_offset(BLOCK * size_of::<f32>());
         Aligned { floats, start, len }
     }
 
-    pub(super) fn as_ref(&self) -> &[f32] {
+    pub(in crate::net) fn as_ref(&self) -> &[f32] {
         &self.floats[self.start..][..self.len]
     }
 
-    pub(super) fn as_mut(&mut self) -> &mut [f32] {
+    pub(in crate::net) fn as_mut(&mut self) -> &mut [f32] {
         &mut self.floats[self.start..][..self.len]
     }
 }
 
 /// A computation that works with vectors of any width.
-pub(super) trait Kernel {
+pub(in crate::net) trait Kernel {
     /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Vector>(self);
 }
 
 /// An instruction set that this CPU has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Isa(Set);
+pub(in crate::net) struct Isa(Set);
 
 #[derive(Clone, Copy, Debug)]
 enum Set {
@@ -256,7 +256,7 @@ enum Set {
 
 impl Isa {
     /// The instruction sets that this CPU has, widest first.
-    pub(super) fn here() -> impl Iterator<Item = Isa> {
+    pub(in crate::net) fn here() -> impl Iterator<Item = Isa> {
         #[cfg(target_arch = "x86_64")]
         let wide = {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -269,12 +269,12 @@ impl Isa {
     }
 
     /// The widest instruction set of this CPU.
-    pub(super) fn widest() -> Isa {
+    pub(in crate::net) fn widest() -> Isa {
         Isa::here().next().expect("the plain set is always there")
     }
 
     /// Its name.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::net) fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "AVX-512",
@@ -286,7 +286,7 @@ impl Isa {
     }
 
     /// Floats per vector, and how many registers the accumulators of a tile may occupy ([`Vector::SUMS`]).
-    pub(super) fn sizes(self) -> [usize; 2] {
+    pub(in crate::net) fn sizes(self) -> [usize; 2] {
         fn of<S: Vector>() -> [usize; 2] {
             [S::LANES, S::SUMS]
         }
@@ -300,7 +300,7 @@ impl Isa {
     }
 
     /// Whether the widest vectors of this CPU can multiply pairs of bf16.
-    pub(super) fn has_bf16() -> bool {
+    pub(in crate::net) fn has_bf16() -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(Isa::widest().0, Set::Avx512) && is_x86_feature_detected!("avx512bf16");
         #[cfg(not(target_arch = "x86_64"))]
@@ -308,7 +308,7 @@ impl Isa {
     }
 
     /// Runs a kernel, compiled for this instruction set.
-    pub(super) fn run(self, kernel: impl Kernel) {
+    pub(in crate::net) fn run(self, kernel: impl Kernel) {
         match self.0 {
             // SAFETY: only `Isa::here` makes an `Isa`, and only if the CPU has its instructions.
             #[cfg(target_arch = "x86_64")]

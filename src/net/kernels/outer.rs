@@ -6,8 +6,8 @@
 
 use super::direct::{Interleaved, words};
 use super::{CHANNELS, OUTPUTS, ROWS, TILE_WORDS, TileProducts, TileWork, Tiles};
-use crate::net::cpu::tiling::Board;
-use crate::net::vector::{Vector, padded};
+use crate::net::infer::tiling::Board;
+use crate::net::kernels::vector::{Vector, padded};
 
 /// Images of a group.
 pub(in crate::net) const IMAGES: usize = 2 * ROWS;

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::geometry::{Conv, Gradient, Halves, plane_stride};
 use super::products::{Numbers, add_outer, product};
 use super::winograd::{Floats, gradient_transform, input_gradient, input_transform, output_transform};
-use crate::net::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
+use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
 /// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
 pub(super) const GROUPS: usize = 16;
