@@ -221,7 +221,7 @@ section! {
         /// Factor of the Gumbel root's noise after `temperature_plies`, in which it has all of it (1: in all plies, as
         /// in the paper; 0: the search's own winner is played). Where values are close, noise alone would decide.
         #[serde(skip_serializing_if = "is_one")]
-        gumbel_final: f32 = 1.0, 0.0..=1.0;
+        gumbel_final: f32 = 1.0 => 0.2, 0.0..=1.0;
         /// Where the search's win minus loss is at least this for either player, or the position is proven, the game is
         /// decided: the best action is played, without a temperature (0: never; a cautious value is 0.95).
         #[serde(skip_serializing_if = "is_off")]

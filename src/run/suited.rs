@@ -1,29 +1,42 @@
-//! Settings that follow from the game: how many actions there are to choose from, and how long games last.
+//! Settings that follow from the game: how many actions there are to choose from, how long games last, and how often a
+//! small proof settles a position.
 //!
-//! In: the rules, by which random games are played, always the same ones. Out: a config of the newest format that
-//! has the derived settings in the place of general defaults; a config that names them has the last word. A run writes
+//! In: the rules, by which games are played between players who look one action ahead, always the same games. Out: a
+//! config of the newest format that has the derived settings in the place of general defaults; a config that names them has the last word. A run writes
 //! what it got, so nothing is derived again when it is resumed.
 
-use crate::any::{AnyGame, Opened};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::config::{Bootstrap, Config};
-use crate::game::Game;
-use crate::random::{Purpose, choose, stream};
+use crate::game::{Action, Game, Outcome, Player};
+use crate::random::{Purpose, Random, choose, stream};
+use crate::solve::{Limits, Solver};
 
-/// Random games that are played.
+/// Games that are played.
 const GAMES: u64 = 64;
+/// So many random actions are looked at for one after which the opponent does not win at once.
+const TRIES: usize = 8;
 /// Positions that a generation should have.
 const POSITIONS: f64 = 16_000.0;
-/// Random games of more plies find no end by themselves: playouts inside a search would be too expensive, and games of
+/// Games of more plies find no end by themselves: playouts inside a search would be too expensive, and games of
 /// those who have learned something are far shorter.
 const ENDLESS: f64 = 200.0;
 /// How long they are then, as in all variants of Custodial Trap.
 const LEARNED: f64 = 50.0;
-/// Among more actions the solver does not pay: each of its nodes looks at all of them.
+/// Among more actions the Gumbel root cannot tell those apart that it looks at, unless values weigh as in the paper.
 const MANY: f64 = 40.0;
+/// The solver pays where it proves at least this share of positions: 0.06 to 0.40 in Connect Four, Phage, Caïssa and Cage
+/// up to 8x8, where agents with it are stronger; 0.04 in Cage 10x10, 0.01 in Breakthrough, less in Custodial Trap, where
+/// it takes more time than it saves.
+const PROVEN: f64 = 0.05;
+/// The solver is asked about each so manieth position, with so many nodes, and so much memory.
+const ASKED_EACH: usize = 7;
+const LEAF_NODES: u64 = 16;
+const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };
 /// What the Gumbel root needs at least, and how many simulations each action adds.
 const SIMULATIONS: (f64, f64) = (24.0, 0.3);
 
-/// What random games of a game are like.
+/// What games are like between players who see what wins at once, for them and for the opponent, and otherwise play at
+/// random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Nature {
@@ -31,13 +44,15 @@ pub struct Nature {
     pub actions: f64,
     /// Actions of a game, on average.
     pub plies: f64,
+    /// Share of positions that a solver proves with as many nodes as it has at a leaf.
+    pub proven: f64,
 }
 
 impl Nature {
-    /// Plays random games, always the same ones. (Players who win where one action does and see the opponent's wins have
-    /// games of the same length, within a tenth, in all of Petteia's games.)
+    /// Plays the games, always the same ones.
     pub fn of(game: &AnyGame) -> Nature {
         let (mut legal, mut actions, mut plies) = (Vec::new(), 0, 0);
+        let (mut solver, mut asked, mut proven) = (Solver::new(game.clone(), LIMITS), 0, 0);
         for number in 0..GAMES {
             let (mut state, mut random) = (game.initial(), stream(0, Purpose::Start, &[number]));
             loop {
@@ -46,11 +61,44 @@ impl Nature {
                     break;
                 }
                 (actions, plies) = (actions + legal.len(), plies + 1);
-                game.play(&mut state, choose(&mut random, &legal));
+                if plies % ASKED_EACH == 0 {
+                    asked += 1;
+                    proven += usize::from(solver.probe(&state, LEAF_NODES).is_some());
+                }
+                let action = one_ahead(game, &state, &legal, &mut random);
+                game.play(&mut state, action);
             }
         }
-        Nature { actions: actions as f64 / f64::max(plies as f64, 1.0), plies: plies as f64 / GAMES as f64 }
+        let share = |part: usize, whole: usize| part as f64 / f64::max(whole as f64, 1.0);
+        Nature { actions: share(actions, plies), plies: plies as f64 / GAMES as f64, proven: share(proven, asked) }
     }
+}
+
+/// An action that wins at once; else the first of some random ones after which the opponent does not.
+fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Random) -> Action {
+    let mover = game.to_move(state);
+    let after = |state: &AnyState, action: Action| {
+        let mut next = state.clone();
+        game.play(&mut next, action);
+        next
+    };
+    let wins = |state: &AnyState, legal: &[Action], player: Player| {
+        let won = Some(Outcome::Win(player));
+        legal.iter().copied().find(|action| game.outcome(&after(state, *action)) == won)
+    };
+    if let Some(action) = wins(state, legal, mover) {
+        return action;
+    }
+    let mut action = choose(random, legal);
+    for _ in 1..TRIES {
+        let next = after(state, action);
+        let other = game.to_move(&next);
+        if other == mover || wins(&next, &game.legal(&next), other).is_none() {
+            break;
+        }
+        action = choose(random, legal);
+    }
+    action
 }
 
 /// The settings for `rules` where a config says nothing, and what they were derived from.
@@ -64,15 +112,15 @@ pub fn suited(rules: &Opened) -> (Config, Nature) {
 
 /// The derived settings.
 ///
-/// - `search.simulations`: more where there are more actions. `search.leaf_nodes`, `selfplay.solve_nodes`: none where
-///   there are many; `search.gumbel_scale`: the paper's there.
+/// - `search.simulations`: more where there are more actions; `search.gumbel_scale`: the paper's where there are many.
+/// - `search.leaf_nodes`, `selfplay.solve_nodes`: none where so few nodes hardly ever prove anything.
 /// - `selfplay.games`: as many as make some 16,000 positions; fewer, longer games make a few more.
 /// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.
 /// - `selfplay.bootstrap`: playouts, unless games find no end; then random games themselves, which are soon forgotten
 ///   (`replay.window`, `train.samples_per_position`).
 /// - `replay.value_decay`: the outcome of a long game says little of its beginning.
 /// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer where a game, or a playout, takes longer.
-fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
+fn suit(config: &mut Config, Nature { actions, plies: at_random, proven }: Nature) {
     let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
     let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
     let is_endless = at_random > ENDLESS;
@@ -80,8 +128,10 @@ fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
     let (least, each) = SIMULATIONS;
     config.search.simulations = even(least + each * actions, 32, 64);
     let selfplay = &mut config.selfplay;
-    if actions > MANY {
+    if proven < PROVEN {
         (config.search.leaf_nodes, selfplay.solve_nodes) = (0, 0);
+    }
+    if actions > MANY {
         // at less, 16 of so many actions are told apart by values that few simulations made
         config.search.gumbel_scale = 1.0;
     }
@@ -92,7 +142,6 @@ fn suit(config: &mut Config, Nature { actions, plies: at_random }: Nature) {
     if is_endless {
         // it evaluates the root, so every action is drawn with the same probability
         (selfplay.bootstrap, selfplay.bootstrap_simulations) = (Bootstrap::Uniform, 1);
-        selfplay.gumbel_final = 0.2;
         // random games are many positions, and are wrong as soon as something is learned
         (config.train.samples_per_position, config.replay.window) = (2.0, 60_000);
     }
@@ -133,7 +182,7 @@ mod tests {
         for actions in [1.0, 20.0, 65_536.0] {
             for plies in [1.0, 5.0, 200.0, 201.0, 100_000.0] {
                 let mut config = Config::new("x");
-                suit(&mut config, Nature { actions, plies });
+                suit(&mut config, Nature { actions, plies, proven: 0.5 });
                 config.check().unwrap();
                 assert!(config.selfplay.games * plies as usize >= 1000 || plies < 10.0, "{plies}");
             }

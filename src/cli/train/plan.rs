@@ -120,13 +120,15 @@ impl Plan {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
         }
-        let (below, Nature { actions, plies, .. }) = run::suited(rules);
+        let (below, Nature { actions, plies, proven }) = run::suited(rules);
         let mut config = below.parse_over(&self.place, &self.text, &self.sets)?;
         self.before.change(&mut config);
         let derived = self.config.differences(&config);
         let derived: Vec<String> = derived.iter().map(|[key, _, value]| format!("{key} = {value}")).collect();
         let says = format!(
-            "random games have {plies:.0} plies with {actions:.0} legal actions, hence {}",
+            "games have {plies:.0} plies with {actions:.0} legal actions, and {:.0} % of the positions are proven by a few \
+             nodes, hence {}",
+            100.0 * proven,
             derived.join(", ")
         );
         Ok((config, (!derived.is_empty()).then_some(says)))
