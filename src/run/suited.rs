@@ -70,7 +70,11 @@ impl Nature {
             }
         }
         let share = |part: usize, whole: usize| part as f64 / f64::max(whole as f64, 1.0);
-        Nature { actions: share(actions, plies), plies: plies as f64 / GAMES as f64, proven: share(proven, asked) }
+        Nature {
+            actions: share(actions, plies),
+            plies: plies as f64 / GAMES as f64,
+            proven: share(proven, asked),
+        }
     }
 }
 

@@ -43,6 +43,14 @@ impl<'a> Target<'a> {
     }
 }
 
+/// A group's share of a backward pass.
+pub(super) struct Share<'a> {
+    pub(super) x: &'a [f32],
+    pub(super) gradient: Gradient<'a>,
+    pub(super) z: &'a mut [f32],
+    pub(super) dx: Target<'a>,
+}
+
 impl Conv {
     /// Images per group.
     pub(super) fn group(&self, images: usize) -> usize {
@@ -57,14 +65,10 @@ impl Conv {
             None => {}
         }
         let weight = self.transformed(weight, false);
-        let group = self.group(x.len() / self.input_len());
-        x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len())).for_each(
-            |(x, z)| {
-                self.with_scratch(|scratch| {
-                    self.isa.run(Forward { conv: self, weight: weight.as_ref(), x, z, scratch });
-                });
-            },
-        );
+        let weight = weight.as_ref();
+        self.each_group(x, z, |x, z| {
+            self.with_scratch(|scratch| self.isa.run(Forward { conv: self, weight, x, z, scratch }));
+        });
     }
 
     /// Returns the gradient of the weights, and writes that of the images to `dx`. `gradient` is that of the output
@@ -83,6 +87,31 @@ impl Conv {
             None => {}
         }
         let weight = self.transformed(weight, true);
+        let weight = weight.as_ref();
+        self.each_gradient(x, gradient, z, dx, |Share { x, gradient, z, dx }, sum| {
+            self.with_scratch(|scratch| {
+                self.isa.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
+            });
+        })
+    }
+
+    /// Calls `work` with each group of images and their part of the output, on all threads.
+    pub(super) fn each_group(&self, x: &[f32], z: &mut [f32], work: impl Fn(&[f32], &mut [f32]) + Sync) {
+        let group = self.group(x.len() / self.input_len());
+        let groups = x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len()));
+        groups.for_each(|(x, z)| work(x, z));
+    }
+
+    /// Calls `work` with each group's share of a backward pass, on all threads, and with where its gradient of the
+    /// transformed weights goes, `[frequency, inputs, outputs]`; returns the gradient of the weights.
+    pub(super) fn each_gradient(
+        &self,
+        x: &[f32],
+        gradient: &Gradient,
+        z: &mut [f32],
+        dx: Target,
+        work: impl Fn(Share, &mut [f32]) + Sync,
+    ) -> Vec<f32> {
         let images = x.len() / self.input_len();
         let group = self.group(images);
         let dx = dx.split(images.div_ceil(group), group * self.input_len());
@@ -93,25 +122,21 @@ impl Conv {
             .zip(dx)
             .map(|(((x, g), z), dx)| {
                 let mut sum = Aligned::new(self.frequencies() * padded(self.inputs) * padded(self.outputs));
-                self.with_scratch(|scratch| {
-                    let gradient = Gradient { g, ..*gradient };
-                    let (weight, sum) = (weight.as_ref(), sum.as_mut());
-                    self.isa.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
-                });
+                work(Share { x, gradient: Gradient { g, ..*gradient }, z, dx }, sum.as_mut());
                 sum
             })
             .collect();
         self.weight_gradient(sums)
     }
 
-    /// Images that are processed together.
-    fn batch(&self) -> usize {
-        (TILES / self.tiles()).max(1)
+    /// Images that are processed together, so that there are about so many tiles.
+    pub(super) fn batch(&self, tiles: usize) -> usize {
+        (tiles / self.tiles()).max(1)
     }
 
     /// Lends this thread's buffers: two for transformed images, one for a board with its border.
     fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
-        let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
+        let rows = (self.batch(TILES) * self.tiles()).next_multiple_of(ROWS);
         let transformed = self.frequencies() * plane_stride(rows, padded(self.inputs.max(self.outputs)));
         with_scratch([transformed, transformed, transformed, 0], |[a, b, c, _]| work([a, b, c]));
     }
@@ -145,7 +170,7 @@ impl Kernel for Forward<'_> {
     fn run<S: Vector>(self) {
         let Forward { conv, weight, x, z, scratch: [from, to, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let images = conv.batch();
+        let images = conv.batch(TILES);
         let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
         for (x, z) in chunks {
             let tiles = x.len() / conv.input_len() * conv.tiles();
@@ -182,7 +207,8 @@ impl Kernel for Backward<'_> {
     fn run<S: Vector>(self) {
         let Backward { conv, weight, x, gradient, z, mut dx, sum, scratch: [dz, other, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let (input_len, output_len) = (conv.batch() * conv.input_len(), conv.batch() * conv.output_len());
+        let (input_len, output_len) =
+            (conv.batch(TILES) * conv.input_len(), conv.batch(TILES) * conv.output_len());
         for (chunk, x) in x.chunks(input_len).enumerate() {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);

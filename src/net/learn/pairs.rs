@@ -7,9 +7,7 @@
 
 use std::marker::PhantomData;
 
-use rayon::prelude::*;
-
-use super::conv::{ROWS, Target, with_scratch};
+use super::conv::{ROWS, Share, Target, with_scratch};
 use super::geometry::{Conv, Gradient, plane_stride};
 use super::products::{Terms, add_outer, product};
 use super::winograd::{Planes, gradient_transform, input_gradient, input_transform, output_transform};
@@ -111,14 +109,10 @@ impl Conv {
     /// [`Conv::forward`] by pairs.
     pub(super) fn forward_by_pairs(&self, pairs: PairSet, weight: &[f32], x: &[f32], z: &mut [f32]) {
         let weight = self.packed(pairs, weight, false);
-        let group = self.group(x.len() / self.input_len());
-        x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len())).for_each(
-            |(x, z)| {
-                self.with_room(|scratch| {
-                    pairs.run(Forward { conv: self, weight: weight.as_ref(), x, z, scratch });
-                });
-            },
-        );
+        let weight = weight.as_ref();
+        self.each_group(x, z, |x, z| {
+            self.with_room(|scratch| pairs.run(Forward { conv: self, weight, x, z, scratch }));
+        });
     }
 
     /// [`Conv::backward`] by pairs.
@@ -132,36 +126,20 @@ impl Conv {
         dx: Target,
     ) -> Vec<f32> {
         let weight = self.packed(pairs, weight, true);
-        let images = x.len() / self.input_len();
-        let group = self.group(images);
-        let dx = dx.split(images.div_ceil(group), group * self.input_len());
-        let sums: Vec<Aligned> = x
-            .par_chunks(group * self.input_len())
-            .zip(gradient.g.par_chunks(group * self.output_len()))
-            .zip(z.par_chunks_mut(group * self.output_len()))
-            .zip(dx)
-            .map(|(((x, g), z), dx)| {
-                let mut sum = Aligned::new(self.frequencies() * padded(self.inputs) * padded(self.outputs));
-                self.with_room(|scratch| {
-                    let gradient = Gradient { g, ..*gradient };
-                    let (weight, sum) = (weight.as_ref(), sum.as_mut());
-                    pairs.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
-                });
-                sum
-            })
-            .collect();
-        self.weight_gradient(sums)
-    }
-
-    /// Images that are processed together by pairs.
-    fn together(&self) -> usize {
-        (TILES / self.tiles()).max(1)
+        let weight = weight.as_ref();
+        self.each_gradient(x, gradient, z, dx, |Share { x, gradient, z, dx }, sum| {
+            self.with_room(|scratch| {
+                pairs.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
+            });
+        })
     }
 
     /// Lends this thread's buffers: two for halves, one for sums, one for a board with its border.
     fn with_room(&self, work: impl FnOnce([&mut [f32]; 4])) {
-        let (rows, channels) =
-            ((self.together() * self.tiles()).next_multiple_of(ROWS), padded(self.inputs.max(self.outputs)));
+        let (rows, channels) = (
+            (self.batch(TILES) * self.tiles()).next_multiple_of(ROWS),
+            padded(self.inputs.max(self.outputs)),
+        );
         let [halves, sums] =
             [half_stride(rows, channels), plane_stride(rows, channels)].map(|n| n * self.frequencies());
         with_scratch([halves, halves, sums, sums], work);
@@ -210,7 +188,7 @@ impl PairKernel for Forward<'_> {
     fn run<S: Pairs>(self) {
         let Forward { conv, weight, x, z, scratch: [from, _, to, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let images = conv.together();
+        let images = conv.batch(TILES);
         let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
         for (x, z) in chunks {
             let tiles = x.len() / conv.input_len() * conv.tiles();
@@ -242,7 +220,7 @@ impl PairKernel for Backward<'_> {
             self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
         let (input_len, output_len) =
-            (conv.together() * conv.input_len(), conv.together() * conv.output_len());
+            (conv.batch(TILES) * conv.input_len(), conv.batch(TILES) * conv.output_len());
         for (chunk, x) in x.chunks(input_len).enumerate() {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
