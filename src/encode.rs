@@ -101,6 +101,11 @@ impl<const N: usize> Bits for [u64; N] {
     }
 }
 
+/// Whether these are the words of a plane with one number everywhere.
+fn is_filled(words: &[u64]) -> bool {
+    words.iter().all(|word| *word == u64::MAX)
+}
+
 /// The planes of one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes {
@@ -181,7 +186,7 @@ impl Planes {
         assert_eq!(out.len(), self.words.len() / each * cells);
         for (plane, out) in self.words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
             let (value, words) = (f32::from_bits(plane[each - 1] as u32), &plane[..each - 1]);
-            if words.iter().all(|word| *word == u64::MAX) {
+            if is_filled(words) {
                 out.fill(value);
                 continue;
             }
@@ -205,7 +210,7 @@ impl Planes {
         let (cells, each) = (self.cells(), self.each);
         for (from, to) in self.words.chunks_exact(each).zip(mapped.words.chunks_exact_mut(each)) {
             let (from, to) = (&from[..each - 1], &mut to[..each - 1]);
-            if from.iter().all(|word| *word == u64::MAX) {
+            if is_filled(from) {
                 continue;
             }
             to.fill(0);

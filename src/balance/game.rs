@@ -1,9 +1,9 @@
 //! Plays the games, and remembers what is measured of them.
 
-use crate::any::{AnyGame, AnyState};
 use rand::RngExt;
 
 use super::{Level, Opening, Plan};
+use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
 use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};

@@ -1,7 +1,5 @@
 //! `petteia accuracy`: how often agents err in positions whose value is known.
 
-use crate::any::{AnyGame, Opened};
-use crate::registry::Catalog;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,11 +11,13 @@ use super::flags::Device;
 use super::table::{Column, Table};
 use super::text::terminal_width;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, opened, print, use_threads};
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::net::device::Processor;
+use crate::registry::Catalog;
 use crate::train::reliability::Bin;
 use crate::truth::accuracy::{Accuracy, Budget, PLIES, Rate, Tally, measure};
 use crate::truth::set::{self, Set};

@@ -1,7 +1,5 @@
 //! `petteia balance`: is a game balanced, for players who can play it?
 
-use crate::any::Opened;
-use crate::registry::Catalog;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +11,7 @@ use super::flags::Device;
 use super::report::{refuse_other_files, write_page};
 use super::text::counted;
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
+use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::balance::page::{Measured, page};
 use crate::balance::{Level, Plan, measure};
@@ -21,6 +20,7 @@ use crate::config::game_settings;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
 use crate::game::{Game, Settings};
+use crate::registry::Catalog;
 use crate::replay::store;
 use crate::run;
 

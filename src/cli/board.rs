@@ -5,10 +5,10 @@
 //! pieces that may not act. A board that is wider than the terminal is drawn without spaces and then marks squares by
 //! color only.
 
-use crate::any::{AnyGame, AnyState};
 use anstyle::{AnsiColor, Style};
 
 use super::text::{ACCENT, painted, wrapped};
+use crate::any::{AnyGame, AnyState};
 use crate::game::{BoardView, Game, Player};
 
 /// The width of the row labels of a spaced board, in columns.

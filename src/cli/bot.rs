@@ -1,8 +1,6 @@
 //! An exported bot: the program with a network attached. Without arguments it speaks UGI, or what its export said. It
 //! also has the program's commands `play`, `analyze` and `arena`, with this bot as the default agent.
 
-use crate::any::Opened;
-use crate::registry::Catalog;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -14,6 +12,7 @@ use super::engine::{EngineArgs, Manner, speak};
 use super::licenses::notices;
 use super::text::counted;
 use super::{AGENTS, Color, analyze, arena, opened, parsed, play, print};
+use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
 use crate::config::Precision;
@@ -21,6 +20,7 @@ use crate::error::Result;
 use crate::export::bot::{Defaults, defaults};
 use crate::program::Program;
 use crate::protocol::thinker::DEFAULT_HASH;
+use crate::registry::Catalog;
 use crate::storage;
 use crate::storage::attachment::Attached;
 

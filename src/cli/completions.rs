@@ -1,12 +1,12 @@
 //! `petteia completions`: scripts that let the Tab key complete commands.
 
-use crate::registry::Catalog;
 use clap::Args;
 use clap_complete::{Shell, generate};
 
 use super::command;
 use crate::error::{Error, Result};
 use crate::program::Program;
+use crate::registry::Catalog;
 
 /// Print a completion script for a shell.
 #[derive(Args)]

@@ -1,6 +1,5 @@
 //! `petteia export`: writes a checkpoint as a single file.
 
-use crate::registry::Catalog;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
@@ -16,6 +15,7 @@ use crate::export::bot::Defaults;
 use crate::export::calibration::{Calibration, calibrate};
 use crate::export::{Format, export_bot, export_with};
 use crate::net::precision::Distance;
+use crate::registry::Catalog;
 
 /// Write a trained network as a single file.
 #[derive(Args)]

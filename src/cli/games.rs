@@ -1,15 +1,15 @@
 //! `petteia games`: lists the registry.
 
-use crate::any::Opened;
-use crate::registry::Catalog;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::print;
 use super::table::{Column, Table};
 use super::text::{display_value, hanging, terminal_width, wrapped};
+use crate::any::Opened;
 use crate::error::Result;
 use crate::game::{Game, Settings};
+use crate::registry::Catalog;
 
 /// The columns of the table.
 const KEYS: [&str; 9] =

@@ -1,12 +1,12 @@
 //! Adapts the command line to the running program: help and manual pages are written for Petteia, but other programs
 //! have another name and other games.
 
-use crate::registry::Catalog;
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::games::Games;
 use crate::program::Program;
+use crate::registry::Catalog;
 
 /// `command`, written for Petteia, adapted to the running program.
 pub fn adapted(command: Command, games: Catalog) -> Command {

@@ -2,8 +2,6 @@
 //!
 //! The agents are listed, loaded and played against each other; the result is a table, or JSON.
 
-use crate::any::{AnyGame, Opened};
-use crate::registry::Catalog;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +14,7 @@ use super::progress::{bounds, fault_line, signed};
 use super::table::{Column, Table};
 use super::text::{counted, paragraph, terminal_width};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
+use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::arena::journal::Journal;
 use crate::arena::ladder::{Ladder, LadderResult};
@@ -24,6 +23,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};
 use crate::game::Settings;
+use crate::registry::Catalog;
 use crate::replay::store;
 
 /// The anchors of the checkpoints of a run.

@@ -3,7 +3,6 @@
 //! clap_mangen renders everything except the text after the options, which has tables and examples: there, blocks of
 //! more than one line keep their line breaks.
 
-use crate::registry::Catalog;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use roff::{Roff, roman};
 use super::{command, print};
 use crate::error::{Error, Result};
 use crate::program::Program;
+use crate::registry::Catalog;
 use crate::storage;
 
 /// Write manual pages, one per command.

@@ -1,6 +1,5 @@
 //! `petteia report`: one page about one or more runs.
 
-use crate::registry::Catalog;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use clap::Args;
 
 use super::{print, refuse_existing};
 use crate::error::{Error, Result};
+use crate::registry::Catalog;
 use crate::report::{self, page};
 use crate::storage;
 

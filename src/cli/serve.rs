@@ -1,6 +1,5 @@
 //! `petteia serve`: a page to play, watch and compare agents in a browser.
 
-use crate::registry::Catalog;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use super::signals::stop_flag;
 use super::{catch_interrupts, own_name, print, use_threads, warn};
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
+use crate::registry::Catalog;
 use crate::web::{self, Means, PORT, Shown};
 
 /// Serve a page to play, watch runs and compare agents in a browser.

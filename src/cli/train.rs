@@ -4,8 +4,6 @@
 
 mod plan;
 
-use crate::any::Opened;
-use crate::registry::Catalog;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -22,11 +20,13 @@ use super::report::{PAGE, refuse_other_pages};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
+use crate::any::Opened;
 use crate::config::{self, Config, GateKind};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::memory;
 use crate::net::device::{Processor, for_training};
+use crate::registry::Catalog;
 use crate::report;
 use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times};
 use crate::storage;

@@ -1,10 +1,10 @@
 //! Recorded games as diagrams, with what the search thought.
 
-use crate::any::{AnyGame, AnyState, Opened};
 use maud::{Markup, PreEscaped, html};
 
 use super::chart::{Chart, Series};
 use super::numbers::Numbers;
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::draw::{self, Marks};
 use crate::error::Error;
 use crate::game::{Action, Game, Outcome, Player, outcome_text};

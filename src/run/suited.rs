@@ -2,8 +2,8 @@
 //! small proof settles a position.
 //!
 //! In: the rules, by which games are played between players who look one action ahead, always the same games. Out: a
-//! config of the newest format that has the derived settings in the place of general defaults; a config that names them has the last word. A run writes
-//! what it got, so nothing is derived again when it is resumed.
+//! config of the newest format that has the derived settings in the place of general defaults; a config that names them
+//! has the last word. A run writes what it got, so nothing is derived again when it is resumed.
 
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::config::{Bootstrap, Config};
@@ -24,11 +24,11 @@ const ENDLESS: f64 = 200.0;
 const LEARNED: f64 = 50.0;
 /// Among more actions the Gumbel root cannot tell those apart that it looks at, unless values weigh as in the paper.
 const MANY: f64 = 40.0;
-/// The solver pays where it proves at least this share of positions: 0.06 to 0.40 in Connect Four, Phage, Caïssa and Cage
-/// up to 8x8, where agents with it are stronger; 0.04 in Cage 10x10, 0.01 in Breakthrough, less in Custodial Trap, where
-/// it takes more time than it saves.
+/// The solver is on where it proves at least this share of positions: 0.06 to 0.42 in Connect Four, Phage, Caïssa and Cage
+/// up to 8x8; 0.03 in Cage 10x10, 0.02 in Breakthrough, less in Custodial Trap. In
+/// Breakthrough a generation takes half as long again with it.
 const PROVEN: f64 = 0.05;
-/// The solver is asked about each so manieth position, with so many nodes, and so much memory.
+/// The solver is asked about one of so many positions, with so many nodes and so much memory.
 const ASKED_EACH: usize = 7;
 const LEAF_NODES: u64 = 16;
 const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };
@@ -124,11 +124,11 @@ pub fn suited(rules: &Opened) -> (Config, Nature) {
 ///   (`replay.window`, `train.samples_per_position`).
 /// - `replay.value_decay`: the outcome of a long game says little of its beginning.
 /// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer where a game, or a playout, takes longer.
-fn suit(config: &mut Config, Nature { actions, plies: at_random, proven }: Nature) {
+fn suit(config: &mut Config, Nature { actions, plies: measured, proven }: Nature) {
     let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
     let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
-    let is_endless = at_random > ENDLESS;
-    let plies = if is_endless { LEARNED } else { at_random };
+    let is_endless = measured > ENDLESS;
+    let plies = if is_endless { LEARNED } else { measured };
     let (least, each) = SIMULATIONS;
     config.search.simulations = even(least + each * actions, 32, 64);
     let selfplay = &mut config.selfplay;
@@ -140,7 +140,7 @@ fn suit(config: &mut Config, Nature { actions, plies: at_random, proven }: Natur
         config.search.gumbel_scale = 1.0;
     }
     selfplay.games = shards(plies);
-    selfplay.bootstrap_games = shards(at_random);
+    selfplay.bootstrap_games = shards(measured);
     selfplay.random_plies = (plies / 5.0).min(12.0) as usize;
     selfplay.temperature_plies = (plies * 2.0 / 5.0).clamp(8.0, 40.0) as usize;
     if is_endless {
@@ -152,9 +152,9 @@ fn suit(config: &mut Config, Nature { actions, plies: at_random, proven }: Natur
     // to two digits
     config.replay.value_decay = ((1.2 / plies).clamp(0.02, 0.1) * 100.0).round() as f32 / 100.0;
     let arena = &mut config.arena;
-    arena.games = even(1_000.0 / at_random, 4, 20);
+    arena.games = even(1_000.0 / measured, 4, 20);
     arena.final_games = 5 * arena.games;
-    arena.ladder_games = even(1_000.0 / at_random, 6, 20);
+    arena.ladder_games = even(1_000.0 / measured, 6, 20);
     arena.opponent = if is_endless { "rollout:100" } else { "rollout:400" }.into();
 }
 

@@ -10,11 +10,11 @@ mod signature;
 #[cfg(feature = "train")]
 mod train;
 
-use crate::registry::Catalog;
 use clap::{Args, Subcommand};
 
 use super::print;
 use crate::error::Result;
+use crate::registry::Catalog;
 
 /// Measure how fast the parts of the program are.
 #[derive(Args)]

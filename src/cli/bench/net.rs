@@ -1,7 +1,5 @@
 //! `petteia bench net`: measures how fast the network evaluates positions.
 
-use crate::any::{AnyGame, AnyState};
-use crate::registry::Catalog;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::setup::{Bench, Setup};
+use crate::any::{AnyGame, AnyState};
 use crate::config::{EvaluatorKind, Precision};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
@@ -16,6 +15,7 @@ use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
 use crate::net::infer::CpuNet;
 use crate::net::precision::{Distance, pick, possible, trials};
+use crate::registry::Catalog;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
 

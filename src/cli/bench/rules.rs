@@ -1,6 +1,5 @@
 //! `petteia bench rules`: measures the speed of the rules on one thread.
 
-use crate::registry::Catalog;
 use clap::Args;
 
 use super::measure::Measuring;
@@ -8,6 +7,7 @@ use crate::any::fast::RulesWork;
 use crate::cli::{GameArgs, print};
 use crate::config::game_settings;
 use crate::error::Result;
+use crate::registry::Catalog;
 
 /// What is measured, in this order.
 const WORK: [(RulesWork, &str, &str); 4] = [

@@ -1,6 +1,5 @@
 //! `petteia bench search`: measures how fast a search tree grows, without and with a network.
 
-use crate::registry::Catalog;
 use clap::Args;
 use serde_json::json;
 
@@ -10,6 +9,7 @@ use crate::error::Result;
 use crate::game::Game;
 use crate::net::source::Source;
 use crate::random::{Purpose, stream};
+use crate::registry::Catalog;
 use crate::search;
 use crate::search::evaluator::Uniform;
 

@@ -1,6 +1,5 @@
 //! `petteia bench selfplay`: measures the speed of self-play and the share of each part.
 
-use crate::registry::Catalog;
 use std::io::Write;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -19,6 +18,7 @@ use crate::memory;
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::source::{Source, Stopwatch};
+use crate::registry::Catalog;
 use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, Monitor, Progress};
 

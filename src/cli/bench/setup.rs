@@ -1,7 +1,5 @@
 //! The common setup of `bench net`, `search`, `train` and `selfplay`: the game, the network, the threads.
 
-use crate::any::{AnyGame, AnyState};
-use crate::registry::Catalog;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -9,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::measure::{Measurement, Measuring};
+use crate::any::{AnyGame, AnyState};
 use crate::checkpoint::Checkpoint;
 use crate::cli::flags::Device;
 use crate::cli::print;
@@ -22,6 +21,7 @@ use crate::net::evaluator::SharedNet;
 use crate::net::infer::CpuNet;
 use crate::net::network::Network;
 use crate::net::precision::ranges;
+use crate::registry::Catalog;
 
 const SEED: u64 = 1;
 /// Positions in which the range of activations is measured.

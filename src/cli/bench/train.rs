@@ -1,12 +1,11 @@
 //! `petteia bench train`: measures the speed of training.
 
-use crate::any::AnyState;
-use crate::registry::Catalog;
 use clap::Args;
 use rand::RngExt;
 use serde_json::json;
 
 use super::setup::{Bench, Setup};
+use crate::any::AnyState;
 use crate::config::{Precision, TrainConfig};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
@@ -15,6 +14,7 @@ use crate::net::device::Processor;
 use crate::net::model;
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
+use crate::registry::Catalog;
 use crate::replay::sample::Sample;
 use crate::replay::window::Window;
 use crate::search::evaluator::Wdl;

@@ -10,7 +10,6 @@ mod run;
 mod plain;
 mod solved;
 
-use crate::registry::Catalog;
 use std::fmt::Display;
 use std::fs;
 use std::io::Read;
@@ -26,6 +25,7 @@ use crate::checkpoint::MANIFEST;
 use crate::config::{Ignored, Reading};
 use crate::error::{Error, Result};
 use crate::game::{GameIdentity, Settings};
+use crate::registry::Catalog;
 use crate::replay::store;
 use crate::run::{Refused, SETTINGS};
 use crate::storage;

@@ -3,7 +3,6 @@
 //! All of them have a manifest, which describes them and has the hashes. They are intact if they can be loaded as a
 //! resumed run or an agent would load them.
 
-use crate::registry::Catalog;
 use std::path::Path;
 
 use serde_json::json;
@@ -15,6 +14,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::export::onnx;
 use crate::net::network::Network;
+use crate::registry::Catalog;
 use crate::run::gate::Decision;
 use crate::storage;
 use crate::storage::attachment;

@@ -3,7 +3,6 @@
 //! A config is valid if every key is known and in range and the game accepts its options; metrics are valid if every
 //! line is one that a run writes.
 
-use crate::registry::Catalog;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use crate::arena::journal::{JournalLine, LONGEST_LINE};
 use crate::cli::progress::verdict;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Result};
+use crate::registry::Catalog;
 use crate::run::{self, METRICS, Reader, Refused};
 use crate::storage;
 

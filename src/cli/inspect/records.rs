@@ -2,7 +2,6 @@
 //!
 //! The first record describes them. They are intact if every checksum is correct and every game can be replayed.
 
-use crate::registry::Catalog;
 use std::path::Path;
 
 use super::Findings;
@@ -10,6 +9,7 @@ use crate::cli::records::Found;
 use crate::cli::records::verify::{Verified, verify};
 use crate::cli::text::counted;
 use crate::error::Result;
+use crate::registry::Catalog;
 use crate::replay::store;
 
 pub fn is_shard(path: &Path) -> bool {

@@ -3,7 +3,6 @@
 //! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone and
 //! must belong to the run, and everything that the checkpoints list must exist. It is safe to inspect an active run.
 
-use crate::registry::Catalog;
 use std::path::Path;
 
 use serde_json::json;
@@ -14,6 +13,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::cli::records::Found;
 use crate::cli::records::verify::verify;
 use crate::error::Result;
+use crate::registry::Catalog;
 use crate::replay::store::generation_of;
 use crate::run::{self, METRICS, SETTINGS};
 

@@ -1,13 +1,13 @@
 //! Sets of solved positions: intact if the checksum is right and every position fits the rules.
 
-use crate::any::Opened;
-use crate::registry::Catalog;
 use std::path::Path;
 
 use serde_json::json;
 
 use super::Findings;
+use crate::any::Opened;
 use crate::error::Result;
+use crate::registry::Catalog;
 use crate::replay::store;
 use crate::truth::set;
 

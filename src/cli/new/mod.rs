@@ -1,12 +1,12 @@
 //! `petteia new`: creates a crate with a small, complete game for the user to modify.
 
-use crate::registry::Catalog;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::{print, shell_word, warn};
 use crate::error::{Error, Result, quoted};
+use crate::registry::Catalog;
 use crate::storage;
 
 /// Create a crate for your own game.

@@ -1,7 +1,5 @@
 //! `petteia records RUN convert`: the records in a format for other programs, with one shard in memory at a time.
 
-use crate::any::{AnyGame, Opened};
-use crate::registry::Catalog;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -10,11 +8,13 @@ use clap::{Args, ValueEnum};
 use super::Found;
 use super::arrays::Arrays;
 use super::rows::{self, PositionRow};
+use crate::any::{AnyGame, Opened};
 use crate::cli::play::result_text;
 use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
+use crate::registry::Catalog;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage;

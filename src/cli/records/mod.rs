@@ -7,8 +7,6 @@ mod rows;
 mod show;
 pub mod verify;
 
-use crate::any::Opened;
-use crate::registry::Catalog;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,9 +14,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::text::counted;
+use crate::any::Opened;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::Settings;
+use crate::registry::Catalog;
 use crate::replay::store::{self, Shards};
 use crate::run;
 

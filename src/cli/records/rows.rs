@@ -3,10 +3,10 @@
 //! A real number always has a decimal point, because readers infer the type of a column from its first rows: one that
 //! begins with thousands of `1` and goes on with `0.512` would be rounded, or refused.
 
-use crate::any::Opened;
 use serde::Serialize;
 
 use super::greatest_first;
+use crate::any::Opened;
 use crate::error::Result;
 use crate::game::{Action, Game};
 use crate::replay::record::Record;

@@ -3,14 +3,13 @@
 //! The game is replayed first; a record that violates the rules is an error and is not drawn. Shards of other
 //! generations are not read.
 
-use crate::any::{AnyGame, AnyState, Opened};
-use crate::registry::Catalog;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use clap::Args;
 
 use super::{Found, generation_of, greatest_first};
+use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::cli::board::{Marks, drawn, player_text};
 use crate::cli::play::result_text;
@@ -19,6 +18,7 @@ use crate::cli::review::review;
 use crate::cli::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome};
+use crate::registry::Catalog;
 use crate::replay::record::Record;
 use crate::replay::store;
 

@@ -3,7 +3,6 @@
 //!
 //! [`verify`] prints nothing; `petteia inspect` uses it too. One shard is in memory at a time.
 
-use crate::registry::Catalog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use crate::cli::print;
 use crate::cli::text::counted;
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
+use crate::registry::Catalog;
 use crate::replay::place::Place;
 use crate::replay::record::Record;
 use crate::replay::store;
